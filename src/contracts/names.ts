@@ -1,0 +1,23 @@
+/** Names that cross a process boundary: task queue, workflow ids, search attributes. */
+
+/** The task queue of every Postrider worker. */
+export const taskQueue = 'postrider'
+
+/** Workflow id of an event's delivery; the same `messageId` from the same source is the same delivery. */
+export const eventWorkflowId = (sourceId: string, messageId: string): string => `event/${sourceId}/${messageId}`
+
+/** Workflow id of the `n`-th repeated delivery of an event (1, 2, …). */
+export const redeliveryWorkflowId = (eventId: string, n: number): string => `${eventId}/redelivery/${n}`
+
+/** Custom search attributes of a delivery and their Temporal types. Values are at most 255 characters long. */
+export const searchAttributes = {
+  PostriderSource: 'KEYWORD',
+  PostriderDestinations: 'KEYWORD_LIST',
+  PostriderType: 'KEYWORD',
+  PostriderEvent: 'KEYWORD',
+  PostriderMessageId: 'KEYWORD',
+  PostriderUserId: 'KEYWORD',
+  PostriderOutcome: 'KEYWORD',
+} as const
+
+export type SearchAttributeName = keyof typeof searchAttributes

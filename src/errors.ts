@@ -1,0 +1,50 @@
+/** Every error that a caller can see: a stable code, the HTTP status it answers with, and what it means. */
+
+/** Code → HTTP status and meaning. `docs/errors.md` lists the same rows; a test compares the two. */
+export const errorCatalog = {
+  bad_request: { status: 400, meaning: 'The request is not JSON, or a member is missing, malformed or unknown.' },
+  unauthorized: { status: 401, meaning: 'The admin token is missing or wrong.' },
+  unknown_write_key: { status: 401, meaning: 'No source has this write key, or two different keys were sent.' },
+  source_disabled: { status: 401, meaning: 'The source of this write key is switched off.' },
+  not_found: { status: 404, meaning: 'Nothing has this id or path.' },
+  method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method.' },
+  conflict: { status: 409, meaning: 'The request does not fit the present state.' },
+  too_large: { status: 413, meaning: 'The request is larger than the limit.' },
+  inbox_full: { status: 429, meaning: 'Too many events wait for delivery to start; try again after `Retry-After`.' },
+  too_many_requests: { status: 429, meaning: 'Too many tries; wait for `Retry-After`.' },
+  internal_error: { status: 500, meaning: 'A fault of the server; the log has the details.' },
+  unavailable: { status: 503, meaning: 'Nothing can hold the request at the moment; try again after `Retry-After`.' },
+} as const
+
+export type ErrorCode = keyof typeof errorCatalog
+
+interface AppErrorOptions extends ErrorOptions {
+  /** Path of the member at fault, as in `settings.webhooks[0].url`. */
+  path?: string
+  /** Seconds after which another try makes sense. */
+  retryAfterSeconds?: number
+}
+
+/** An error whose code and message are meant for the caller. Its status follows from the code. */
+export class AppError extends Error {
+  override name = 'AppError'
+  readonly code: ErrorCode
+  readonly path: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.path = options.path
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+
+  get status(): number {
+    return errorCatalog[this.code].status
+  }
+}
+
+/** A reason not to start, told to the operator in one line; the process ends with an exit code other than 0. */
+export class StartError extends Error {
+  override name = 'StartError'
+}

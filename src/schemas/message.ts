@@ -1,0 +1,21 @@
+/** The JSON body that endpoints receive: `spec/`, "Delivered message bodies". */
+
+import { z } from 'zod'
+
+/** Call types that sources send. */
+export const eventTypes = ['track', 'page', 'screen', 'identify', 'group', 'alias'] as const
+export const EventTypeSchema = z.enum(eventTypes)
+export type EventType = z.infer<typeof EventTypeSchema>
+
+/** Kinds of delivered messages: the call types, and the notification of a deletion. */
+export const messageTypes = [...eventTypes, 'delete'] as const
+export const MessageTypeSchema = z.enum(messageTypes)
+export type MessageType = z.infer<typeof MessageTypeSchema>
+
+/** A delivered body: `type` and `timestamp` always, the other members as the type has them. */
+export const MessageBodySchema = z.looseObject({
+  type: MessageTypeSchema,
+  timestamp: z.string(),
+  userId: z.string().optional(),
+})
+export type MessageBody = z.infer<typeof MessageBodySchema>
