@@ -1,0 +1,196 @@
+/** A PostgreSQL server of the tests' own, made from the binaries of this machine. */
+import { execFile, execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { accessSync, constants, readdirSync, realpathSync } from 'node:fs'
+import { chmod, chown, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { findFreePorts } from './free-ports.ts'
+import { spawnTethered } from './tethered-process.ts'
+import type { TetheredProcess } from './tethered-process.ts'
+
+const START_LIMIT_MS = 60_000
+/** Another process may take the port between finding and using it. */
+const START_TRIES = 3
+
+/** Durability is off: what a test kills is Postrider, and the data ends with the test. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+}
+
+export interface PostgresServer {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+  /** Process id of the postmaster. */
+  readonly pid: number
+  /** Makes an empty database and tells its connection URL. */
+  createDatabase(): Promise<string>
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>
+}
+
+/** The folder with `initdb` and `postgres`: from `PATH`, else the newest of the places where Debian, Red Hat and
+ *  Homebrew put them, which is not on `PATH`. Undefined when this machine has none. */
+export function findPostgres(): string | undefined {
+  const fromPath = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  const versioned = [
+    ...subfolders('/usr/lib/postgresql', ''),
+    ...subfolders('/usr', 'pgsql-'),
+    ...subfolders('/opt/homebrew/opt', 'postgresql'),
+    ...subfolders('/usr/local/opt', 'postgresql'),
+  ].map((folder) => join(folder, 'bin'))
+  const found = [...fromPath, ...versioned].find((folder) =>
+    ['initdb', 'postgres'].every((name) => isExecutable(join(folder, name))),
+  )
+  // PATH may hold links only, and PostgreSQL looks for its own files beside the binary.
+  return found === undefined ? undefined : dirname(realpathSync(join(found, 'postgres')))
+}
+
+/** Starts an empty server on a free port of 127.0.0.1, with a random password. It ends with this process at the latest.
+ *  @throws Error when PostgreSQL is not found or does not start; the message has the end of its log */
+export async function startPostgres(): Promise<PostgresServer> {
+  const binaries = findPostgres()
+  if (binaries === undefined) throw new Error('PostgreSQL binaries were not found')
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOnce(binaries)
+    } catch (error) {
+      if (tries === START_TRIES) throw error
+    }
+  }
+}
+
+async function startOnce(binaries: string): Promise<PostgresServer> {
+  const owner = process.getuid?.() === 0 ? unprivilegedUser() : undefined
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-postgres-'))
+  const data = join(folder, 'data')
+  const passwordFile = join(folder, 'password')
+  const logFile = join(folder, 'log')
+  const user = 'postgres'
+  const password = randomBytes(16).toString('hex')
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (owner) {
+    await chown(folder, owner.uid, owner.gid)
+    await chown(passwordFile, owner.uid, owner.gid)
+  }
+  await chmod(folder, 0o700)
+  await promisify(execFile)(
+    join(binaries, 'initdb'),
+    [
+      '-D',
+      data,
+      '-U',
+      user,
+      `--pwfile=${passwordFile}`,
+      '-A',
+      'scram-sha-256',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+    ],
+    { cwd: folder, ...owner },
+  )
+  const [port] = await findFreePorts(1)
+  if (port === undefined) throw new Error('no free port')
+  const settings = Object.entries({ ...SETTINGS, port: String(port) }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
+  const server = await spawnTethered(join(binaries, 'postgres'), ['-D', data, ...settings], {
+    logFile,
+    stopSignal: 'QUIT',
+    removeAfterwards: folder,
+    ...(owner && { owner }),
+  })
+  const urlOf = (database: string): string => `postgres://${user}:${password}@127.0.0.1:${String(port)}/${database}`
+  try {
+    await waitUntilReady(server, urlOf('postgres'))
+  } catch (cause) {
+    const log = await readFile(logFile, 'utf8').catch(() => '')
+    await server.stop()
+    throw new Error(`PostgreSQL did not start: ${log.slice(-2000)}`, { cause })
+  }
+  return {
+    host: '127.0.0.1',
+    port,
+    user,
+    password,
+    pid: server.pid,
+    createDatabase: async () => {
+      const name = `test_${randomBytes(6).toString('hex')}`
+      await query(urlOf('postgres'), `create database ${name}`)
+      return urlOf(name)
+    },
+    stop: () => server.stop(),
+  }
+}
+
+async function waitUntilReady(server: TetheredProcess, url: string): Promise<void> {
+  const deadline = Date.now() + START_LIMIT_MS
+  for (;;) {
+    try {
+      await query(url, 'select 1')
+      return
+    } catch (error) {
+      if (!server.isRunning() || Date.now() > deadline) throw error
+    }
+    await sleep(50)
+  }
+}
+
+async function query(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  // A server that ends while the client is connected reports it here too.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivilegedUser(): { uid: number; gid: number } {
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const id = (flag: string): number =>
+        Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
+      return { uid: id('-u'), gid: id('-g') }
+    } catch {
+      // This machine has no such user.
+    }
+  }
+  throw new Error('PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody')
+}
+
+function subfolders(parent: string, prefix: string): string[] {
+  try {
+    return readdirSync(parent)
+      .filter((name) => name.startsWith(prefix))
+      .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+      .map((name) => join(parent, name))
+  } catch {
+    return []
+  }
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
