@@ -1,0 +1,40 @@
+/** The folder that holds the embedded databases and keys: made private, and used by one instance at a time. */
+
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { StartError } from './errors.ts'
+import { acquireProcessLock } from './process-lock.ts'
+
+export interface DataFolder {
+  /** Absolute. */
+  path: string
+  /** Lets the next instance in. */
+  close(): Promise<void>
+}
+
+/**
+ * Creates the folder, readable by its owner alone, and takes it for this process until `close` or its death.
+ * @throws StartError when another instance uses the folder, or when it cannot be made or written
+ */
+export async function openDataFolder(path: string): Promise<DataFolder> {
+  const folder = resolve(path)
+  const lock = await takeFolder(folder)
+  if (lock.kind === 'held') {
+    throw new StartError(
+      `The data folder ${folder} is in use by another Postrider (process ${lock.pid}); stop it or set POSTRIDER_DATA_DIR`,
+    )
+  }
+  return { path: folder, close: () => lock.release() }
+}
+
+async function takeFolder(folder: string) {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    return await acquireProcessLock(folder, 'postrider')
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+    throw new StartError(`The data folder ${folder} cannot be used (${reason}); set POSTRIDER_DATA_DIR`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,67 @@
+/** The custom search attributes that deliveries carry: registered at start, and their values. */
+
+import { createHash } from 'node:crypto'
+import type { SearchAttributePair } from '@temporalio/common'
+import { temporal as proto } from '@temporalio/proto'
+import type { DeliverEventInput } from '../contracts/delivery.ts'
+import { searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
+import { StartError } from '../errors.ts'
+import type { Temporal } from './connection.ts'
+
+/** Longest value that a keyword column of Temporal's SQL visibility takes. */
+const maxValueLength = 255
+
+const usableLimitMs = 30_000
+const usablePauseMs = 100
+
+/** Registers what is missing and waits until queries with it work. Several nodes may do it at once.
+ *  @throws StartError when the namespace has no room for them, or Temporal refuses */
+export async function ensureSearchAttributes({ connection, client, namespace }: Temporal): Promise<void> {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
+  const missing = Object.entries(searchAttributes).filter(([name]) => !(name in customAttributes))
+  if (missing.length > 0) {
+    const types = proto.api.enums.v1.IndexedValueType
+    const wanted = missing.map(([name, type]) => [name, types[`INDEXED_VALUE_TYPE_${type}`]] as const)
+    try {
+      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(wanted) })
+    } catch (error) {
+      if (!/already exist/i.test((error as Error).message))
+        throw new StartError(`Temporal refused the search attributes: ${(error as Error).message}`, { cause: error })
+    }
+  }
+  // A new attribute is refused in queries and starts until the server's caches have it.
+  const query = Object.keys(searchAttributes).map((name) => `${name} IS NULL`).join(' AND ')
+  const deadline = Date.now() + usableLimitMs
+  for (;;) {
+    try {
+      await client.workflow.count(query)
+      return
+    } catch (error) {
+      if (Date.now() > deadline)
+        throw new StartError(`Temporal's search attributes are not usable: ${(error as Error).message}`, { cause: error })
+      await new Promise((resolve) => setTimeout(resolve, usablePauseMs))
+    }
+  }
+}
+
+/** A value as it is stored and asked for: a longer one than Temporal takes is replaced by its hash. */
+export const keyword = (value: string): string =>
+  value.length <= maxValueLength ? value : `sha256:${createHash('sha256').update(value).digest('hex')}`
+
+/** Attributes of a delivery at its start. */
+export function deliveryAttributes({ sourceId, messageId, message, targets }: DeliverEventInput): SearchAttributePair[] {
+  const { event, userId } = message
+  return [
+    keywordPair('PostriderSource', sourceId),
+    { key: { name: 'PostriderDestinations', type: 'KEYWORD_LIST' }, value: targets.map((one) => one.destinationId) },
+    keywordPair('PostriderType', message.type),
+    keywordPair('PostriderMessageId', messageId),
+    ...(typeof event === 'string' ? [keywordPair('PostriderEvent', event)] : []),
+    ...(userId === undefined ? [] : [keywordPair('PostriderUserId', userId)]),
+  ]
+}
+
+const keywordPair = (name: SearchAttributeName, value: string): SearchAttributePair => ({
+  key: { name, type: 'KEYWORD' },
+  value: keyword(value),
+})

@@ -1,0 +1,119 @@
+/** Brings a process of the embedded server up until it is ready, and down again. */
+
+import { writeFileSync } from 'node:fs'
+import { access, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StartError } from '../errors.ts'
+import { isPortFree } from '../ports.ts'
+import { endProcess, isRunning } from '../process-identity.ts'
+import { isServing } from './server-health.ts'
+import { boundLog, databaseFile, lastLogLine, removeNote, serverHost, spawnServer } from './server-process.ts'
+import type { ServerProcess, ServerSettings } from './server-process.ts'
+
+/** The namespace that the server makes by itself. */
+export const embeddedNamespace = 'default'
+
+/** A loaded machine may take long; an idle one takes a second. */
+const readyTimeoutMs = 120_000
+const readyPollMs = 50
+const checkTimeoutMs = 2_000
+const progressMs = 5_000
+/** It takes about a second; it then closes the database. */
+const stopGraceMs = 15_000
+
+/** Starts a server process and resolves when it is ready; whatever prevents that, no process is left. */
+export async function launchServer(
+  settings: ServerSettings,
+  signal: AbortSignal,
+  onProgress: (line: string) => void,
+): Promise<ServerProcess> {
+  const { dataDir } = settings
+  signal.throwIfAborted()
+  await requireFreePorts(settings)
+  const finishDatabase = await prepareDatabase(dataDir)
+  await boundLog(dataDir)
+  const server = spawnServer(settings)
+  try {
+    await waitUntilReady(settings, server, signal, onProgress)
+    await finishDatabase()
+    return server
+  } catch (error) {
+    await endServer(server, dataDir)
+    // Somebody may have taken a port between our look at it and the server's.
+    await requireFreePorts(settings)
+    throw error
+  }
+}
+
+async function waitUntilReady(
+  settings: ServerSettings,
+  server: ServerProcess,
+  signal: AbortSignal,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const { dataDir } = settings
+  const startedAt = performance.now()
+  let toldAt = startedAt
+  for (;;) {
+    const isReady = await isServing(addressOf(settings), embeddedNamespace, checkTimeoutMs)
+    signal.throwIfAborted()
+    // Also looked at when somebody answers: it might be another server that has just taken the port.
+    if (!isRunning(server.ref)) {
+      throw new StartError(`The Temporal server ended at its start: ${await lastLogLine(dataDir)} (in ${dataDir})`)
+    }
+    if (isReady) return
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs > readyTimeoutMs) {
+      throw new StartError(
+        `The Temporal server was not ready within ${readyTimeoutMs / 1_000} s; its log is in ${dataDir}`,
+      )
+    }
+    if (performance.now() - toldAt > progressMs) {
+      toldAt = performance.now()
+      onProgress(`Waiting for the Temporal server: ${Math.round(waitedMs / 1_000)} s`)
+    }
+    await sleep(readyPollMs)
+  }
+}
+
+/**
+ * The server makes its tables only when there is no database file, so one that dies while it makes them could never start
+ * again. A mark stands beside the file until its first start is through; a file with the mark is made anew.
+ */
+async function prepareDatabase(dataDir: string): Promise<() => Promise<void>> {
+  const database = join(dataDir, databaseFile)
+  const mark = `${database}.unfinished`
+  const exists = async (path: string) =>
+    access(path).then(
+      () => true,
+      () => false,
+    )
+  if ((await exists(database)) && !(await exists(mark))) return async () => {}
+  writeFileSync(mark, '', { mode: 0o600 })
+  for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(database + suffix, { force: true })
+  return () => rm(mark)
+}
+
+async function requireFreePorts({ port, uiPort }: ServerSettings): Promise<void> {
+  const wanted = [
+    ['POSTRIDER_TEMPORAL_PORT', port],
+    ['POSTRIDER_TEMPORAL_UI_PORT', uiPort],
+  ] as const
+  for (const [name, number] of wanted) {
+    if (!(await isPortFree(serverHost, number))) {
+      throw new StartError(`Port ${number} is in use; set ${name} to a free one for the Temporal server`)
+    }
+  }
+}
+
+/** Ends the server, removes its note and resolves when it is gone. */
+export async function endServer(server: ServerProcess, dataDir: string): Promise<void> {
+  await endProcess(server.ref, stopGraceMs)
+  await removeNote(dataDir)
+}
+
+/** host:port of the gRPC service. */
+export function addressOf({ port }: { port: number }): string {
+  return `${serverHost}:${port}`
+}

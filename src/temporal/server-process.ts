@@ -1,0 +1,138 @@
+/** The process of the embedded Temporal server: its command line, its log, and its note in the data folder. */
+
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { copyFile, readFile, rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { StartError } from '../errors.ts'
+import { isRunning, processRef } from '../process-identity.ts'
+import type { ProcessRef } from '../process-identity.ts'
+
+export const serverHost = '127.0.0.1'
+export const databaseFile = 'temporal.db'
+const logFile = 'temporal.log'
+const noteFile = 'temporal.json'
+const maxLogBytes = 10_000_000
+const adoptedPollMs = 1_000
+
+/** What makes two runs of the server the same for their user. */
+export interface ServerSettings {
+  /** Path of the `temporal` command. */
+  cli: string
+  dataDir: string
+  port: number
+  uiPort: number
+}
+
+export interface ServerProcess {
+  ref: ProcessRef
+  /** Resolves when the process is gone, for whatever reason. */
+  exited: Promise<void>
+}
+
+const NoteSchema = z.object({
+  pid: z.int().positive(),
+  identity: z.string(),
+  port: z.int().positive(),
+  uiPort: z.int().positive(),
+  cli: z.string(),
+  args: z.array(z.string()),
+})
+export type ServerNote = z.infer<typeof NoteSchema>
+
+/** Values that fit one node with one SQLite file better than the server's own. */
+const dynamicConfig = {
+  // Fairness keys: an endpoint with a long queue must not hold up the others.
+  'matching.enableFairness': 'true',
+}
+
+/** Arguments of `temporal` for these settings; file names are relative to the data folder. */
+export function serverArgs({ port, uiPort }: Pick<ServerSettings, 'port' | 'uiPort'>): string[] {
+  return [
+    ['server', 'start-dev', '--ip', serverHost, '--port', String(port), '--ui-port', String(uiPort)],
+    // A relative name: the server puts it into a URI, where a folder's `?` or `%` would have a meaning.
+    ['--db-filename', databaseFile, '--log-level', 'warn'],
+    // 35 events/s without these two, 75 to 88 with them; WAL with NORMAL loses nothing when a process is killed.
+    ['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'],
+    Object.entries(dynamicConfig).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]),
+  ].flat()
+}
+
+/**
+ * Starts the server in a session of its own, so that a Ctrl-C meant for this program does not reach it, and notes it in
+ * the data folder at once, so that a hard kill of this program leaves no server that nobody knows.
+ */
+export function spawnServer(settings: ServerSettings): ServerProcess {
+  const { cli, dataDir, port, uiPort } = settings
+  const args = serverArgs(settings)
+  const log = openSync(join(dataDir, logFile), 'a', 0o600)
+  // Events hold personal data: files that the server creates are for their owner alone.
+  const umask = process.umask(0o077)
+  try {
+    const child = spawn(cli, args, { cwd: dataDir, env: serverEnv(), detached: true, stdio: ['ignore', log, log] })
+    const exited = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve())
+      child.once('error', () => resolve())
+    })
+    child.unref()
+    const ref = child.pid === undefined ? undefined : processRef(child.pid)
+    if (ref === undefined) throw new StartError(`The Temporal server ${cli} cannot be run`)
+    writeNote(dataDir, { ...ref, port, uiPort, cli, args })
+    return { ref, exited }
+  } finally {
+    process.umask(umask)
+    closeSync(log)
+  }
+}
+
+/** A server that an earlier instance of this program left running. */
+export function adoptServer({ pid, identity }: ServerNote): ServerProcess {
+  const ref = { pid, identity }
+  const watch = async () => {
+    while (isRunning(ref)) await sleep(adoptedPollMs, undefined, { ref: false })
+  }
+  return { ref, exited: watch() }
+}
+
+/** The note of the server last started in this folder, running or not; undefined when there is none to be read. */
+export async function readNote(dataDir: string): Promise<ServerNote | undefined> {
+  try {
+    return NoteSchema.parse(JSON.parse(await readFile(join(dataDir, noteFile), 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+export async function removeNote(dataDir: string): Promise<void> {
+  await rm(join(dataDir, noteFile), { force: true })
+}
+
+/** Keeps the server's log within 10 MB, and the 10 MB before that beside it. */
+export async function boundLog(dataDir: string): Promise<void> {
+  const path = join(dataDir, logFile)
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size <= maxLogBytes) return
+  // The server keeps the file open for appending, so it is emptied in place.
+  await copyFile(path, `${path}.1`)
+  await truncate(path)
+}
+
+/** The last error that the server wrote into its log, in one line of bounded length. */
+export async function lastLogLine(dataDir: string): Promise<string> {
+  const text = await readFile(join(dataDir, logFile), 'utf8').catch(() => '')
+  return text.trimEnd().split('\n').at(-1)?.slice(0, 300) ?? ''
+}
+
+/** Written at once and whole: between the start of a server and its note nothing else may happen. */
+function writeNote(dataDir: string, note: ServerNote): void {
+  const path = join(dataDir, noteFile)
+  writeFileSync(`${path}.new`, JSON.stringify(note), { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}
+
+/** The operator's TEMPORAL_* settings are about other Temporal servers. */
+function serverEnv(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_')))
+}
