@@ -1,0 +1,18 @@
+/** How long to wait before a failed attempt is repeated. Pure: workflows use it too. */
+
+/** Pause before the next attempt, in milliseconds: doubling with each failed attempt from `initialMs` to `maxMs`, of
+ *  which a random part between half and all is waited, so that deliveries that failed together do not return together.
+ *  A receiver's `Retry-After` is obeyed: never shorter than it, even beyond `maxMs`.
+ *  @param attempt  attempts made so far, from 1
+ *  @param random  from 0 up to 1, as `Math.random` gives it */
+export const retryDelayMs = (options: {
+  attempt: number
+  initialMs: number
+  maxMs: number
+  retryAfterMs?: number | undefined
+  random: () => number
+}): number => {
+  const step = Math.min(options.maxMs, options.initialMs * 2 ** (options.attempt - 1))
+  const pause = Math.round((step / 2) * (1 + options.random()))
+  return Math.max(pause, options.retryAfterMs ?? 0)
+}

@@ -1,0 +1,49 @@
+/** What an answer's status means for the delivery. */
+
+import { STATUS_CODES } from 'node:http'
+import { cleanExcerpt } from './excerpt.ts'
+import type { ResponseHead } from './exchange.ts'
+import type { SendOutcome } from './outcome.ts'
+import { parseRetryAfter } from './retry-after.ts'
+
+/** Client errors that speak of the moment, not of the request: Request Timeout, Too Early, Too Many Requests. */
+const passingClientErrors = new Set([408, 425, 429])
+const statusesWithRetryAfter = new Set([429, 503])
+const maxLocationLength = 200
+
+/** Whether a status means that the endpoint took the message. */
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300
+
+/** The outcome of an attempt that was answered.
+ *  @param body  beginning of the answer's body
+ *  @param secrets  texts of the request that the excerpt must not repeat */
+export const classifyAnswer = (
+  { status, headers, durationMs }: ResponseHead,
+  body: Buffer,
+  options: { secrets: readonly string[]; now: Date },
+): SendOutcome => {
+  if (isSuccess(status)) return { kind: 'delivered', status, durationMs }
+  const excerpt = isPlain(headers['content-encoding']) ? cleanExcerpt(body, options.secrets) : undefined
+  const failure = { status, durationMs, ...(excerpt !== undefined && { excerpt }) }
+  if (status < 400)
+    return { kind: 'rejected', code: 'redirect', reason: redirectReason(status, headers['location']), ...failure }
+  const answer = { code: 'http_status' as const, reason: `The endpoint answered ${named(status)}.`, ...failure }
+  if (status < 500 && !passingClientErrors.has(status)) return { kind: 'rejected', ...answer }
+  const retryAfter = statusesWithRetryAfter.has(status) ? single(headers['retry-after']) : undefined
+  const retryAfterMs = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, options.now)
+  return { kind: 'unavailable', ...answer, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+}
+
+const named = (status: number): string => [status, STATUS_CODES[status]].filter(Boolean).join(' ')
+
+const redirectReason = (status: number, location: string | string[] | undefined): string => {
+  const target = single(location)
+  const destination = target === undefined ? '' : ` to ${target.slice(0, maxLocationLength)}`
+  return `The endpoint answered ${named(status)}${destination}. Redirects are not followed: enter the final URL.`
+}
+
+const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value)
+
+/** Compressed bodies are left as they are: unpacking could take any amount of memory. */
+const isPlain = (encoding: string | string[] | undefined): boolean =>
+  encoding === undefined || single(encoding) === 'identity'

@@ -1,0 +1,82 @@
+/** How connections are opened: only to addresses that the guard lets through, and only to trusted TLS servers. */
+
+import dns from 'node:dns'
+import type { LookupAddress, LookupOptions } from 'node:dns'
+import { buildConnector } from 'undici'
+import type { AddressGuard } from './guard-address.ts'
+
+/** Resolves a name to all its addresses; `dns.lookup` is one. */
+export type Lookup = (
+  hostname: string,
+  options: { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
+/** A name has no address that deliveries may go to. */
+export class ForbiddenAddressError extends Error {
+  override name = 'ForbiddenAddressError'
+}
+
+type LookupHook = (
+  hostname: string,
+  options: LookupOptions,
+  callback: (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void,
+) => void
+
+/** Beyond an attempt's own limit, so that it never ends an attempt: it only closes sockets left behind by one. */
+const connectGraceMs = 1000
+
+/** A connector for undici. Names are resolved once and the guarded addresses are the ones connected to, so that a
+ *  second answer of the name server changes nothing. Literal addresses are not resolved: check those before.
+ *  TLS is 1.2 or newer, and certificates are checked whatever the environment says.
+ *  @param timeoutMs  longest that an attempt waits */
+export const createConnect = (options: {
+  guard: AddressGuard
+  timeoutMs: number
+  lookup?: Lookup | undefined
+}): buildConnector.connector =>
+  buildConnector({
+    lookup: guardedLookup(options.guard, shareLookups(options.lookup ?? dns.lookup)),
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+    timeout: options.timeoutMs + connectGraceMs,
+  })
+
+const guardedLookup =
+  (guard: AddressGuard, lookup: (hostname: string) => Promise<LookupAddress[]>): LookupHook =>
+  (hostname, options, callback) => {
+    const answer = (addresses: LookupAddress[]): void => {
+      const refusals = addresses.map(({ address }) => guard.refuseAddress(address))
+      const allowed = addresses.filter((_, index) => refusals[index] === undefined)
+      const [first] = allowed
+      const refusal = refusals.find((found) => found !== undefined)
+      if (first === undefined) {
+        callback(
+          new ForbiddenAddressError(`${hostname} has no address to deliver to: ${refusal?.reason ?? 'none found.'}`),
+          '',
+        )
+      } else if (options.all === true) callback(null, allowed)
+      else callback(null, first.address, first.family)
+    }
+    lookup(hostname).then(answer, (error: NodeJS.ErrnoException) => callback(error, ''))
+  }
+
+/** Requests for a name that is being resolved wait for that answer. The system resolver blocks one of few threads for
+ *  as long as a name server is silent: attempts to one such name must not take them all. */
+const shareLookups = (lookup: Lookup): ((hostname: string) => Promise<LookupAddress[]>) => {
+  const running = new Map<string, Promise<LookupAddress[]>>()
+  const start = (hostname: string): Promise<LookupAddress[]> =>
+    new Promise((resolve, reject) => {
+      lookup(hostname, { all: true }, (error, addresses) => {
+        if (error) reject(error)
+        else resolve(addresses)
+      })
+    })
+  return (hostname) => {
+    const known = running.get(hostname)
+    if (known) return known
+    const started = start(hostname).finally(() => running.delete(hostname))
+    running.set(hostname, started)
+    return started
+  }
+}

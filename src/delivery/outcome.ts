@@ -1,0 +1,53 @@
+/** What became of one attempt. */
+
+/** Stable names of the ways in which an attempt fails. */
+export type FailureCode =
+  | 'http_status'
+  | 'redirect'
+  | 'timeout'
+  | 'dns_failure'
+  | 'connection_refused'
+  | 'connection_reset'
+  | 'unreachable'
+  | 'tls_failure'
+  | 'certificate'
+  | 'invalid_response'
+  | 'proxy_failure'
+  | 'network_failure'
+  | 'saturated'
+  | 'forbidden_address'
+  | 'invalid_url'
+  | 'invalid_request'
+
+export interface Failure {
+  code: FailureCode
+  /** A sentence for the operator: what happened, and how to mend it where that is known. */
+  reason: string
+  /** Status of the answer, when there was one. */
+  status?: number
+  /** From the moment a socket was free (or the attempt refused) until the head of the answer or the failure. */
+  durationMs: number
+  /** First part of the answer's body, cleaned; at most 1 KB. */
+  excerpt?: string
+}
+
+/** Any 2xx. */
+export interface Delivered {
+  kind: 'delivered'
+  status: number
+  durationMs: number
+}
+
+/** Failed in a way that may pass, so worth another attempt. */
+export interface Unavailable extends Failure {
+  kind: 'unavailable'
+  /** How long the receiver asked to be left alone (429 and 503 only). */
+  retryAfterMs?: number
+}
+
+/** Failed for good: another attempt would end the same way. */
+export interface Rejected extends Failure {
+  kind: 'rejected'
+}
+
+export type SendOutcome = Delivered | Unavailable | Rejected

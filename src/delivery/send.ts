@@ -1,0 +1,139 @@
+/** One HTTP attempt: a request goes out, and what became of it comes back. */
+
+import { Client, EnvHttpProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
+import { classifyAnswer, isSuccess } from './classify-answer.ts'
+import { classifyFailure } from './classify-failure.ts'
+import { createConnect } from './connect.ts'
+import type { Lookup } from './connect.ts'
+import { startExchange } from './exchange.ts'
+import { createAddressGuard } from './guard-address.ts'
+import { isOwn } from './headers.ts'
+import type { SendOutcome } from './outcome.ts'
+import { createSocketPool, PoolClosedError } from './socket-pool.ts'
+
+export type { SendOutcome } from './outcome.ts'
+
+/** The limit of `spec/`, "Limits". */
+export const defaultTimeoutMs = 5000
+export const defaultMaxSocketsPerOrigin = 128
+/** Origins that connections are kept open to. */
+export const maxOrigins = 500
+/** Largest head of an answer: its header names and values together. */
+export const maxHeadBytes = 16 * 1024
+/** Longest that a receiver's `Keep-Alive` hint is believed. */
+const maxKeepAliveMs = 60_000
+/** Shorter words of a header value are too common to hide. */
+const minSecretLength = 8
+
+/** Proxies for outbound requests, as HTTP_PROXY, HTTPS_PROXY and NO_PROXY have them. A proxy resolves names itself, so
+ *  what they resolve to is not checked; addresses and localhost written in a URL are. The proxy's own address is
+ *  the operator's choice and not checked either. */
+export interface ProxySettings {
+  httpProxy?: string | undefined
+  httpsProxy?: string | undefined
+  noProxy?: string | undefined
+}
+
+export interface SenderOptions {
+  /** CIDRs that requests may reach although they are not public. */
+  allowedNetworks: readonly string[]
+  /** For name look-up, connect, TLS and the head of the answer together; the wait for a free connection does not count. */
+  timeoutMs?: number
+  maxSocketsPerOrigin?: number
+  proxy?: ProxySettings | undefined
+  lookup?: Lookup
+}
+
+export interface SendRequest {
+  url: string
+  headers: Record<string, string>
+  body: Buffer
+}
+
+export interface Sender {
+  /** Posts a request and tells what became of it. Redirects are not followed; the head of the answer decides, its body
+   *  is only read for the excerpt.
+   *  @param signal  stops the attempt
+   *  @throws SendAbortedError (`name` is AbortError) when the signal fires before an answer, or the sender is closed */
+  send(request: SendRequest, signal?: AbortSignal): Promise<SendOutcome>
+  /** Takes no more requests, waits for those under way (at most the time limit and a second), closes all connections. */
+  close(): Promise<void>
+}
+
+/** The attempt was stopped from this side: nothing is known about the endpoint. */
+export class SendAbortedError extends Error {
+  override name = 'AbortError'
+}
+
+/** A sender with its connections.
+ *  @throws Error when an allowed network is not a CIDR or a proxy not a URL */
+export const createSender = (options: SenderOptions): Sender => {
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
+  const guard = createAddressGuard(options.allowedNetworks)
+  const connect = createConnect({ guard, timeoutMs, lookup: options.lookup })
+  const pool = createSocketPool({
+    open: openerOf({ connect, maxHeaderSize: maxHeadBytes, ...clientLimits }, options.proxy),
+    maxSocketsPerOrigin: options.maxSocketsPerOrigin ?? defaultMaxSocketsPerOrigin,
+    maxOrigins,
+  })
+
+  const attempt = async ({ url, headers, body }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
+    const refusal = guard.refuseUrl(url)
+    if (refusal) return { kind: 'rejected', ...refusal, durationMs: 0 }
+    const { origin, host, pathname, search } = new URL(url)
+    const circumstances = { host, timeoutMs, durationMs: 0 }
+    let startedAt: number | undefined
+    try {
+      const lease = await pool.lease(origin, signal)
+      startedAt = performance.now()
+      const exchange = startExchange(
+        lease.dispatcher,
+        { origin, path: pathname + search, headers, body },
+        { timeoutMs, signal },
+      )
+      void exchange.end.then(({ reusable }) => lease.release(reusable))
+      const head = await exchange.head
+      const answerBody = isSuccess(head.status) ? Buffer.alloc(0) : (await exchange.end).body
+      return classifyAnswer(head, answerBody, { secrets: secretsOf(headers), now: new Date() })
+    } catch (error) {
+      if (signal?.aborted === true || error instanceof PoolClosedError) {
+        throw new SendAbortedError('The attempt was stopped.', { cause: error })
+      }
+      if (startedAt !== undefined) circumstances.durationMs = performance.now() - startedAt
+      return classifyFailure(error, circumstances)
+    }
+  }
+
+  return { send: attempt, close: () => pool.close() }
+}
+
+/** One request per connection at a time, HTTP/1.1. undici's own timers stay off: they are half a second late. */
+const clientLimits = {
+  pipelining: 1,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  keepAliveMaxTimeout: maxKeepAliveMs,
+} as const
+
+const openerOf =
+  (clientOptions: Client.Options, proxy: ProxySettings | undefined): ((origin: string) => Dispatcher) =>
+  (origin) => {
+    if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Client(origin, clientOptions)
+    return new EnvHttpProxyAgent({
+      ...clientOptions,
+      connections: 1,
+      // Empty rather than unset: undici would read the environment.
+      httpProxy: proxy.httpProxy ?? '',
+      httpsProxy: proxy.httpsProxy ?? '',
+      noProxy: proxy.noProxy ?? '',
+      requestTls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+    })
+  }
+
+/** Values of the endpoint's own headers and their parts, as tokens: an error page may repeat what it was sent. */
+const secretsOf = (headers: Record<string, string>): string[] =>
+  Object.entries(headers)
+    .filter(([name]) => !isOwn(name))
+    .flatMap(([, value]) => [value, ...value.split(' ')])
+    .filter((text) => text.length >= minSecretLength)
