@@ -1,0 +1,74 @@
+/** One shape for every error that leaves the server: `{"success":false,"code","message","path"?}`. */
+
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
+
+/** Body of an error's answer. */
+export interface ErrorBody {
+  success: false
+  code: ErrorCode
+  message: string
+  /** The member at fault, as in `settings.webhooks[0].url`. */
+  path?: string
+}
+
+/** Answers all errors and unknown paths of `app` in one shape, and logs those that are the server's. */
+export function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler(sendError)
+  app.setNotFoundHandler(async () => {
+    throw new AppError('not_found', 'Nothing is at this path, or not for this method.')
+  })
+}
+
+/** Answers `error`. Made for Fastify's `frameworkErrors` too, which sees the errors from before routing. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const known = toAppError(error)
+  logError(known, error, request)
+  if (known.retryAfterSeconds !== undefined) void reply.header('retry-after', Math.ceil(known.retryAfterSeconds))
+  void reply.code(known.status).send(errorBody(known))
+}
+
+export const errorBody = ({ code, message, path }: AppError): ErrorBody => ({
+  success: false,
+  code,
+  message,
+  ...(path === undefined ? {} : { path }),
+})
+
+/** Codes for the statuses of Fastify's own errors; its other 4xx are bad requests. */
+const codesByStatus: Record<number, ErrorCode> = {
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'too_large',
+  415: 'unsupported_media_type',
+  429: 'too_many_requests',
+}
+
+/** The error that the caller is told. What is unknown becomes `internal_error`, whose message says nothing. */
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const { statusCode, message, validation, validationContext } = error as Partial<FastifyError>
+  const fault = validation?.[0]
+  if (fault !== undefined) {
+    const path = memberPath(fault.instancePath)
+    const sentence = `${path || (validationContext ?? 'body')}: ${fault.message ?? 'is not valid'}`
+    return new AppError('bad_request', sentence, path === '' ? {} : { path })
+  }
+  if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500)
+    return new AppError('internal_error', 'The server failed; its log has the details.', { cause: error })
+  return new AppError(codesByStatus[statusCode] ?? 'bad_request', message ?? 'The request is not valid.')
+}
+
+/** `/settings/webhooks/0/url` → `settings.webhooks[0].url` */
+const memberPath = (pointer: string): string =>
+  pointer
+    .split('/')
+    .filter((part) => part !== '')
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')
+
+function logError(known: AppError, error: unknown, request: FastifyRequest): void {
+  if (known.code === 'internal_error') request.log.error({ err: error }, 'request.failed')
+  else if (known.status >= 500) request.log.warn({ code: known.code, err: known }, 'request.unavailable')
+  else request.log.debug({ code: known.code, path: known.path }, 'request.refused')
+}

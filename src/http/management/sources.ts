@@ -1,0 +1,75 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { Database } from '../../db/database.ts'
+import { createSource, deleteSource, getSource, listSources, rotateWriteKey, updateSource } from '../../db/sources.ts'
+import { NewSourceSchema, SourcePatchSchema, SourceSchema } from '../../schemas/source.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+
+export interface SourceDependencies {
+  database: Database
+  settings: Settings
+}
+
+const tags = ['sources']
+
+export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (app, { database, settings }) => {
+  app.get(
+    '/sources',
+    { schema: { tags, security, querystring: PageQuerySchema, response: { 200: pageSchema(SourceSchema), ...errorResponses } } },
+    ({ query }) => listSources(database, query),
+  )
+
+  app.post(
+    '/sources',
+    { schema: { tags, security, body: NewSourceSchema, response: { 201: SourceSchema, ...errorResponses } } },
+    async ({ body }, reply) => {
+      const source = await createSource(database, body)
+      await settings.refresh()
+      return reply.code(201).send(source)
+    },
+  )
+
+  app.get(
+    '/sources/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: SourceSchema, ...errorResponses } } },
+    ({ params }) => getSource(database, params.id),
+  )
+
+  app.patch(
+    '/sources/:id',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        body: SourcePatchSchema,
+        response: { 200: SourceSchema, ...errorResponses },
+      },
+    },
+    async ({ params, body }) => {
+      const source = await updateSource(database, params.id, body)
+      await settings.refresh()
+      return source
+    },
+  )
+
+  app.delete(
+    '/sources/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: DoneSchema, ...errorResponses } } },
+    async ({ params }) => {
+      await deleteSource(database, params.id)
+      await settings.refresh()
+      return { success: true as const }
+    },
+  )
+
+  app.post(
+    '/sources/:id/rotate-key',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: SourceSchema, ...errorResponses } } },
+    async ({ params }) => {
+      const source = await rotateWriteKey(database, params.id)
+      await settings.refresh()
+      return source
+    },
+  )
+}

@@ -1,0 +1,48 @@
+/** The HTTP server: ingest API, management API, health. Built as a value, so that tests and production start the same. */
+
+import swagger from '@fastify/swagger'
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import type { Logger } from '../logger.ts'
+import type { IngestPort } from '../ingest/port.ts'
+import { answerErrors } from './errors.ts'
+import { ingestRoutes } from './ingest/plugin.ts'
+import { ingestServerOptions } from './ingest/server-options.ts'
+import { healthRoutes, type HealthDependencies } from './health.ts'
+import { managementRoutes, type ManagementDependencies } from './management/plugin.ts'
+
+/** Longest id in a path, in characters; Fastify allows 100 unless told. */
+const maxParamLength = 400
+
+export interface ServerDependencies extends ManagementDependencies, HealthDependencies {
+  ingest: IngestPort
+  lenientAuth: boolean
+  logger: Logger
+}
+
+export async function buildServer(dependencies: ServerDependencies): Promise<FastifyInstance> {
+  const server = fastify({
+    ...ingestServerOptions,
+    routerOptions: { ...ingestServerOptions.routerOptions, maxParamLength },
+    loggerInstance: dependencies.logger as FastifyBaseLogger,
+    // One line per request would be a line per event.
+    disableRequestLogging: true,
+    forceCloseConnections: 'idle',
+  })
+  server.setValidatorCompiler(validatorCompiler)
+  server.setSerializerCompiler(serializerCompiler)
+  answerErrors(server)
+  await server.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Postrider', version: '1', description: 'Ingest and management API' },
+      components: { securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } } },
+    },
+    transform: jsonSchemaTransform,
+  })
+  await server.register(ingestRoutes, { port: dependencies.ingest, lenientAuth: dependencies.lenientAuth })
+  await server.register(healthRoutes, dependencies)
+  await server.register(managementRoutes, { prefix: '/api/v1', ...dependencies })
+  server.get('/openapi.json', { schema: { hide: true } }, async () => server.swagger())
+  return server
+}

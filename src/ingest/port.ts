@@ -1,0 +1,54 @@
+/** What ingest needs from the rest of the server. */
+
+import type { DeliveryTarget } from '../contracts/delivery.ts'
+import type { ErrorCode } from '../errors.ts'
+import type { MessageBody } from '../schemas/message.ts'
+
+/** Name by which the `integrations` object of a call refers to a destination; exact and case-sensitive. */
+export type IntegrationName = 'Webhooks'
+
+/** A connected destination that is switched on. */
+export interface IngestDestination extends DeliveryTarget {
+  integration: IntegrationName
+}
+
+export interface IngestSource {
+  id: string
+  enabled: boolean
+  /** Connected and switched on; the others are left out. */
+  destinations: readonly IngestDestination[]
+}
+
+/** A valid event that at least one destination wants. */
+export interface AcceptedEvent {
+  sourceId: string
+  messageId: string
+  userId?: string
+  /** The JSON body that every endpoint receives. It may share parts with other events of its batch: do not change it. */
+  message: MessageBody
+  targets: DeliveryTarget[]
+  receivedAt: Date
+}
+
+/** What became of an event at the door.
+ *  - `accepted`: held durably, on its way to at least one destination
+ *  - `no_destination`: valid, but the source has no connected destination that is switched on
+ *  - `filtered`: valid, but its `integrations` exclude every destination
+ *  - `suppressed`: valid, but its user asked to be forgotten
+ *  - `dropped`: answered 200 under lenient auth though its write key is unknown or its source switched off
+ *  - `rejected`: refused, the caller was told; a request that cannot be read counts as one event */
+export type Fate = 'accepted' | 'no_destination' | 'filtered' | 'suppressed' | 'dropped' | 'rejected'
+
+export interface IngestPort {
+  /** The source of a write key, from memory. */
+  findSource(writeKey: string): IngestSource | undefined
+  /** Resolves when all events are held durably.
+   *  @throws AppError `inbox_full` or `unavailable` when nothing can hold them; the caller gets 429 or 503 */
+  accept(events: AcceptedEvent[]): Promise<void>
+  /** Counts `events` events.
+   *  @param sourceId  `undefined` when no source could be told
+   *  @param reason  set with `rejected` and `dropped` */
+  count(fate: Fate, sourceId: string | undefined, events: number, reason?: ErrorCode): void
+  /** Whether events of this user are to be dropped at the door, after a deletion request with `suppress`. */
+  isSuppressed?(sourceId: string, userId: string): boolean
+}
