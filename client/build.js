@@ -1,0 +1,40 @@
+/** Builds the package: one bundle per entry as ESM and CJS with source maps (esbuild), and the types of both (tsc). */
+
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import process from 'node:process'
+import { build } from 'esbuild'
+
+process.chdir(import.meta.dirname)
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+rmSync('dist', { recursive: true, force: true })
+
+const common = {
+  bundle: true,
+  sourcemap: true,
+  target: 'es2022',
+  define: { PACKAGE_VERSION: JSON.stringify(version) },
+  logLevel: 'warning',
+}
+const nodeEntries = ['src/index.ts', 'src/receiver.ts']
+await Promise.all([
+  build({ ...common, entryPoints: nodeEntries, platform: 'node', format: 'esm', outdir: 'dist/esm' }),
+  build({ ...common, entryPoints: nodeEntries, platform: 'node', format: 'cjs', outdir: 'dist/cjs' }),
+  // platform browser refuses node: imports, so Node-only code cannot slip into pages.
+  build({
+    ...common,
+    entryPoints: ['src/browser.ts'],
+    platform: 'browser',
+    format: 'esm',
+    minify: true,
+    outdir: 'dist/esm',
+  }),
+])
+
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+mkdirSync('dist/cjs', { recursive: true })
+// The same declarations stand beside the CJS files: what decides how they are read is the nearest package.json.
+cpSync('dist/esm', 'dist/cjs', { recursive: true, filter: (path) => !/\.js(\.map)?$|browser\./.test(path) })
+writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n')

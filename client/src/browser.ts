@@ -1,0 +1,75 @@
+/** The library in browsers. */
+
+import type { AnyEvents } from './calls.ts'
+import { Client } from './client.ts'
+import type { AnalyticsOptions } from './options.ts'
+import { readOptions } from './options.ts'
+import type { Platform } from './platform.ts'
+import { writeBody } from './platform.ts'
+
+export type * from './calls.ts'
+export type { Stats } from './client.ts'
+export type { AnalyticsErrorCode, DeliveryErrorCode } from './errors.ts'
+export { AnalyticsError, DeliveryError } from './errors.ts'
+export type { AnalyticsOptions } from './options.ts'
+
+/** Browsers let 64 KiB of keepalive requests outlive their page (Fetch Standard, "HTTP-network-or-cache fetch"). */
+const MAX_KEEPALIVE_BYTES = 60_000
+
+/**
+ * Queues calls and sends them in the background. When the page is hidden or left, what waits is sent at once in
+ * requests that outlive the page.
+ * @throws AnalyticsError `invalid_option` naming the option
+ */
+export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEvents> extends Client<Events> {
+  readonly #onHide = () => {
+    if (document.visibilityState === 'hidden') this.handOver()
+  }
+
+  constructor(writeKey: string, options: AnalyticsOptions = {}) {
+    super(readOptions(writeKey, { gzip: false, ...options }), createPlatform(writeKey, options.gzip === true))
+    // Workers have no document. `pagehide` is for browsers that leave a page without changing its visibility.
+    globalThis.document?.addEventListener('visibilitychange', this.#onHide)
+    globalThis.window?.addEventListener('pagehide', this.#onPageHide)
+  }
+
+  readonly #onPageHide = () => this.handOver()
+
+  override async close(options?: { timeoutMs?: number }): Promise<void> {
+    await super.close(options)
+    globalThis.document?.removeEventListener('visibilitychange', this.#onHide)
+    globalThis.window?.removeEventListener('pagehide', this.#onPageHide)
+  }
+}
+
+function createPlatform(writeKey: string, gzip: boolean): Platform {
+  return {
+    maxBatchBytes: MAX_KEEPALIVE_BYTES,
+    debug: readDebug(),
+    async createRequest(messages) {
+      const body = writeBody(messages, writeKey)
+      const compress = gzip && 'CompressionStream' in globalThis && globalThis.document?.visibilityState !== 'hidden'
+      return {
+        method: 'POST',
+        keepalive: true,
+        credentials: 'omit',
+        // Plain text with the write key in the body needs no preflight request, which a page being left may not get.
+        headers: { 'Content-Type': 'text/plain', ...(compress && { 'Content-Encoding': 'gzip' }) },
+        body: compress ? await compressed(body) : body,
+      }
+    },
+  }
+}
+
+function compressed(text: string): Promise<ArrayBuffer> {
+  return new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
+}
+
+function readDebug(): string {
+  try {
+    return localStorage.getItem('debug') ?? ''
+  } catch {
+    // Storage is forbidden here; so nobody can have asked for logging.
+    return ''
+  }
+}

@@ -1,0 +1,170 @@
+/** The client on every platform; `index.ts` and `browser.ts` add what only theirs can do. */
+
+import { Batch, BatchQueue } from './batch-queue.ts'
+import type {
+  AliasCall,
+  AnyEvents,
+  CallType,
+  GroupCall,
+  IdentifyCall,
+  PageCall,
+  ScreenCall,
+  TrackCall,
+} from './calls.ts'
+import { Delivery } from './delivery.ts'
+import { AnalyticsError } from './errors.ts'
+import { writeMessage } from './message.ts'
+import type { Settings } from './options.ts'
+import type { Platform } from './platform.ts'
+import { unref } from './retry.ts'
+
+const DEFAULT_CLOSE_MS = 10_000
+/** How often to look for what other processes left behind. */
+const RECOVER_EVERY_MS = 30_000
+
+/** What became of the messages so far. */
+export interface Stats {
+  /** Waiting or under way. */
+  pending: number
+  delivered: number
+  /** Not delivered and reported to `onError`. */
+  dropped: number
+}
+
+export class Client<Events extends { [Name in keyof Events]: object } = AnyEvents> {
+  readonly #settings: Settings
+  readonly #platform: Platform
+  readonly #queue: BatchQueue
+  readonly #delivery: Delivery
+  #lastFlushAt = Date.now()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #recoverTimer: ReturnType<typeof setInterval> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(settings: Settings, platform: Platform) {
+    this.#settings = settings
+    this.#platform = platform
+    this.#queue = new BatchQueue(settings.flushAt, platform)
+    this.#delivery = new Delivery(this.#queue, settings, platform)
+    if (platform.store) {
+      this.#recover()
+      this.#recoverTimer = unref(setInterval(() => this.#recover(), RECOVER_EVERY_MS))
+    }
+  }
+
+  /**
+   * Queues what someone did, and returns at once with the message's id.
+   * @throws AnalyticsError when the call is wrong or the client is closed; this holds for all six calls
+   */
+  track<Name extends keyof Events & string>(call: TrackCall<Events, Name>): string {
+    return this.#enqueue('track', call)
+  }
+
+  /** Queues who someone is. */
+  identify(call: IdentifyCall): string {
+    return this.#enqueue('identify', call)
+  }
+
+  /** Queues a page that was seen. */
+  page(call: PageCall): string {
+    return this.#enqueue('page', call)
+  }
+
+  /** Queues a screen that was seen. */
+  screen(call: ScreenCall): string {
+    return this.#enqueue('screen', call)
+  }
+
+  /** Queues what someone belongs to. */
+  group(call: GroupCall): string {
+    return this.#enqueue('group', call)
+  }
+
+  /** Queues the union of two identities. */
+  alias(call: AliasCall): string {
+    return this.#enqueue('alias', call)
+  }
+
+  /** Sends what waits; resolves when every message queued before is delivered or reported to `onError`. */
+  async flush(): Promise<void> {
+    this.#flushNow()
+    // Only a timer keeps a program alive while it awaits this: the client's own timers do not.
+    const alive = setInterval(() => {}, DEFAULT_CLOSE_MS)
+    await Promise.all(this.#queue.all().map((batch) => batch.settled))
+    clearInterval(alive)
+  }
+
+  /**
+   * Refuses further calls and flushes. What is not delivered within `timeoutMs` (default 10,000) stays in the spool, or
+   * without one is reported to `onError`. A second call waits for the first.
+   */
+  close(options: { timeoutMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(options.timeoutMs ?? DEFAULT_CLOSE_MS)
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  get stats(): Stats {
+    const { delivered, dropped } = this.#delivery
+    return { pending: this.#queue.messages, delivered, dropped }
+  }
+
+  /** Sends what waits at once, even beside a request under way. */
+  protected handOver(): void {
+    this.#queue.makeDue()
+    this.#delivery.startBeside()
+  }
+
+  /** Ends now: what is not delivered stays in the spool, or is reported to `onError`. */
+  protected abandon(): void {
+    clearInterval(this.#recoverTimer)
+    clearTimeout(this.#timer)
+    this.#delivery.stop()
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const deadline = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)))
+    await Promise.race([this.flush(), deadline])
+    clearTimeout(timer)
+    this.abandon()
+  }
+
+  #enqueue(type: CallType, call: unknown): string {
+    if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
+    const { messageId, json, bytes } = writeMessage(type, call, new Date())
+    if (this.#queue.bytes + bytes > this.#settings.maxQueueBytes) {
+      this.#delivery.drop('queue_full', `${this.#settings.maxQueueBytes} bytes wait already`, [json])
+      return messageId
+    }
+    this.#queue.add(json, bytes)
+    this.#schedule()
+    return messageId
+  }
+
+  /** Starts what is due by number, or sets the timer for what will be due by time. */
+  #schedule(): void {
+    if (this.#queue.isDue) return this.#flushNow()
+    const waitMs = Math.max(0, this.#lastFlushAt + this.#settings.flushAfter - Date.now())
+    this.#timer ??= unref(setTimeout(() => this.#flushNow(), waitMs))
+  }
+
+  #flushNow(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#lastFlushAt = Date.now()
+    this.#queue.makeDue()
+    this.#delivery.start()
+  }
+
+  #recover(): void {
+    const room = this.#settings.maxQueueBytes - this.#queue.bytes
+    for (const { file, messages, bytes } of this.#platform.store?.recover(room) ?? []) {
+      this.#queue.addBatch(new Batch(file, messages, bytes))
+    }
+    this.#delivery.start()
+  }
+}

@@ -1,0 +1,113 @@
+/** Carries queued batches to the server: one at a time, in order, each until it is accepted or given up. */
+
+import type { Batch, BatchQueue } from './batch-queue.ts'
+import type { Message } from './calls.ts'
+import { createDebug } from './debug.ts'
+import type { DeliveryErrorCode } from './errors.ts'
+import { DeliveryError } from './errors.ts'
+import type { Settings } from './options.ts'
+import type { Platform } from './platform.ts'
+import { pause, retryPauseMs } from './retry.ts'
+import type { Outcome } from './send-batch.ts'
+import { sendBatch } from './send-batch.ts'
+
+/**
+ * One request at a time keeps the order of the calls and lets a `Retry-After` hold back everything. It is no bottleneck:
+ * what arrives meanwhile fills the next request, up to 512,000 bytes.
+ */
+export class Delivery {
+  readonly #queue: BatchQueue
+  readonly #settings: Settings
+  readonly #platform: Platform
+  readonly #debug: (line: string) => void
+  readonly #stop = new AbortController()
+  #runs = 0
+  delivered = 0
+  /** Messages that were not and will not be delivered, for whatever reason. */
+  dropped = 0
+
+  constructor(queue: BatchQueue, settings: Settings, platform: Platform) {
+    this.#queue = queue
+    this.#settings = settings
+    this.#platform = platform
+    this.#debug = createDebug(platform.debug)
+  }
+
+  /** Sends what is due, in the background. */
+  start(): void {
+    if (this.#runs === 0) void this.#run()
+  }
+
+  /** Sends what is due beside the request under way: for a page that may be about to go. */
+  startBeside(): void {
+    void this.#run()
+  }
+
+  /** Ends the request and the pause under way, and gives up what is queued; a store keeps it for the next process. */
+  stop(): void {
+    this.#stop.abort(new Error('closed'))
+    for (const { file, messages } of this.#queue.drain()) {
+      if (file) this.#debug(`left ${messages.length} to the next process`)
+      else this.drop('closed', 'closed before the messages were delivered', messages)
+    }
+    this.#platform.store?.release()
+  }
+
+  /** Tells `onError` of messages that are lost. */
+  drop(
+    code: Exclude<DeliveryErrorCode, 'spool_failed'>,
+    message: string,
+    lost: readonly string[],
+    answer: Answer = {},
+  ): void {
+    this.dropped += lost.length
+    this.#debug(`dropped ${lost.length}: ${code}, ${message}`)
+    this.#settings.onError(new DeliveryError(code, message, lost.map(parseMessage), answer))
+  }
+
+  async #run(): Promise<void> {
+    this.#runs++
+    for (let batch = this.#queue.take(); batch; batch = this.#queue.take()) await this.#deliver(batch)
+    this.#runs--
+  }
+
+  async #deliver(batch: Batch): Promise<void> {
+    const { signal } = this.#stop
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await sendBatch(batch.messages, this.#settings, this.#platform, signal)
+      if (outcome.kind !== 'failed' || attempt > this.#settings.maxRetries) {
+        if (!signal.aborted) this.#finish(batch, outcome)
+        return
+      }
+      const pauseMs = Math.round(retryPauseMs(attempt, outcome.retryAfterMs))
+      this.#debug(`attempt ${attempt} failed: ${outcome.message}; next in ${pauseMs} ms`)
+      await pause(pauseMs, signal)
+      if (signal.aborted) return
+    }
+  }
+
+  #finish(batch: Batch, outcome: Outcome): void {
+    if (outcome.kind === 'accepted') {
+      let rejected = 0
+      for (const { index, code, message } of outcome.rejected) {
+        const lost = batch.messages[index]
+        if (lost === undefined) continue
+        rejected++
+        this.drop('rejected', message ?? 'the server rejected the message', [lost], { reason: code })
+      }
+      this.delivered += batch.messages.length - rejected
+      this.#debug(`sent ${batch.messages.length}, rejected ${rejected}`)
+    } else {
+      const code = outcome.kind === 'refused' ? 'refused' : 'gave_up'
+      this.drop(code, outcome.message, batch.messages, { status: outcome.status, reason: outcome.reason })
+    }
+    batch.file?.remove()
+    this.#queue.done(batch)
+  }
+}
+
+type Answer = Partial<Pick<DeliveryError, 'status' | 'reason'>>
+
+function parseMessage(json: string): Message {
+  return JSON.parse(json) as Message
+}

@@ -1,0 +1,18 @@
+/** Limits of the server's interface: `spec/`, "Limits" of the client library. */
+
+/** One call, as JSON in UTF-8. */
+export const MAX_CALL_BYTES = 32_768
+/** One request's JSON, before compression. */
+export const MAX_BATCH_BYTES = 512_000
+/** Messages in one request. */
+export const MAX_BATCH_MESSAGES = 2_500
+
+const encoder = new TextEncoder()
+const scratch = new Uint8Array(MAX_CALL_BYTES)
+
+/** Length of `text` in UTF-8 bytes, or undefined when it is over `max` (at most 32,768). */
+export function utf8Bytes(text: string, max: number): number | undefined {
+  if (text.length > max) return undefined
+  const { read, written } = encoder.encodeInto(text, scratch)
+  return read < text.length || written > max ? undefined : written
+}

@@ -1,0 +1,110 @@
+/** The options that every platform has, their defaults and their check. */
+
+import type { DeliveryError } from './errors.ts'
+import { AnalyticsError } from './errors.ts'
+
+/** Options of `new Analytics(writeKey, options)`. */
+export interface AnalyticsOptions {
+  /** Base address of the server, without `/v1/batch`. Default: `http://127.0.0.1:8080`. */
+  endpoint?: string
+  /** Waiting messages that start a flush; 1 sends each call at once. Default: 20. */
+  flushAt?: number
+  /** The same as `flushAt`, under its older name; if both are given, the smaller counts. */
+  size?: number
+  /** Milliseconds since the last flush after which what waits is sent. Default: 5,000. */
+  flushAfter?: number
+  /** JSON bytes that may wait or be under way; beyond it new messages are dropped. Default: 64,000,000. */
+  maxQueueBytes?: number
+  /** Further attempts for a batch whose first one failed. Default: 50, which is 4 to 8 minutes. */
+  maxRetries?: number
+  /** Milliseconds that one request may take. Default: 10,000. */
+  requestTimeoutMs?: number
+  /** Compress requests over 1,000 bytes. Default: true, where the platform can. */
+  gzip?: boolean
+  /** Told of messages that were not delivered. Default: one line to the console. */
+  onError?: (error: DeliveryError) => void
+}
+
+export type Settings = Readonly<Required<Omit<AnalyticsOptions, 'size'>>>
+
+const DEFAULT_FLUSH_AT = 20
+/** Longest pause that timers can hold, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * Options with their defaults.
+ * @throws AnalyticsError `invalid_option` naming the option that is unknown or out of range
+ */
+export function readOptions(writeKey: unknown, options: AnalyticsOptions): Settings {
+  // A colon would end the user name of Basic authentication (RFC 7617).
+  if (typeof writeKey !== 'string' || !/^[^:]+$/.test(writeKey)) throw invalid('writeKey', 'a string without colons')
+  const { endpoint, flushAt, size, flushAfter, maxQueueBytes, maxRetries, requestTimeoutMs, gzip, onError, ...rest } =
+    options
+  const unknown = Object.keys(rest)[0]
+  if (unknown !== undefined) throw invalid(unknown, 'absent: there is no such option here')
+  if (onError !== undefined && typeof onError !== 'function') throw invalid('onError', 'a function')
+  return {
+    endpoint: readEndpoint(endpoint ?? 'http://127.0.0.1:8080'),
+    flushAt: Math.min(
+      whole('flushAt', flushAt ?? size ?? DEFAULT_FLUSH_AT, 1),
+      whole('size', size ?? flushAt ?? DEFAULT_FLUSH_AT, 1),
+    ),
+    flushAfter: whole('flushAfter', flushAfter ?? 5_000, 1, MAX_TIMER_MS),
+    maxQueueBytes: whole('maxQueueBytes', maxQueueBytes ?? 64_000_000, 1),
+    maxRetries: whole('maxRetries', maxRetries ?? 50, 0),
+    requestTimeoutMs: whole('requestTimeoutMs', requestTimeoutMs ?? 10_000, 1, MAX_TIMER_MS),
+    gzip: readFlag('gzip', gzip ?? true),
+    onError: guard(onError ?? printError),
+  }
+}
+
+/** @throws AnalyticsError `invalid_option` unless `value` is true or false */
+export function readFlag(option: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw invalid(option, 'true or false')
+  return value
+}
+
+/** @throws AnalyticsError `invalid_option` unless `value` is a string that is not empty */
+export function readText(option: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw invalid(option, 'a string that is not empty')
+  return value
+}
+
+/** A handler's own faults go to the console: they must neither stop a delivery nor become an unhandled rejection. */
+function guard(onError: (error: DeliveryError) => unknown): (error: DeliveryError) => void {
+  return (error) => {
+    try {
+      Promise.resolve(onError(error)).catch(console.error)
+    } catch (thrown) {
+      console.error(thrown)
+    }
+  }
+}
+
+function printError(error: DeliveryError): void {
+  console.error(`${error.name} ${error.code}: ${error.message} (${error.messages.length} messages)`)
+}
+
+function readEndpoint(value: unknown): string {
+  let url: URL | undefined
+  try {
+    url = new URL(String(value))
+  } catch {
+    // Falls through to the one complaint below.
+  }
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw invalid('endpoint', 'an http or https address without user, query and fragment')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+function whole(option: string, value: unknown, min: number, max = Number.MAX_SAFE_INTEGER): number {
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+    throw invalid(option, `a whole number from ${min} to ${max}`)
+  }
+  return value as number
+}
+
+function invalid(option: string, expected: string): AnalyticsError {
+  return new AnalyticsError('invalid_option', `${option} must be ${expected}`, option)
+}

@@ -1,0 +1,39 @@
+/** What differs between Node, Deno and Bun on one side and browsers on the other. */
+
+/** The safe copy of one batch. */
+export interface BatchFile {
+  append(json: string): void
+  remove(): void
+}
+
+/** A batch that an ended process left behind. */
+export interface RecoveredBatch {
+  file: BatchFile
+  messages: string[]
+  bytes: number
+}
+
+/** Where batches are kept until they are delivered. */
+export interface BatchStore {
+  create(): BatchFile
+  /** Takes over what ended processes left, as far as it fits into `maxBytes`. */
+  recover(maxBytes: number): RecoveredBatch[]
+  /** Leaves what is still there to the next process. */
+  release(): void
+}
+
+export interface Platform {
+  /** The largest JSON that one request may carry, in bytes. */
+  maxBatchBytes: number
+  /** Method, headers and body of the request that carries `messages`, each of them already JSON. */
+  createRequest(messages: readonly string[]): RequestInit | Promise<RequestInit>
+  /** Value of the platform's DEBUG setting, as in `analytics,http`. */
+  debug: string
+  store?: BatchStore | undefined
+}
+
+/** The JSON of a request; `sentAt` lets the server correct this machine's clock. */
+export function writeBody(messages: readonly string[], writeKey?: string): string {
+  const key = writeKey === undefined ? '' : `,"writeKey":${JSON.stringify(writeKey)}`
+  return `{"batch":[${messages.join(',')}],"sentAt":"${new Date().toISOString()}"${key}}`
+}

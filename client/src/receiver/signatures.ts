@@ -1,0 +1,56 @@
+/** Signatures of deliveries, compared in constant time. */
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** The part of a request's headers that Standard Webhooks uses. */
+export interface StandardWebhookHeaders {
+  'webhook-id'?: string | null | undefined
+  'webhook-timestamp'?: string | null | undefined
+  'webhook-signature'?: string | null | undefined
+}
+
+/** Clock difference and age that a Standard Webhooks message may have, in seconds (specification, "Verifying"). */
+const TOLERANCE_SECONDS = 300
+
+/**
+ * Whether `header` (`X-Signature`) is the lowercase hex HMAC-SHA1 of the body's bytes, keyed with the shared secret.
+ * @param body  as it was received, not parsed
+ * @see `spec/`, "Authentication"
+ */
+export function verifySignature(body: string | Uint8Array, header: string | null | undefined, secret: string): boolean {
+  requireSecret(secret)
+  return header ? isEqual(createHmac('sha1', secret).update(body).digest('hex'), header) : false
+}
+
+/**
+ * Whether the headers carry a `v1` signature of the body, and a time not more than 5 minutes away.
+ * @param secret  base64, with or without `whsec_`
+ * @param now  the receiver's clock
+ * @see Standard Webhooks 1.0.0, "Signature scheme"
+ */
+export function verifyStandardWebhook(
+  body: string | Uint8Array,
+  headers: StandardWebhookHeaders,
+  secret: string,
+  now = new Date(),
+): boolean {
+  requireSecret(secret)
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
+  if (!id || !timestamp || !signatures || !/^\d{1,12}$/.test(timestamp)) return false
+  if (Math.abs(now.getTime() / 1_000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  const expected = `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
+  // While a secret is being replaced there are several signatures. `some` may stop early: which one matched is no secret.
+  return signatures.split(' ').some((signature) => isEqual(expected, signature))
+}
+
+/** An empty secret would accept what anyone can sign. */
+function requireSecret(secret: string): void {
+  if (typeof secret !== 'string' || secret === '') throw new TypeError('secret must be a string that is not empty')
+}
+
+function isEqual(expected: string, given: string): boolean {
+  const a = Buffer.from(expected)
+  const b = Buffer.from(given)
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,36 @@
+/** Pauses between the attempts of a batch. */
+
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 10_000
+/** A server that asks for more patience than this gets its next request after this. */
+const LONGEST_RETRY_AFTER_MS = 300_000
+
+/**
+ * Milliseconds before the next attempt: 500 ms, doubling up to 10 s, of which a random half is taken off so that many
+ * clients do not return at once. A server's `Retry-After` counts instead, up to 5 minutes, with up to a tenth added.
+ * @param attempt  attempts made so far, from 1
+ */
+export function retryPauseMs(attempt: number, retryAfterMs: number | undefined): number {
+  if (retryAfterMs !== undefined) return Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS) * (1 + Math.random() / 10)
+  return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS) * (1 - Math.random() / 2)
+}
+
+/** Waits without keeping a program alive; ends early when `stop` aborts. */
+export function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      stop.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = unref(setTimeout(end, ms))
+    stop.addEventListener('abort', end)
+    if (stop.aborted) end()
+  })
+}
+
+/** Lets a program end although the timer runs. In browsers, where timers are numbers, it changes nothing. */
+export function unref<Timer>(timer: Timer): Timer {
+  ;(timer as { unref?: () => void }).unref?.()
+  return timer
+}

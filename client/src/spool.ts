@@ -1,0 +1,185 @@
+/** Queued messages on disk, one file per batch, so that the next process can send what a crash left behind. */
+
+import { createHash, randomUUID } from 'node:crypto'
+import * as fs from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { BatchFile, BatchStore, RecoveredBatch } from './platform.ts'
+import { unref } from './retry.ts'
+
+/** A living process shows itself this often, and counts as ended after the second span, in milliseconds. */
+const HEARTBEAT_MS = 10_000
+const STALE_MS = 60_000
+const FREE = 'free'
+
+/**
+ * Layout: `<dir>/<hash of endpoint and write key>/<owner>/<sequence>.ndjson`. A message is written before its call
+ * returns and so survives the death of the process (not that of the machine: nothing waits for the disk). A batch's
+ * file goes when the batch is settled, so the folder never holds more than the queue. Renaming a file is atomic, so
+ * only one process can take over what an ended one left.
+ */
+export class Spool implements BatchStore {
+  readonly #root: string
+  readonly #own: string
+  readonly #onFailure: (error: Error) => void
+  readonly #heartbeat: NodeJS.Timeout
+  /** The file of the newest batch, the only one that is still written. */
+  #newest: { path: string; fd: number } | undefined
+  #sequence = 0
+  #failing = false
+
+  /**
+   * @param key  spools with different keys do not see each other's messages
+   * @param onFailure  told once when the disk refuses, and again when it does so after it had recovered
+   */
+  constructor(dir: string, key: string[], onFailure: (error: Error) => void) {
+    this.#root = join(dir, digest(JSON.stringify(key)))
+    this.#own = join(this.#root, `${process.pid}_${machineId()}_${randomUUID()}`)
+    this.#onFailure = onFailure
+    this.#attempt(() => this.#showLife())
+    this.#heartbeat = unref(setInterval(() => this.#attempt(() => this.#showLife()), HEARTBEAT_MS))
+  }
+
+  create(): BatchFile {
+    this.#closeNewest()
+    const path = this.#nextPath()
+    return {
+      append: (json) =>
+        this.#attempt(() => {
+          this.#newest ??= { path, fd: fs.openSync(path, 'a', 0o600) }
+          fs.writeSync(this.#newest.fd, `${json}\n`)
+        }),
+      remove: () => this.#remove(path),
+    }
+  }
+
+  recover(maxBytes: number): RecoveredBatch[] {
+    const recovered: RecoveredBatch[] = []
+    let room = maxBytes
+    this.#attempt(() => {
+      for (const owner of fs.readdirSync(this.#root)) {
+        const folder = join(this.#root, owner)
+        if (folder === this.#own || !hasEnded(folder, owner)) continue
+        for (const name of listFiles(folder)) {
+          const batch = this.#takeOver(join(folder, name), room)
+          if (!batch) continue
+          room -= batch.bytes
+          recovered.push(batch)
+        }
+        removeIfEmpty(folder)
+      }
+    })
+    return recovered
+  }
+
+  release(): void {
+    clearInterval(this.#heartbeat)
+    this.#closeNewest()
+    if (fs.existsSync(this.#own) && !removeIfEmpty(this.#own)) {
+      this.#attempt(() => fs.renameSync(this.#own, join(this.#root, `${FREE}_${randomUUID()}`)))
+    }
+  }
+
+  #takeOver(file: string, room: number): RecoveredBatch | undefined {
+    const path = this.#nextPath()
+    try {
+      if (fs.statSync(file).size > room) return undefined
+      fs.renameSync(file, path)
+    } catch {
+      // Another process was quicker.
+      return undefined
+    }
+    const messages = fs.readFileSync(path, 'utf8').split('\n').filter(isWhole)
+    const bytes = messages.reduce((sum, json) => sum + Buffer.byteLength(json), 0)
+    if (messages.length > 0) return { messages, bytes, file: { append: () => {}, remove: () => this.#remove(path) } }
+    this.#remove(path)
+    return undefined
+  }
+
+  #remove(path: string): void {
+    if (this.#newest?.path === path) this.#closeNewest()
+    this.#attempt(() => fs.rmSync(path, { force: true }))
+  }
+
+  #closeNewest(): void {
+    if (this.#newest) fs.closeSync(this.#newest.fd)
+    this.#newest = undefined
+  }
+
+  #showLife(): void {
+    fs.mkdirSync(this.#own, { recursive: true, mode: 0o700 })
+    fs.utimesSync(this.#own, new Date(), new Date())
+  }
+
+  #nextPath(): string {
+    return join(this.#own, `${String(this.#sequence++).padStart(12, '0')}.ndjson`)
+  }
+
+  #attempt(action: () => void): void {
+    try {
+      action()
+      this.#failing = false
+    } catch (error) {
+      if (!this.#failing) this.#onFailure(error as Error)
+      this.#failing = true
+    }
+  }
+}
+
+/** A process id means something only on one machine, and in containers only within one namespace of ids. */
+function machineId(): string {
+  let namespace = ''
+  try {
+    namespace = fs.readlinkSync('/proc/self/ns/pid')
+  } catch {
+    // Not Linux: one namespace per machine.
+  }
+  return digest(`${hostname()} ${namespace}`)
+}
+
+/** Whether the owner of a folder is gone: released, known to be dead, or silent for too long. */
+function hasEnded(folder: string, owner: string): boolean {
+  const [pid, machine] = owner.split('_')
+  if (pid === FREE || (machine === machineId() && !isAlive(Number(pid)))) return true
+  const { mtimeMs } = fs.statSync(folder, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity }
+  return Date.now() - mtimeMs > STALE_MS
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** A crash in the middle of a write leaves a line that is cut off; its call had not returned. */
+function isWhole(line: string): boolean {
+  try {
+    return line !== '' && typeof JSON.parse(line) === 'object'
+  } catch {
+    return false
+  }
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder).sort()
+  } catch {
+    // Another process has emptied and removed it.
+    return []
+  }
+}
+
+function removeIfEmpty(folder: string): boolean {
+  try {
+    fs.rmdirSync(folder)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
