@@ -8,7 +8,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { findFreePorts } from './free-ports.ts'
+import { findFreePorts } from '../../src/ports.ts'
 import { spawnTethered } from './tethered-process.ts'
 import type { TetheredProcess } from './tethered-process.ts'
 
@@ -101,7 +101,7 @@ async function startOnce(binaries: string): Promise<PostgresServer> {
     ],
     { cwd: folder, ...owner },
   )
-  const [port] = await findFreePorts(1)
+  const [port] = await findFreePorts('127.0.0.1', 1)
   if (port === undefined) throw new Error('no free port')
   const settings = Object.entries({ ...SETTINGS, port: String(port) }).flatMap(([name, value]) => [
     '-c',

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
+import { Socket } from 'node:net'
 
 /** How long a process may take to end by itself once its tether is cut; then it is killed. */
 const STOP_LIMIT_SECONDS = 15
@@ -41,7 +42,7 @@ export async function spawnTethered(
   const log = await open(options.logFile, 'a', 0o644)
   const child = spawn('/bin/sh', ['-c', TETHER, 'tether', command, ...args], {
     detached: true,
-    stdio: ['pipe', log.fd, log.fd],
+    stdio: ['ignore', log.fd, log.fd, 'pipe'],
     env: {
       ...(options.env ?? process.env),
       TETHER_SIGNAL: options.stopSignal ?? 'TERM',
@@ -54,22 +55,24 @@ export async function spawnTethered(
   } finally {
     await log.close()
   }
-  const { pid, stdin } = child
-  if (pid === undefined || stdin === null) throw new Error(`cannot start ${command}`)
-  stdin.on('error', () => undefined) // The watcher may be gone first.
+  const { pid } = child
+  const tether = child.stdio[3]
+  if (pid === undefined || !(tether instanceof Socket)) throw new Error(`cannot start ${command}`)
+  tether.on('error', () => undefined) // The watcher may be gone first.
 
   const exited = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once('exit', (code, signal) => {
-      stdin.destroy()
       resolve(code ?? signal ?? 'SIGKILL')
     })
   })
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
   return {
     pid,
     exited,
-    isRunning: () => child.exitCode === null && child.signalCode === null,
+    isRunning,
     stop: async () => {
-      stdin.destroy()
+      // The pid may be another program's by now; the watcher is told to leave it alone.
+      tether.end(isRunning() ? '' : 'ended')
       await exited
     },
   }
@@ -78,13 +81,13 @@ export async function spawnTethered(
 const TETHER = `
 pid=$$ signal=$TETHER_SIGNAL remove=$TETHER_REMOVE
 unset TETHER_SIGNAL TETHER_REMOVE
-exec 3<&0 </dev/null
 ( (
-  cat <&3
-  kill -s "$signal" $pid
-  tenths=0
-  while kill -0 $pid && [ $tenths -lt ${String(STOP_LIMIT_SECONDS * 10)} ]; do sleep 0.1; tenths=$((tenths + 1)); done
-  kill -s KILL $pid
+  if [ -z "$(cat <&3)" ]; then
+    kill -s "$signal" $pid
+    tenths=0
+    while kill -0 $pid && [ $tenths -lt ${String(STOP_LIMIT_SECONDS * 10)} ]; do sleep 0.1; tenths=$((tenths + 1)); done
+    kill -s KILL $pid
+  fi
   [ -z "$remove" ] || rm -rf "$remove"
 ) >/dev/null 2>&1 & )
 exec 3<&-

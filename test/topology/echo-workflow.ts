@@ -1,0 +1,3 @@
+export async function echo(text: string): Promise<string> {
+  return text
+}
