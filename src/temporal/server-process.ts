@@ -15,7 +15,7 @@ export const databaseFile = 'temporal.db'
 const logFile = 'temporal.log'
 const noteFile = 'temporal.json'
 const maxLogBytes = 10_000_000
-const adoptedPollMs = 1_000
+const adoptedPollMs = 500
 
 /** What makes two runs of the server the same for their user. */
 export interface ServerSettings {
@@ -76,7 +76,6 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
       child.once('exit', () => resolve())
       child.once('error', () => resolve())
     })
-    child.unref()
     const ref = child.pid === undefined ? undefined : processRef(child.pid)
     if (ref === undefined) throw new StartError(`The Temporal server ${cli} cannot be run`)
     writeNote(dataDir, { ...ref, port, uiPort, cli, args })
@@ -91,7 +90,7 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
 export function adoptServer({ pid, identity }: ServerNote): ServerProcess {
   const ref = { pid, identity }
   const watch = async () => {
-    while (isRunning(ref)) await sleep(adoptedPollMs, undefined, { ref: false })
+    while (isRunning(ref)) await sleep(adoptedPollMs)
   }
   return { ref, exited: watch() }
 }

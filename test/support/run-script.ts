@@ -1,0 +1,67 @@
+/** Runs a piece of code that imports our modules as a process of its own, so that a test can kill it. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { resolve } from 'node:path'
+
+export interface ScriptProcess {
+  readonly pid: number
+  /** The first line of its output that matches, also of those already seen. @throws Error when it ends without one */
+  line(match: string | RegExp): Promise<string>
+  /** SIGKILL, and waits until it is gone. */
+  kill(): Promise<void>
+  /** Resolves with the exit code, or null when a signal ended it. */
+  readonly exited: Promise<number | null>
+}
+
+/** Where relative imports of scripts start from. */
+const scriptFolder = resolve(import.meta.dirname, '..')
+
+/**
+ * Starts the script: an ES module in JavaScript, with imports relative to `test/`. `process.argv[2]` is the first of
+ * `args`.
+ * @param group  put it at the head of a process group of its own, as a shell does with a job
+ */
+export function runScript(source: string, args: string[], { group = false } = {}): ScriptProcess {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source, 'script', ...args], {
+    cwd: scriptFolder,
+    detached: group,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const seen: string[] = []
+  const waiting = new Set<() => void>()
+  const notify = () => waiting.forEach((check) => check())
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (line) => {
+      seen.push(line)
+      notify()
+    })
+  }
+  let ended = false
+  const exited = once(child, 'close').then(([code]) => {
+    ended = true
+    notify()
+    return code as number | null
+  })
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    line: (match) =>
+      new Promise((resolveLine, reject) => {
+        const check = () => {
+          const found = seen.find((line) => (typeof match === 'string' ? line.includes(match) : match.test(line)))
+          if (found === undefined && !ended) return
+          waiting.delete(check)
+          if (found === undefined) reject(new Error(`the script ended without a line ${match}:\n${seen.join('\n')}`))
+          else resolveLine(found)
+        }
+        waiting.add(check)
+        check()
+      }),
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,56 @@
+/** The Temporal server that all test files share, and a namespace of its own for every file that wants one. */
+
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connection } from '@temporalio/client'
+import { msToTs } from '@temporalio/common/lib/time.js'
+import { inject } from 'vitest'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** host:port of the run's Temporal server. */
+    temporalAddress: string
+    /** Path of the `temporal` command, for tests that run a server of their own. */
+    temporalCli: string
+  }
+}
+
+const usableTimeoutMs = 60_000
+
+/** host:port of the Temporal server of this test run. */
+export function temporalAddress(): string {
+  return inject('temporalAddress')
+}
+
+/**
+ * Makes a fresh namespace and waits until workflows can be started in it.
+ * @returns its name
+ */
+export async function createNamespace(address = temporalAddress()): Promise<string> {
+  const namespace = `test-${randomUUID()}`
+  const connection = await Connection.connect({ address })
+  try {
+    const { workflowService } = connection
+    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') })
+    await waitUntilUsable(connection, namespace)
+  } finally {
+    await connection.close()
+  }
+  return namespace
+}
+
+/** The server reads a new namespace when it is first asked for; under load that may take a moment. */
+async function waitUntilUsable(connection: Connection, namespace: string): Promise<void> {
+  const { workflowService } = connection
+  const deadline = performance.now() + usableTimeoutMs
+  for (;;) {
+    try {
+      await workflowService.countWorkflowExecutions({ namespace })
+      await workflowService.describeTaskQueue({ namespace, taskQueue: { name: 'probe' }, taskQueueType: 1 })
+      return
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+      await sleep(100)
+    }
+  }
+}
