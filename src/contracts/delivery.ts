@@ -2,7 +2,7 @@
 
 import type { MessageBody } from '../schemas/message.ts'
 
-/** How many endpoints must succeed: any one (the rule of `spec/`, "Multiple endpoints"), or all of them. */
+/** How many endpoints must succeed: any one (`spec/`, "Multiple endpoints"), or all of them. */
 export type SuccessPolicy = 'any' | 'all'
 
 /** A destination that an event goes to, as it stood when the event was accepted. */
@@ -32,13 +32,19 @@ export interface DeliverEventInput {
   retry: RetrySchedule
 }
 
-/** Input of one attempt: one message to one endpoint. */
+/** One message to one endpoint. */
 export interface AttemptInput {
-  sourceId: string
   messageId: string
   message: MessageBody
   destinationId: string
   endpointId: string
+}
+
+/** Input of an activity that tries on. */
+export interface RetryInput extends AttemptInput {
+  retry: RetrySchedule
+  /** Attempts that were made before this activity. */
+  attemptsBefore: number
 }
 
 /** One request to one endpoint, as the delivery log shows it. */
@@ -46,11 +52,101 @@ export interface Attempt {
   endpointId: string
   /** ISO 8601, when the request began. */
   at: string
+  durationMs: number
   /** Status of the answer, when there was one. */
   status?: number
-  durationMs: number
   /** Why it failed, in words for the operator; absent on success. */
   error?: string
-  /** First part of the failed answer's body, cleaned. */
+  /** Beginning of a failed answer's body, cleaned. */
   excerpt?: string
 }
+
+/** What came of one attempt. */
+export type AttemptOutcome =
+  | { kind: 'delivered'; attempt: Attempt }
+  /** Failed in a way that may pass. */
+  | { kind: 'unavailable'; attempt: Attempt; retryAfterMs?: number; pausedTotalMs: number }
+  /** Failed for good; no request was made when there is no attempt. */
+  | { kind: 'rejected'; reason: string; attempt?: Attempt }
+  /** Not made: as many as the endpoint may have are under way. */
+  | { kind: 'deferred'; pausedTotalMs: number }
+  /** Not made: the destination is paused. */
+  | { kind: 'held' }
+  /** Not made: the destination is switched off or deleted. */
+  | { kind: 'discarded'; reason: string }
+
+/** What came of an activity that tried on; `attempts` are the requests it made, oldest first. */
+export interface RetryOutcome {
+  outcome: AttemptOutcome
+  attempts: Attempt[]
+}
+
+/** Details that a failed attempt of a retried activity leaves in Temporal. */
+export interface AttemptRecord {
+  attempts: Attempt[]
+  pausedTotalMs: number
+}
+
+/** A destination as a waiting delivery needs to know it. */
+export interface DestinationState {
+  kind: 'active' | 'paused' | 'discarded'
+  /** Milliseconds that it has been paused so far, in all. */
+  pausedTotalMs: number
+}
+
+/** Activities of the delivery workflow. */
+export interface DeliveryActivities {
+  /** The first attempt of an event at an endpoint; never throws for what the receiver did. */
+  attemptDelivery(input: AttemptInput): Promise<AttemptOutcome>
+  /** Waits for the endpoint's turn, makes one attempt and answers what came of it. */
+  attemptInTurn(input: RetryInput): Promise<RetryOutcome>
+  /** Tries until the endpoint succeeds or fails for good; each failure that may pass is a failed attempt of the activity,
+   *  which Temporal retries. */
+  retryDelivery(input: RetryInput): Promise<RetryOutcome>
+  readDestination(destinationId: string): Promise<DestinationState>
+}
+
+/** What became of one endpoint. */
+export interface EndpointResult {
+  endpointId: string
+  outcome: 'delivered' | 'failed' | 'discarded' | 'superseded'
+  attempts: number
+  reason?: string
+}
+
+/** What became of one destination. */
+export interface DestinationResult {
+  destinationId: string
+  outcome: 'delivered' | 'failed' | 'discarded'
+  endpoints: EndpointResult[]
+}
+
+/** Result of the workflow `deliverEvent`; a failed delivery carries it in its failure's details. */
+export interface DeliverEventResult {
+  outcome: 'delivered' | 'failed' | 'discarded'
+  destinations: DestinationResult[]
+}
+
+/** Values of the search attribute `PostriderOutcome`, which is set on the unhappy path only. */
+export type OutcomeAttribute = 'retrying' | 'held' | 'delivered' | 'discarded'
+
+/** Failure types in Temporal. */
+export const failureTypes = {
+  endpointUnavailable: 'EndpointUnavailable',
+  endpointSaturated: 'EndpointSaturated',
+  deliveryFailed: 'DeliveryFailed',
+} as const
+
+/** Who steers a delivery, and why; stands in the workflow's history. */
+export interface SteeringTrace {
+  by?: string
+  why?: string
+}
+
+/** Names of the signals that a delivery takes. */
+export const signals = {
+  /** Attempt every waiting endpoint now; argument: SteeringTrace. */
+  retryNow: 'retryNow',
+  /** A destination was resumed, switched off or deleted: look at it again; argument: its id. */
+  destinationChanged: 'destinationChanged',
+} as const

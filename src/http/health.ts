@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 
 export interface HealthDependencies {
   /** What keeps the node from accepting events; undefined when nothing does. */
-  notReadyReason(): Promise<string | undefined>
+  notReadyReason: () => Promise<string | undefined>
 }
 
 export async function healthRoutes(app: FastifyInstance, { notReadyReason }: HealthDependencies): Promise<void> {

@@ -94,13 +94,17 @@ const SentAtSchema = z
   .transform((value): number | undefined => (typeof value === 'string' ? parseIsoTime(value) : undefined))
   .optional()
 
-const WriteKeySchema = z.string({ error: 'bad_request' }).nullish()
+/** Anything but a string opens nothing, and is answered like a missing write key. */
+const WriteKeySchema = z
+  .unknown()
+  .transform((value): string | undefined => (typeof value === 'string' ? value : undefined))
+  .optional()
 
 /** One call of a client library. Members that are not listed here are dropped: those inside `context`, `properties`
  *  and `traits` stay untouched. `type` is checked apart, since on the paths of single calls the path says it. */
 export const SourceEventSchema = z.object(
   {
-    type: z.unknown(),
+    type: z.unknown().optional(),
     messageId: MessageIdSchema,
     userId: IdSchema,
     anonymousId: IdSchema,
@@ -128,7 +132,7 @@ export const SingleEnvelopeSchema = z.object({ writeKey: WriteKeySchema }, { err
 export const BatchEnvelopeSchema = z.object(
   {
     writeKey: WriteKeySchema,
-    batch: z.unknown(),
+    batch: z.unknown().optional(),
     sentAt: SentAtSchema,
     context: objectOr('context_not_object'),
     integrations: objectOr('integrations_not_object'),

@@ -19,9 +19,11 @@ export interface Temporal {
 
 /** Where Temporal is, as the standard environment and configuration file say. */
 export function externalTemporal(env: NodeJS.ProcessEnv): { connection: NativeConnectionOptions; namespace: string } {
-  const definedEnv = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
+  const definedEnv = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
   const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: definedEnv })
-  return { connection: connectionOptions as NativeConnectionOptions, namespace: namespace ?? 'default' }
+  return { connection: connectionOptions, namespace: namespace ?? 'default' }
 }
 
 /** @throws StartError when Temporal does not answer within a minute */

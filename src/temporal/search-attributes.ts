@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { SearchAttributePair } from '@temporalio/common'
-import { temporal as proto } from '@temporalio/proto'
+import proto from '@temporalio/proto'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import { searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
 import { StartError } from '../errors.ts'
@@ -20,7 +20,7 @@ export async function ensureSearchAttributes({ connection, client, namespace }: 
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
   const missing = Object.entries(searchAttributes).filter(([name]) => !(name in customAttributes))
   if (missing.length > 0) {
-    const types = proto.api.enums.v1.IndexedValueType
+    const types = proto.temporal.api.enums.v1.IndexedValueType
     const wanted = missing.map(([name, type]) => [name, types[`INDEXED_VALUE_TYPE_${type}`]] as const)
     try {
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(wanted) })
@@ -30,7 +30,9 @@ export async function ensureSearchAttributes({ connection, client, namespace }: 
     }
   }
   // A new attribute is refused in queries and starts until the server's caches have it.
-  const query = Object.keys(searchAttributes).map((name) => `${name} IS NULL`).join(' AND ')
+  const query = Object.keys(searchAttributes)
+    .map((name) => `${name} IS NULL`)
+    .join(' AND ')
   const deadline = Date.now() + usableLimitMs
   for (;;) {
     try {
@@ -38,7 +40,9 @@ export async function ensureSearchAttributes({ connection, client, namespace }: 
       return
     } catch (error) {
       if (Date.now() > deadline)
-        throw new StartError(`Temporal's search attributes are not usable: ${(error as Error).message}`, { cause: error })
+        throw new StartError(`Temporal's search attributes are not usable: ${(error as Error).message}`, {
+          cause: error,
+        })
       await new Promise((resolve) => setTimeout(resolve, usablePauseMs))
     }
   }
@@ -49,7 +53,12 @@ export const keyword = (value: string): string =>
   value.length <= maxValueLength ? value : `sha256:${createHash('sha256').update(value).digest('hex')}`
 
 /** Attributes of a delivery at its start. */
-export function deliveryAttributes({ sourceId, messageId, message, targets }: DeliverEventInput): SearchAttributePair[] {
+export function deliveryAttributes({
+  sourceId,
+  messageId,
+  message,
+  targets,
+}: DeliverEventInput): SearchAttributePair[] {
   const { event, userId } = message
   return [
     keywordPair('PostriderSource', sourceId),

@@ -15,7 +15,14 @@ const tags = ['sources']
 export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (app, { database, settings }) => {
   app.get(
     '/sources',
-    { schema: { tags, security, querystring: PageQuerySchema, response: { 200: pageSchema(SourceSchema), ...errorResponses } } },
+    {
+      schema: {
+        tags,
+        security,
+        querystring: PageQuerySchema,
+        response: { 200: pageSchema(SourceSchema), ...errorResponses },
+      },
+    },
     ({ query }) => listSources(database, query),
   )
 

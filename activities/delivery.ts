@@ -1,0 +1,164 @@
+/** The activities of `deliverEvent`: look up the settings as they are now, sign, send, say what came of it. */
+
+import { ApplicationFailure, Context } from '@temporalio/activity'
+import type {
+  Attempt,
+  AttemptInput,
+  AttemptOutcome,
+  AttemptRecord,
+  DeliveryActivities,
+  RetryInput,
+  RetryOutcome,
+} from '../src/contracts/delivery.ts'
+import { failureTypes } from '../src/contracts/delivery.ts'
+import { retryDelayMs } from '../src/contracts/retry-delay.ts'
+import type { SendOutcome } from '../src/delivery/outcome.ts'
+import { postMessage } from '../src/delivery/post-message.ts'
+import type { Sender } from '../src/delivery/send.ts'
+import type { Turns } from '../src/delivery/turns.ts'
+import type { StoredDestination } from '../src/db/destinations.ts'
+import type { Logger } from '../src/logger.ts'
+
+/** Milliseconds between two heartbeats: how long a cancellation takes to reach a running request. */
+const heartbeatMs = 2_000
+
+/** Attempts kept in the record of one activity: a window of 4 hours has about 25. */
+const maxRecordedAttempts = 100
+
+export interface DeliveryDependencies {
+  findDestination: (id: string) => StoredDestination | undefined
+  sender: Sender
+  /** Bound on first attempts in flight to one endpoint; beyond it they are deferred. */
+  firstTurns: Turns
+  /** Bound on retries in flight to one endpoint. */
+  retryTurns: Turns
+  logger: Logger
+}
+
+export function createDeliveryActivities(dependencies: DeliveryDependencies): DeliveryActivities {
+  const { findDestination, retryTurns } = dependencies
+
+  return {
+    attemptDelivery: (input) => attempt(dependencies, dependencies.firstTurns, input),
+
+    async attemptInTurn(input) {
+      const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
+      if (outcome.kind === 'deferred') throw saturated(input)
+      return { outcome, attempts: attemptsOf(outcome) }
+    },
+
+    async retryDelivery(input): Promise<RetryOutcome> {
+      const earlier = (Context.current().info.heartbeatDetails as AttemptRecord | undefined)?.attempts ?? []
+      const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
+      if (outcome.kind === 'deferred') throw saturated(input)
+      const attempts = [...earlier, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
+      if (outcome.kind !== 'unavailable') return { outcome, attempts }
+      const record: AttemptRecord = { attempts, pausedTotalMs: outcome.pausedTotalMs }
+      // Details of a heartbeat outlive the failed attempt; the next one goes on with them.
+      Context.current().heartbeat(record)
+      throw ApplicationFailure.create({
+        type: failureTypes.endpointUnavailable,
+        message: outcome.attempt.error ?? 'the endpoint is unavailable',
+        details: [record],
+        category: 'BENIGN',
+        nextRetryDelay: retryDelayMs({
+          attempt: input.attemptsBefore + Context.current().info.attempt,
+          initialMs: input.retry.initialMs,
+          maxMs: input.retry.maxMs,
+          retryAfterMs: outcome.retryAfterMs,
+          random: Math.random,
+        }),
+      })
+    },
+
+    async readDestination(destinationId) {
+      const destination = findDestination(destinationId)
+      if (!destination?.enabled) return { kind: 'discarded', pausedTotalMs: destination?.pausedTotalMs ?? 0 }
+      return { kind: destination.pausedAt === null ? 'active' : 'paused', pausedTotalMs: pausedSoFarMs(destination) }
+    },
+  }
+}
+
+async function attempt(dependencies: DeliveryDependencies, turns: Turns, input: AttemptInput): Promise<AttemptOutcome> {
+  const destination = dependencies.findDestination(input.destinationId)
+  if (destination === undefined) return { kind: 'discarded', reason: 'the destination was deleted' }
+  if (!destination.enabled) return { kind: 'discarded', reason: 'the destination was switched off' }
+  if (destination.pausedAt !== null) return { kind: 'held' }
+  const endpoint = destination.settings.webhooks.find(({ id }) => id === input.endpointId)
+  if (endpoint === undefined) return { kind: 'rejected', reason: 'the endpoint was removed from its destination' }
+  const release = turns.tryTake(endpoint.id)
+  if (release === undefined) return { kind: 'deferred', pausedTotalMs: pausedSoFarMs(destination) }
+  try {
+    const at = new Date()
+    const { messageId, message } = input
+    const outbound = { messageId, message, endpoint, secrets: destination.secrets, at }
+    const outcome = await postMessage(dependencies.sender, outbound, Context.current().cancellationSignal)
+    log(dependencies.logger, input, outcome)
+    return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
+  } finally {
+    release()
+  }
+}
+
+function toAttemptOutcome(outcome: SendOutcome, endpointId: string, at: Date, pausedTotalMs: number): AttemptOutcome {
+  const attempt: Attempt = {
+    endpointId,
+    at: at.toISOString(),
+    durationMs: Math.round(outcome.durationMs),
+    ...(outcome.status !== undefined && { status: outcome.status }),
+    ...(outcome.kind !== 'delivered' && { error: outcome.reason }),
+    ...(outcome.kind !== 'delivered' && outcome.excerpt !== undefined && { excerpt: outcome.excerpt }),
+  }
+  switch (outcome.kind) {
+    case 'delivered':
+      return { kind: 'delivered', attempt }
+    case 'rejected':
+      return { kind: 'rejected', reason: outcome.reason, attempt }
+    case 'unavailable': {
+      const { retryAfterMs } = outcome
+      return { kind: 'unavailable', attempt, pausedTotalMs, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+    }
+  }
+}
+
+/** One line per attempt; a receiver's failure is not an error of ours. */
+function log(logger: Logger, { messageId, destinationId, endpointId }: AttemptInput, outcome: SendOutcome): void {
+  const { kind, status, durationMs } = outcome
+  const facts = { messageId, destinationId, endpointId, outcome: kind, status, durationMs: Math.round(durationMs) }
+  if (kind === 'delivered') logger.debug(facts, 'delivery.attempted')
+  else if (outcome.code === 'timeout') logger.warn({ ...facts, reason: outcome.reason }, 'delivery.timed_out')
+  else logger.info({ ...facts, reason: outcome.reason }, 'delivery.attempted')
+}
+
+function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {
+  return pausedTotalMs + (pausedAt === null ? 0 : Date.now() - pausedAt.getTime())
+}
+
+const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
+  'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
+
+/** All turns of the endpoint are taken: Temporal tries again later; nothing was sent. */
+function saturated({ retry }: RetryInput): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: failureTypes.endpointSaturated,
+    message: 'all turns of the endpoint are taken',
+    category: 'BENIGN',
+    nextRetryDelay: retryDelayMs({
+      attempt: Context.current().info.attempt,
+      initialMs: retry.initialMs,
+      maxMs: retry.maxMs,
+      random: Math.random,
+    }),
+  })
+}
+
+async function withHeartbeat<Result>(work: () => Promise<Result>): Promise<Result> {
+  const context = Context.current()
+  const earlier: unknown = context.info.heartbeatDetails
+  const timer = setInterval(() => context.heartbeat(earlier), heartbeatMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}

@@ -1,0 +1,1 @@
+export { createDeliveryActivities, type DeliveryDependencies } from './delivery.ts'

@@ -1,0 +1,200 @@
+/** The composition root: makes every part of a node from its settings, and stops them in the right order. */
+
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { createDeliveryActivities } from '../activities/index.ts'
+import type { Config } from './config.ts'
+import { openDataFolder } from './data-folder.ts'
+import type { Database } from './db/database.ts'
+import { createDestinationStore } from './db/destinations.ts'
+import { migrate } from './db/migrate.ts'
+import { openPglite } from './db/pglite.ts'
+import { openPostgres } from './db/postgres.ts'
+import { createAddressGuard } from './delivery/guard-address.ts'
+import { createSender } from './delivery/send.ts'
+import { createTurns } from './delivery/turns.ts'
+import { StartError } from './errors.ts'
+import { buildServer } from './http/server.ts'
+import { createIngestPort } from './intake/ingest-port.ts'
+import { createIntake } from './intake/intake.ts'
+import { installationSecrets } from './installation.ts'
+import type { Logger } from './logger.ts'
+import { startQuickstart, type Quickstart } from './quickstart/quickstart.ts'
+import { createSecretBox } from './secrets.ts'
+import { watchSettings } from './settings/settings.ts'
+import { findTemporalCli } from './temporal/cli-binary.ts'
+import { connectTemporal, externalTemporal, type Temporal } from './temporal/connection.ts'
+import { startEmbeddedServer } from './temporal/embedded-server.ts'
+import { ensureSearchAttributes } from './temporal/search-attributes.ts'
+import { runWorker } from './temporal/worker.ts'
+
+/** Attempts in flight to one endpoint; more first attempts would take the slots that other endpoints need. */
+const firstAttemptsPerEndpoint = 8
+const retriesPerEndpoint = 32
+
+export interface AppOptions {
+  logger: Logger
+  /** Environment for the parts that read a standard of their own (Temporal's connection, proxies). */
+  environment: NodeJS.ProcessEnv
+  /** Takes one line at a time about what a long start is doing. */
+  onProgress: (line: string) => void
+  /** Takes one line per delivery that the Quickstart receiver gets. */
+  onReceived: (line: string) => void
+  /** Ends a start that is under way. */
+  signal: AbortSignal
+}
+
+export interface App {
+  url: string
+  adminToken: string
+  temporal: Temporal
+  temporalUiUrl: string | undefined
+  quickstart: Quickstart | undefined
+  /** Takes no more events, lets what runs finish within a bound, and leaves nothing behind. */
+  stop(): Promise<void>
+}
+
+/** Starts a node.
+ *  @throws StartError with one line for the operator; what was started before is stopped again */
+export async function startApp(config: Config, options: AppOptions): Promise<App> {
+  const cleanUps: (() => Promise<unknown>)[] = []
+  const stop = async (): Promise<void> => {
+    for (const cleanUp of cleanUps.splice(0).reverse()) {
+      await cleanUp().catch((error: Error) => options.logger.error({ error: error.message }, 'stop.failed'))
+    }
+  }
+  try {
+    const parts = await startParts(config, options, cleanUps)
+    return { ...parts, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startParts(
+  config: Config,
+  options: AppOptions,
+  cleanUps: (() => Promise<unknown>)[],
+): Promise<Omit<App, 'stop'>> {
+  const { logger } = options
+  const folder = await openDataFolder(config.dataDir)
+  cleanUps.push(() => folder.close())
+  const { adminToken, encryptionKeys } = await installationSecrets(config, folder.path)
+
+  const [{ temporal, temporalUiUrl }, database] = await settleBoth(
+    openTemporal(config, folder.path, options, cleanUps),
+    openDatabase(config, folder.path, options, cleanUps),
+  )
+  const destinations = createDestinationStore(database, createSecretBox(encryptionKeys))
+  const settings = await watchSettings(database, destinations, logger)
+  cleanUps.push(async () => settings.close())
+
+  const guard = createAddressGuard(config.allowedNetworks)
+  const sender = createSender({ allowedNetworks: config.allowedNetworks, proxy: proxySettings(options.environment) })
+  cleanUps.push(() => sender.close())
+  const activities = createDeliveryActivities({
+    findDestination: settings.destination,
+    sender,
+    firstTurns: createTurns({ perEndpoint: firstAttemptsPerEndpoint }),
+    retryTurns: createTurns({ perEndpoint: retriesPerEndpoint }),
+    logger,
+  })
+  const worker = await runWorker(temporal, activities, logger)
+  cleanUps.push(() => worker.stop())
+
+  const intake = createIntake(temporal, config.retry)
+  const server = await buildServer({
+    adminToken,
+    database,
+    destinations,
+    settings,
+    guard,
+    sender,
+    ingest: createIngestPort(settings, intake),
+    lenientAuth: config.lenientAuth,
+    logger,
+    notReadyReason: async () => undefined,
+  })
+  const url = await listen(server, config)
+  cleanUps.push(() => server.close())
+
+  const quickstart =
+    config.temporal.kind === 'embedded'
+      ? await startQuickstart({
+          database,
+          destinations,
+          settings,
+          guard,
+          port: config.quickstartPort,
+          print: options.onReceived,
+        })
+      : undefined
+  if (quickstart !== undefined) cleanUps.unshift(() => quickstart.receiver.stop())
+  return { url, adminToken, temporal, temporalUiUrl: config.temporalUiUrl ?? temporalUiUrl, quickstart }
+}
+
+/** Waits for both even when one fails, so that each has registered its clean-up. */
+async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second])
+  return [await first, await second]
+}
+
+async function openTemporal(
+  config: Config,
+  dataDir: string,
+  { logger, environment, onProgress, signal }: AppOptions,
+  cleanUps: (() => Promise<unknown>)[],
+): Promise<{ temporal: Temporal; temporalUiUrl?: string }> {
+  if (config.temporal.kind === 'external') {
+    const { connection, namespace } = externalTemporal(environment)
+    const temporal = await connectTemporal(connection, namespace, logger)
+    cleanUps.push(() => temporal.connection.close())
+    await ensureSearchAttributes(temporal)
+    return { temporal }
+  }
+  const cli = await findTemporalCli({ env: environment, onProgress, signal })
+  const { port, uiPort } = config.temporal
+  const { retentionMs } = config
+  const embedded = await startEmbeddedServer({ cli, dataDir, port, uiPort, retentionMs, signal, onProgress })
+  cleanUps.push(() => embedded.stop())
+  const temporal = await connectTemporal({ address: embedded.address }, 'default', logger)
+  cleanUps.push(() => temporal.connection.close())
+  await ensureSearchAttributes(temporal)
+  return { temporal, temporalUiUrl: embedded.uiUrl }
+}
+
+async function openDatabase(
+  config: Config,
+  dataDir: string,
+  { logger, onProgress }: AppOptions,
+  cleanUps: (() => Promise<unknown>)[],
+): Promise<Database> {
+  if (config.databaseUrl === undefined) onProgress('Opening the embedded database')
+  const database =
+    config.databaseUrl === undefined
+      ? await openPglite(`${dataDir}/pglite`, logger)
+      : openPostgres(config.databaseUrl, logger)
+  cleanUps.push(() => database.close())
+  await migrate(database)
+  return database
+}
+
+const proxySettings = (env: NodeJS.ProcessEnv) => ({
+  httpProxy: env['HTTP_PROXY'] ?? env['http_proxy'],
+  httpsProxy: env['HTTPS_PROXY'] ?? env['https_proxy'],
+  noProxy: env['NO_PROXY'] ?? env['no_proxy'],
+})
+
+async function listen(server: FastifyInstance, { host, port }: Config): Promise<string> {
+  try {
+    await server.listen({ host, port })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
+      throw new StartError(`Port ${port} on ${host} is in use; stop what uses it or set PORT`, { cause: error })
+    throw error
+  }
+  const address = server.server.address() as AddressInfo
+  const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `http://${shown}:${address.port}`
+}

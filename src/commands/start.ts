@@ -1,0 +1,66 @@
+/** `postrider start`: runs a node until it is told to stop. */
+
+import { makeTelemetryFilterString, Runtime, DefaultLogger } from '@temporalio/worker'
+import { startApp } from '../app.ts'
+import { readConfig } from '../config.ts'
+import { StartError } from '../errors.ts'
+import { createLogger, type Logger } from '../logger.ts'
+import { startUpText } from './start-up-text.ts'
+
+/** How long a stop may take before the process ends all the same, in milliseconds. */
+const stopLimitMs = 30_000
+
+export async function start(): Promise<void> {
+  const starting = new AbortController()
+  const stopRequested = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => {
+        starting.abort()
+        resolve()
+      })
+  })
+  try {
+    const config = readConfig(process.env)
+    const logger = createLogger(config.logLevel)
+    installRuntime(logger)
+    const app = await startApp(config, {
+      logger,
+      environment: process.env,
+      signal: starting.signal,
+      onProgress: (line) => console.log(`${line} …`),
+      onReceived: (line) => console.log(`  ${line}`),
+    })
+    console.log(startUpText(app))
+    await stopRequested
+    console.log('Stopping: attempts that run are finished …')
+    setTimeout(() => process.exit(1), stopLimitMs).unref()
+    await app.stop()
+    console.log('Stopped.')
+    process.exit(0)
+  } catch (error) {
+    if (starting.signal.aborted) process.exit(130)
+    if (!(error instanceof StartError)) throw error
+    console.error(`postrider: ${error.message}`)
+    process.exit(1)
+  }
+}
+
+/** Temporal's own log goes into ours, and its signal handlers stay out: a stop drains in an order of its own. */
+function installRuntime(logger: Logger): void {
+  Runtime.install({
+    shutdownSignals: [],
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
+      logger[level === 'ERROR' ? 'error' : 'warn']({ ...pick(meta) }, `temporal: ${message}`),
+    ),
+    telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) } },
+  })
+}
+
+const pick = (meta: Record<string, unknown> | undefined): Record<string, unknown> => {
+  const { workflowId, activityType, error } = meta ?? {}
+  return {
+    workflowId,
+    activityType,
+    ...(error !== undefined && { error: error instanceof Error ? error.message : JSON.stringify(error) }),
+  }
+}

@@ -1,0 +1,156 @@
+/** Every setting of the server: read from the environment once, checked, and turned into one value. */
+
+import ipaddr from 'ipaddr.js'
+import ms from 'ms'
+import { z } from 'zod'
+import { StartError } from './errors.ts'
+
+/** A duration as `4h`, `90s` or `500ms`, in milliseconds. */
+const duration = z.string().transform((text, context) => {
+  const value = /^\d+(\.\d+)?\s*[a-z]+$/i.test(text) ? ms(text as ms.StringValue) : undefined
+  if (value !== undefined && value > 0) return value
+  context.addIssue({ code: 'custom', message: 'must be a duration such as 4h, 90s or 500ms' })
+  return z.NEVER
+})
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
+
+const port = wholeNumber(0, 65_535)
+
+const flag = z.enum(['0', '1'], 'must be 0 or 1').transform((value) => value === '1')
+
+const httpUrl = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https URL')
+
+const networks = z.string().transform((text, context) => {
+  const list = text.split(',').map((part) => part.trim())
+  const cidrs = list.filter((part) => part !== '')
+  const bad = cidrs.find((cidr) => !ipaddr.isValidCIDR(cidr))
+  if (bad === undefined) return cidrs
+  context.addIssue({ code: 'custom', message: `must be a comma-separated list of CIDRs; "${bad}" is none` })
+  return z.NEVER
+})
+
+/** One 256-bit key of the ring that encrypts secrets. */
+export interface EncryptionKey {
+  id: string
+  key: Buffer
+}
+
+/** A key ring written as `id:base64,id:base64`, newest first. */
+export const EncryptionKeysSchema = z.string().transform((text, context): EncryptionKey[] => {
+  const keys = text.split(',').map((part) => {
+    const [id = '', encoded = ''] = part.trim().split(':', 2)
+    return { id, key: Buffer.from(encoded, 'base64') }
+  })
+  const ids = new Set(keys.map(({ id }) => id))
+  if (keys.every(({ id, key }) => /^[\w-]{1,32}$/.test(id) && key.length === 32) && ids.size === keys.length)
+    return keys
+  context.addIssue({
+    code: 'custom',
+    message: 'must be id:base64 pairs, each id once, each key 32 bytes, newest first',
+  })
+  return z.NEVER
+})
+
+const EnvironmentSchema = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.prefault('8080'),
+  POSTRIDER_DATA_DIR: z.string().default('.postrider'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+    .optional(),
+  TEMPORAL_ADDRESS: z.string().optional(),
+  TEMPORAL_CONFIG_FILE: z.string().optional(),
+  TEMPORAL_PROFILE: z.string().optional(),
+  POSTRIDER_TEMPORAL_PORT: port.prefault('7233'),
+  POSTRIDER_TEMPORAL_UI_PORT: port.prefault('8233'),
+  TEMPORAL_UI_URL: httpUrl.optional(),
+  POSTRIDER_ADMIN_TOKEN: z.string().min(8, 'must have at least 8 characters').optional(),
+  POSTRIDER_ALLOWED_NETWORKS: networks.optional(),
+  POSTRIDER_RETRY_WINDOW: duration.prefault('4h'),
+  POSTRIDER_RETRY_INITIAL: duration.prefault('10s'),
+  POSTRIDER_RETRY_MAX: duration.prefault('15m'),
+  POSTRIDER_ENCRYPTION_KEYS: EncryptionKeysSchema.optional(),
+  POSTRIDER_INBOX_MAX: wholeNumber(1, 1_000_000_000).prefault('1000000'),
+  POSTRIDER_LENIENT_AUTH: flag.prefault('0'),
+  POSTRIDER_RETENTION: duration.prefault('72h'),
+  POSTRIDER_QUICKSTART_PORT: port.optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+})
+
+/** Names of all settings, in the order of the documentation. */
+export const settingNames = Object.keys(EnvironmentSchema.shape)
+
+/** The checked settings of one process. Durations are in milliseconds. */
+export interface Config {
+  host: string
+  port: number
+  dataDir: string
+  /** PostgreSQL; absent: PGlite in the data folder. */
+  databaseUrl: string | undefined
+  temporal: { kind: 'embedded'; port: number; uiPort: number } | { kind: 'external' }
+  temporalUiUrl: string | undefined
+  adminToken: string | undefined
+  allowedNetworks: string[]
+  retry: { windowMs: number; initialMs: number; maxMs: number }
+  encryptionKeys: EncryptionKey[] | undefined
+  inboxMax: number
+  lenientAuth: boolean
+  retentionMs: number
+  /** Port of the Quickstart receiver; 0: none; absent: a free one. */
+  quickstartPort: number | undefined
+  logLevel: string
+}
+
+const loopbackNetworks = ['127.0.0.0/8', '::1/128']
+
+/** Reads the settings. An empty value counts as unset.
+ *  @throws StartError that names the first setting at fault, in one line */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = EnvironmentSchema.safeParse(given)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new StartError(`${String(issue?.path[0])} ${issue?.message ?? 'is not valid'}`)
+  }
+  const env = parsed.data
+  const external = env.TEMPORAL_ADDRESS ?? env.TEMPORAL_CONFIG_FILE ?? env.TEMPORAL_PROFILE
+  const embedded = external === undefined
+  if (env.POSTRIDER_RETRY_MAX < env.POSTRIDER_RETRY_INITIAL)
+    throw new StartError('POSTRIDER_RETRY_MAX must not be shorter than POSTRIDER_RETRY_INITIAL')
+  if (!embedded && env.POSTRIDER_ADMIN_TOKEN === undefined)
+    throw new StartError('POSTRIDER_ADMIN_TOKEN must be set when Temporal is not the embedded one')
+  if (!embedded && env.POSTRIDER_ENCRYPTION_KEYS === undefined)
+    throw new StartError('POSTRIDER_ENCRYPTION_KEYS must be set when Temporal is not the embedded one')
+  return {
+    host: env.HOST,
+    port: env.PORT,
+    dataDir: env.POSTRIDER_DATA_DIR,
+    databaseUrl: env.DATABASE_URL,
+    temporal: embedded
+      ? { kind: 'embedded', port: env.POSTRIDER_TEMPORAL_PORT, uiPort: env.POSTRIDER_TEMPORAL_UI_PORT }
+      : { kind: 'external' },
+    temporalUiUrl: env.TEMPORAL_UI_URL,
+    adminToken: env.POSTRIDER_ADMIN_TOKEN,
+    allowedNetworks: env.POSTRIDER_ALLOWED_NETWORKS ?? (embedded ? loopbackNetworks : []),
+    retry: {
+      windowMs: env.POSTRIDER_RETRY_WINDOW,
+      initialMs: env.POSTRIDER_RETRY_INITIAL,
+      maxMs: env.POSTRIDER_RETRY_MAX,
+    },
+    encryptionKeys: env.POSTRIDER_ENCRYPTION_KEYS,
+    inboxMax: env.POSTRIDER_INBOX_MAX,
+    lenientAuth: env.POSTRIDER_LENIENT_AUTH,
+    retentionMs: env.POSTRIDER_RETENTION,
+    quickstartPort: env.POSTRIDER_QUICKSTART_PORT,
+    logLevel: env.LOG_LEVEL,
+  }
+}

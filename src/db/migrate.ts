@@ -1,0 +1,27 @@
+import type { Database } from './database.ts'
+import { settings } from './migrations/0001-settings.ts'
+
+/** All migrations in order. A released one is never edited; a change is a new one. */
+const migrations: readonly { name: string; sql: string }[] = [settings]
+
+/** Any number that no other program on the same database uses for its advisory lock. */
+const advisoryLock = 7_766_351_001
+
+/** Brings the tables up to date. Several nodes may call it at once: the first migrates, the others wait and find it done.
+ *  @returns names of the migrations that this call applied */
+export async function migrate(database: Database): Promise<string[]> {
+  return database.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [advisoryLock])
+    await tx.query(
+      `create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`,
+    )
+    const rows = await tx.query<{ name: string }>('select name from migrations')
+    const applied = new Set(rows.map(({ name }) => name))
+    const missing = migrations.filter(({ name }) => !applied.has(name))
+    for (const { name, sql } of missing) {
+      await tx.query(sql)
+      await tx.query('insert into migrations (name) values ($1)', [name])
+    }
+    return missing.map(({ name }) => name)
+  })
+}

@@ -1,0 +1,43 @@
+/** Paging by cursor: the creation time and id of the last row that was shown. */
+
+import { AppError } from '../errors.ts'
+
+export interface PageRequest {
+  limit: number
+  cursor?: string | undefined
+}
+
+export interface Page<Item> {
+  items: Item[]
+  nextCursor: string | null
+}
+
+interface Position {
+  created_at: string
+  id: string
+}
+
+/** Where a page begins: before every row without a cursor.
+ *  @throws AppError bad_request when the cursor is not one that a page gave */
+export function startOfPage({ cursor }: PageRequest): Position {
+  if (cursor === undefined) return { created_at: '-infinity', id: '' }
+  const [createdAt = '', id] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ', 2)
+  if (id === undefined || Number.isNaN(Date.parse(createdAt)))
+    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+  return { created_at: createdAt, id }
+}
+
+/** Makes a page of rows read with one more than `limit`; each row carries its `position` for the cursor. */
+export function pageOf<Row extends { position: string; id: string }, Item>(
+  rows: Row[],
+  { limit }: PageRequest,
+  toItem: (row: Row) => Item,
+): Page<Item> {
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  const nextCursor = last === undefined ? null : Buffer.from(`${last.position} ${last.id}`).toString('base64url')
+  return { items: shown.map(toItem), nextCursor }
+}
+
+/** SQL expression of a row's cursor position; the text keeps the microseconds that a Date loses. */
+export const positionSql = `to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position`

@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import pg from 'pg'
+import type { Logger } from '../logger.ts'
+import { databaseOf, type Database } from './database.ts'
+import type { PgliteWorkerData } from './pglite-worker.ts'
+
+/** PGlite has one session; further connections would only wait for each other inside it. */
+const maxConnections = 4
+
+/** Opens the embedded PGlite in `folder`, made when absent. It runs on a thread of its own, because a query holds its
+ *  thread until it is done, and speaks the PostgreSQL protocol over a Unix socket that only this user can reach. */
+export async function openPglite(folder: string, logger: Logger): Promise<Database> {
+  const socketFolder = await mkdtemp(join(tmpdir(), 'postrider-'))
+  const worker = await startWorker({ folder, socket: join(socketFolder, '.s.PGSQL.5432') })
+  worker.on('error', (error) => logger.fatal({ error: error.message }, 'database.failed'))
+  const pool = new pg.Pool({
+    host: socketFolder,
+    port: 5432,
+    user: 'postgres',
+    database: 'postgres',
+    max: maxConnections,
+  })
+  pool.on('error', (error) => logger.warn({ error: error.message }, 'database.connection_lost'))
+  return databaseOf(pool, async () => {
+    const stopped = new Promise((resolve) => worker.once('exit', resolve))
+    worker.postMessage('close')
+    await stopped
+    await rm(socketFolder, { recursive: true, force: true })
+  })
+}
+
+function startWorker(workerData: PgliteWorkerData): Promise<Worker> {
+  // The sources run as TypeScript under vitest and tsx, the build as JavaScript.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const url = new URL(`./pglite-worker.${extension}`, import.meta.url)
+  const worker = new Worker(url, { workerData, ...(extension === 'ts' && { execArgv: ['--import', 'tsx'] }) })
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject)
+    worker.once('message', () => {
+      worker.off('error', reject)
+      resolve(worker)
+    })
+  })
+}

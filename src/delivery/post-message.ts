@@ -1,0 +1,32 @@
+/** One message to one endpoint: its bytes, its headers with the signature over these very bytes, one request. */
+
+import type { MessageBody } from '../schemas/message.ts'
+import { encodeBody } from './body.ts'
+import { requestHeaders } from './headers.ts'
+import type { SendOutcome } from './outcome.ts'
+import type { Sender, SendRequest } from './send.ts'
+import { signatureHeaders } from './sign.ts'
+
+export interface OutboundMessage {
+  messageId: string
+  message: MessageBody
+  endpoint: { url: string; headers: Readonly<Record<string, string>> }
+  /** Secrets that sign, newest first, each until its time is over. */
+  secrets: readonly { secret: string; until: Date | null }[]
+  /** When the attempt is made. */
+  at: Date
+}
+
+/** The request as it goes out. */
+export function messageRequest({ messageId, message, endpoint, secrets, at }: OutboundMessage): SendRequest {
+  const body = encodeBody(message)
+  const valid = secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret)
+  const signature = signatureHeaders({ secrets: valid, messageId, body, at })
+  return { url: endpoint.url, headers: requestHeaders({ staticHeaders: endpoint.headers, signature }), body }
+}
+
+/** @param signal  stops the attempt
+ *  @throws SendAbortedError when it was stopped before an answer */
+export function postMessage(sender: Sender, outbound: OutboundMessage, signal?: AbortSignal): Promise<SendOutcome> {
+  return sender.send(messageRequest(outbound), signal)
+}

@@ -1,0 +1,95 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { DestinationStore } from '../../db/destinations.ts'
+import type { AddressGuard } from '../../delivery/guard-address.ts'
+import type { Sender } from '../../delivery/send.ts'
+import { DestinationPatchSchema, DestinationSchema, NewDestinationSchema } from '../../schemas/destination.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { checkWebhooks } from './check-webhooks.ts'
+import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+import { EndpointTestSchema, TestRequestSchema, testDestination } from './test-destination.ts'
+
+export interface DestinationDependencies {
+  destinations: DestinationStore
+  settings: Settings
+  guard: AddressGuard
+  sender: Sender
+}
+
+const tags = ['destinations']
+
+export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> = async (app, dependencies) => {
+  const { destinations, settings, guard, sender } = dependencies
+
+  app.get(
+    '/destinations',
+    {
+      schema: {
+        tags,
+        security,
+        querystring: PageQuerySchema,
+        response: { 200: pageSchema(DestinationSchema), ...errorResponses },
+      },
+    },
+    ({ query }) => destinations.list(query),
+  )
+
+  app.post(
+    '/destinations',
+    { schema: { tags, security, body: NewDestinationSchema, response: { 201: DestinationSchema, ...errorResponses } } },
+    async ({ body }, reply) => {
+      checkWebhooks(body.settings.webhooks, guard)
+      const destination = await destinations.create(body)
+      await settings.refresh()
+      return reply.code(201).send(destination)
+    },
+  )
+
+  app.get(
+    '/destinations/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: DestinationSchema, ...errorResponses } } },
+    ({ params }) => destinations.get(params.id),
+  )
+
+  app.patch(
+    '/destinations/:id',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        body: DestinationPatchSchema,
+        response: { 200: DestinationSchema, ...errorResponses },
+      },
+    },
+    async ({ params, body }) => {
+      checkWebhooks(body.settings?.webhooks ?? [], guard)
+      const destination = await destinations.update(params.id, body)
+      await settings.refresh()
+      return destination
+    },
+  )
+
+  app.delete(
+    '/destinations/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: DoneSchema, ...errorResponses } } },
+    async ({ params }) => {
+      await destinations.delete(params.id)
+      await settings.refresh()
+      return { success: true as const }
+    },
+  )
+
+  app.post(
+    '/destinations/:id/test',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        body: TestRequestSchema,
+        response: { 200: EndpointTestSchema, ...errorResponses },
+      },
+    },
+    ({ params, body }) => testDestination(settings, sender, params.id, body?.type ?? 'track'),
+  )
+}

@@ -1,0 +1,12 @@
+/** Ids of settings: a prefix that tells what it names, and 80 random bits. */
+
+import { randomBytes } from 'node:crypto'
+
+const randomId = (prefix: string): string => `${prefix}_${randomBytes(10).toString('hex')}`
+
+export const newSourceId = (): string => randomId('src')
+export const newDestinationId = (): string => randomId('dst')
+export const newEndpointId = (): string => randomId('ep')
+
+/** A write key: 160 random bits. It is not a secret towards browsers, but nobody should guess one. */
+export const newWriteKey = (): string => randomBytes(20).toString('hex')

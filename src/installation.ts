@@ -1,0 +1,42 @@
+/** Secrets that an embedded installation makes for itself once and keeps in its data folder. */
+
+import { randomBytes } from 'node:crypto'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EncryptionKeysSchema, type Config, type EncryptionKey } from './config.ts'
+import { StartError } from './errors.ts'
+
+export interface InstallationSecrets {
+  adminToken: string
+  encryptionKeys: EncryptionKey[]
+}
+
+/** The configured secrets, or those of the data folder, made when it has none.
+ *  @throws StartError when a file in the data folder is damaged */
+export async function installationSecrets(config: Config, dataFolder: string): Promise<InstallationSecrets> {
+  return {
+    adminToken: config.adminToken ?? (await keep(join(dataFolder, 'admin-token'), newAdminToken)),
+    encryptionKeys: config.encryptionKeys ?? (await keptKeys(join(dataFolder, 'encryption-keys'))),
+  }
+}
+
+const newAdminToken = (): string => randomBytes(24).toString('base64url')
+
+async function keptKeys(path: string): Promise<EncryptionKey[]> {
+  const parsed = EncryptionKeysSchema.safeParse(await keep(path, () => `k1:${randomBytes(32).toString('base64')}`))
+  if (parsed.success) return parsed.data
+  throw new StartError(`${path} is damaged: it ${parsed.error.issues[0]?.message ?? 'cannot be read'}`)
+}
+
+/** The text of a private file; written whole or not at all when there is none. */
+async function keep(path: string, make: () => string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const text = make()
+  await writeFile(`${path}.new`, `${text}\n`, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+  return text
+}

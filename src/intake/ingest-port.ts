@@ -1,0 +1,28 @@
+import type { IngestPort, IngestSource } from '../ingest/port.ts'
+import type { ConnectedSource, Settings } from '../settings/settings.ts'
+import type { Intake } from './intake.ts'
+
+/** What the ingest API needs, on the settings in memory and the intake. */
+export function createIngestPort(settings: Settings, intake: Intake): IngestPort {
+  return {
+    findSource: (writeKey) => {
+      const source = settings.sourceByWriteKey(writeKey)
+      return source && toIngestSource(source)
+    },
+    accept: (events) => intake.accept(events),
+    count: () => {},
+  }
+}
+
+const toIngestSource = ({ id, enabled, destinations }: ConnectedSource): IngestSource => ({
+  id,
+  enabled,
+  destinations: destinations
+    .filter(({ settings }) => settings.webhooks.length > 0)
+    .map((destination) => ({
+      destinationId: destination.id,
+      endpointIds: destination.settings.webhooks.map((webhook) => webhook.id),
+      successPolicy: destination.successPolicy,
+      integration: 'Webhooks',
+    })),
+})

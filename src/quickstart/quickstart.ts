@@ -1,0 +1,106 @@
+/** The first minute: a source, a destination and a receiver that are there without any set-up. */
+
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import type { Database } from '../db/database.ts'
+import type { DestinationStore } from '../db/destinations.ts'
+import { readFact, writeFact } from '../db/installation.ts'
+import { createSource } from '../db/sources.ts'
+import type { AddressGuard } from '../delivery/guard-address.ts'
+import type { Settings } from '../settings/settings.ts'
+import { startReceiver, type Receiver } from './receiver.ts'
+
+const FactSchema = z.object({
+  sourceId: z.string(),
+  destinationId: z.string(),
+  endpointId: z.string(),
+  port: z.number(),
+})
+type Fact = z.infer<typeof FactSchema>
+
+const factName = 'quickstart'
+
+export interface Quickstart {
+  writeKey: string
+  receiver: Receiver
+}
+
+export interface QuickstartDependencies {
+  database: Database
+  destinations: DestinationStore
+  settings: Settings
+  guard: AddressGuard
+  /** The configured port of the receiver; absent: the one it had before, or a free one. */
+  port: number | undefined
+  /** Takes one line per delivery. */
+  print: (line: string) => void
+}
+
+const receiverUrl = (port: number): string => `http://127.0.0.1:${port}/`
+
+/** Starts the receiver; on the first start of an empty installation makes the source and the destination that leads to it.
+ *  @returns undefined when deliveries may not reach it, or its source or destination was deleted */
+export async function startQuickstart(dependencies: QuickstartDependencies): Promise<Quickstart | undefined> {
+  const { database, settings, guard, port, print } = dependencies
+  if (port === 0 || guard.refuseUrl(receiverUrl(80)) !== undefined) return undefined
+  const fact = await readQuickstart(database)
+  if (fact === undefined && [...settings.sources()].length > 0) return undefined
+  if (fact !== undefined && !isThere(settings, fact)) return undefined
+
+  let destinationId = fact?.destinationId
+  const currentSecret = (): string | undefined =>
+    destinationId === undefined ? undefined : settings.destination(destinationId)?.secrets[0]?.secret
+  const receiver = await startReceiver(port ?? fact?.port ?? 0, currentSecret, print)
+  const current =
+    fact === undefined ? await create(dependencies, receiver.port) : await follow(dependencies, fact, receiver.port)
+  destinationId = current.destinationId
+  const source = settings.source(current.sourceId)
+  if (source !== undefined) return { writeKey: source.writeKey, receiver }
+  await receiver.stop()
+  return undefined
+}
+
+async function readQuickstart(database: Database): Promise<Fact | undefined> {
+  const value = await readFact(database, factName)
+  return value === undefined ? undefined : FactSchema.parse(JSON.parse(value))
+}
+
+const isThere = (settings: Settings, { sourceId, destinationId, endpointId }: Fact): boolean =>
+  settings.source(sourceId) !== undefined &&
+  settings.destination(destinationId)?.settings.webhooks.some(({ id }) => id === endpointId) === true
+
+async function create({ database, destinations, settings }: QuickstartDependencies, port: number): Promise<Fact> {
+  const source = await createSource(database, { name: 'Quickstart' })
+  const destination = await destinations.create({
+    name: 'Quickstart receiver',
+    type: 'webhooks',
+    enabled: true,
+    successPolicy: 'any',
+    sourceIds: [source.id],
+    settings: { sharedSecret: randomBytes(24).toString('base64url'), webhooks: [{ url: receiverUrl(port) }] },
+  })
+  const endpointId = destination.settings.webhooks[0]?.id ?? ''
+  const fact = { sourceId: source.id, destinationId: destination.id, endpointId, port }
+  await writeFact(database, factName, JSON.stringify(fact))
+  await settings.refresh()
+  return fact
+}
+
+/** The receiver could not have its former port: its endpoint follows it. */
+async function follow(
+  { database, destinations, settings }: QuickstartDependencies,
+  fact: Fact,
+  port: number,
+): Promise<Fact> {
+  if (fact.port === port) return fact
+  const { settings: before } = await destinations.get(fact.destinationId)
+  const webhooks = before.webhooks.map((webhook) =>
+    webhook.id === fact.endpointId && webhook.url === receiverUrl(fact.port)
+      ? { ...webhook, url: receiverUrl(port) }
+      : webhook,
+  )
+  await destinations.update(fact.destinationId, { settings: { webhooks } })
+  await writeFact(database, factName, JSON.stringify({ ...fact, port }))
+  await settings.refresh()
+  return { ...fact, port }
+}

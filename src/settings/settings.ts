@@ -1,0 +1,95 @@
+/** All settings in memory: what ingest and deliveries look up for every event. */
+
+import type { Database } from '../db/database.ts'
+import type { DestinationStore, StoredDestination } from '../db/destinations.ts'
+import { readSettingsVersion } from '../db/settings-version.ts'
+import { allSources } from '../db/sources.ts'
+import type { Logger } from '../logger.ts'
+import type { Source } from '../schemas/source.ts'
+
+/** Milliseconds between two looks at the version: a change on another node counts within twice this time. */
+const pollMs = 750
+
+/** A source with the switched-on destinations that its events go to. */
+export interface ConnectedSource extends Source {
+  destinations: StoredDestination[]
+}
+
+interface Snapshot {
+  version: string
+  sourcesByKey: Map<string, ConnectedSource>
+  sourcesById: Map<string, ConnectedSource>
+  destinations: Map<string, StoredDestination>
+}
+
+/** The settings as they are now. While the database is away, the last ones that were read stand. */
+export interface Settings {
+  sourceByWriteKey: (writeKey: string) => ConnectedSource | undefined
+  source: (id: string) => ConnectedSource | undefined
+  sources: () => Iterable<ConnectedSource>
+  destination: (id: string) => StoredDestination | undefined
+  /** Reads everything again: after a change made by this node. */
+  refresh: () => Promise<void>
+  close(): void
+}
+
+export async function watchSettings(
+  database: Database,
+  destinationStore: DestinationStore,
+  logger: Logger,
+): Promise<Settings> {
+  let snapshot = await readSnapshot(database, destinationStore)
+  let reading: Promise<void> | undefined
+
+  // A read that began before a change may miss it, so that whoever asks meanwhile waits for one more.
+  const refresh = async (): Promise<void> => {
+    while (reading !== undefined) await reading.catch(() => undefined)
+    reading = (async () => {
+      snapshot = await readSnapshot(database, destinationStore)
+    })()
+    try {
+      await reading
+    } finally {
+      reading = undefined
+    }
+  }
+
+  const poll = async (): Promise<void> => {
+    try {
+      if ((await readSettingsVersion(database)) !== snapshot.version) await refresh()
+    } catch (error) {
+      logger.warn({ error: (error as Error).message }, 'settings.not_read')
+    }
+    if (!closed) timer = setTimeout(() => void poll(), pollMs).unref()
+  }
+  let closed = false
+  let timer = setTimeout(() => void poll(), pollMs).unref()
+
+  return {
+    sourceByWriteKey: (writeKey) => snapshot.sourcesByKey.get(writeKey),
+    source: (id) => snapshot.sourcesById.get(id),
+    sources: () => snapshot.sourcesById.values(),
+    destination: (id) => snapshot.destinations.get(id),
+    refresh,
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function readSnapshot(database: Database, destinationStore: DestinationStore): Promise<Snapshot> {
+  // The version first: a change between the reads then leads to one read too many, never to one too few.
+  const version = await readSettingsVersion(database)
+  const destinations = await destinationStore.all()
+  const sources = (await allSources(database)).map((source) => ({
+    ...source,
+    destinations: destinations.filter(({ enabled, sourceIds }) => enabled && sourceIds.includes(source.id)),
+  }))
+  return {
+    version,
+    sourcesByKey: new Map(sources.map((source) => [source.writeKey, source])),
+    sourcesById: new Map(sources.map((source) => [source.id, source])),
+    destinations: new Map(destinations.map((destination) => [destination.id, destination])),
+  }
+}

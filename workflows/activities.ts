@@ -1,0 +1,42 @@
+/** How the workflow calls its activities: time limits, retries, priority. */
+
+import { ActivityCancellationType, proxyActivities, proxyLocalActivities } from '@temporalio/workflow'
+import type { DeliveryActivities, RetrySchedule } from '../src/contracts/delivery.ts'
+import { failureTypes } from '../src/contracts/delivery.ts'
+
+/** An attempt takes 5 s at most (`spec/`, "Limits"); the rest is for a loaded worker. */
+const attemptLimit = '10 seconds'
+
+/** Retries stand behind first attempts when workers are busy; 3 is Temporal's default, 1 comes first. */
+const retryPriority = 4
+
+/** Activities that run inside a workflow task, on the worker that has it: no state transition of their own. */
+export const local = proxyLocalActivities<Pick<DeliveryActivities, 'attemptDelivery' | 'readDestination'>>({
+  startToCloseTimeout: attemptLimit,
+  retry: { maximumAttempts: 1 },
+})
+
+/** Activities that Temporal schedules and retries.
+ *  @param remainingMs  what is left of the retry window: their schedule-to-close limit */
+export const scheduled = (endpointId: string, retry: RetrySchedule, remainingMs: number) =>
+  proxyActivities<Pick<DeliveryActivities, 'attemptInTurn' | 'retryDelivery'>>({
+    scheduleToCloseTimeout: remainingMs,
+    startToCloseTimeout: attemptLimit,
+    // A lost worker is noticed, and a cancellation reaches a running request, by the heartbeats that the activity sends.
+    heartbeatTimeout: attemptLimit,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { initialInterval: retry.initialMs, backoffCoefficient: 2, maximumInterval: retry.maxMs },
+    priority: { priorityKey: retryPriority, fairnessKey: endpointId },
+    summary: endpointId,
+  })
+
+/** An attempt that is made once, now, whatever the retry policy says. */
+export const once = (endpointId: string) =>
+  proxyActivities<Pick<DeliveryActivities, 'attemptInTurn'>>({
+    startToCloseTimeout: attemptLimit,
+    heartbeatTimeout: attemptLimit,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 1, nonRetryableErrorTypes: [failureTypes.endpointSaturated] },
+    priority: { fairnessKey: endpointId },
+    summary: `retry now: ${endpointId}`,
+  })

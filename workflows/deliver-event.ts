@@ -1,0 +1,44 @@
+/** The story of one event: every destination on its own, until each is settled. */
+
+import { ApplicationFailure } from '@temporalio/workflow'
+import type { DeliverEventInput, DeliverEventResult, DestinationResult } from '../src/contracts/delivery.ts'
+import { failureTypes } from '../src/contracts/delivery.ts'
+import { deliverToDestination } from './deliver-to-destination.ts'
+import { createOutcomeReport, writeOutcome } from './outcome-attribute.ts'
+import { listenForSteering } from './steering.ts'
+
+/** Carries one event to its destinations.
+ *  @throws ApplicationFailure DeliveryFailed with the reason per endpoint, and the whole result in its details, when a
+ *  destination could not be reached for good */
+export async function deliverEvent(input: DeliverEventInput): Promise<DeliverEventResult> {
+  const steering = listenForSteering()
+  const outcomes = createOutcomeReport()
+  const destinations = await Promise.all(
+    input.targets.map((target) => deliverToDestination(input, target, steering, outcomes)),
+  )
+  const outcome = overallOutcome(destinations)
+  const result = { outcome, destinations }
+  if (outcome === 'failed')
+    throw ApplicationFailure.create({
+      type: failureTypes.deliveryFailed,
+      message: failureMessage(destinations),
+      nonRetryable: true,
+      category: 'BENIGN',
+      details: [result],
+    })
+  if (outcome === 'discarded') writeOutcome('discarded')
+  return result
+}
+
+function overallOutcome(destinations: DestinationResult[]): DeliverEventResult['outcome'] {
+  const has = (outcome: DestinationResult['outcome']): boolean => destinations.some((one) => one.outcome === outcome)
+  if (has('failed')) return 'failed'
+  return has('delivered') ? 'delivered' : 'discarded'
+}
+
+const failureMessage = (destinations: DestinationResult[]): string =>
+  destinations
+    .filter(({ outcome }) => outcome === 'failed')
+    .flatMap(({ endpoints }) => endpoints.filter(({ outcome }) => outcome === 'failed'))
+    .map(({ endpointId, reason }) => `${endpointId}: ${reason ?? 'failed'}`)
+    .join('\n')
