@@ -1,7 +1,7 @@
 /** The HTTP server: ingest API, management API, health. Built as a value, so that tests and production start the same. */
 
 import swagger from '@fastify/swagger'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import type { Logger } from '../logger.ts'
 import type { IngestPort } from '../ingest/port.ts'
@@ -21,10 +21,11 @@ export interface ServerDependencies extends ManagementDependencies, HealthDepend
 }
 
 export async function buildServer(dependencies: ServerDependencies): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = dependencies.logger
   const server = fastify({
     ...ingestServerOptions,
     routerOptions: { ...ingestServerOptions.routerOptions, maxParamLength },
-    loggerInstance: dependencies.logger,
+    loggerInstance,
     // One line per request would be a line per event.
     disableRequestLogging: true,
     forceCloseConnections: 'idle',
