@@ -8,7 +8,7 @@ import { StartError } from '../errors.ts'
 import { isPortFree } from '../ports.ts'
 import { endProcess, isRunning } from '../process-identity.ts'
 import { isServing } from './server-health.ts'
-import { boundLog, databaseFile, lastLogLine, removeNote, serverHost, spawnServer } from './server-process.ts'
+import { boundLog, databaseFile, lastLogMessage, removeNote, serverHost, spawnServer } from './server-process.ts'
 import type { ServerProcess, ServerSettings } from './server-process.ts'
 
 /** The namespace that the server makes by itself. */
@@ -60,7 +60,9 @@ async function waitUntilReady(
     signal.throwIfAborted()
     // Also looked at when somebody answers: it might be another server that has just taken the port.
     if (!isRunning(server.ref)) {
-      throw new StartError(`The Temporal server ended at its start: ${await lastLogLine(dataDir)} (in ${dataDir})`)
+      throw new StartError(
+        `The Temporal server ended at its start: ${await lastLogMessage(dataDir)} (log in ${dataDir})`,
+      )
     }
     if (isReady) return
     const waitedMs = performance.now() - startedAt

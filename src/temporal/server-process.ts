@@ -118,10 +118,12 @@ export async function boundLog(dataDir: string): Promise<void> {
   await truncate(path)
 }
 
-/** The last error that the server wrote into its log, in one line of bounded length. */
-export async function lastLogLine(dataDir: string): Promise<string> {
+/** What the server wrote into its log last, in one line of bounded length. */
+export async function lastLogMessage(dataDir: string): Promise<string> {
   const text = await readFile(join(dataDir, logFile), 'utf8').catch(() => '')
-  return text.trimEnd().split('\n').at(-1)?.slice(0, 300) ?? ''
+  const line = text.trimEnd().split('\n').at(-1) ?? ''
+  const [, message = line] = /msg="((?:[^"\\]|\\.)*)"/.exec(line) ?? []
+  return message.replaceAll('\\"', '"').slice(0, 300)
 }
 
 /** Written at once and whole: between the start of a server and its note nothing else may happen. */

@@ -11,6 +11,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const temporal = await startTestTemporal((line) => console.log(line), interrupted.signal)
   project.provide('temporalAddress', temporal.address)
   project.provide('temporalCli', temporal.cli)
+  project.provide('temporalRunFolder', temporal.folder)
   return async () => {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     await temporal.stop()

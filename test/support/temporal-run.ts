@@ -28,7 +28,7 @@ export async function startTestTemporal(onProgress: (line: string) => void, sign
       await server.stop()
       await removeFolder()
     }
-    return { cli, address: server.address, stop }
+    return { cli, address: server.address, folder: folder.path, stop }
   } catch (error) {
     await removeFolder()
     throw error
@@ -42,11 +42,17 @@ async function removeDeadRuns(): Promise<void> {
     if (!(await readdir(path).catch(() => [])).some((file) => file.endsWith('.lock'))) continue
     try {
       const folder = await openDataFolder(path)
-      await endOrphan(path)
+      for (const server of [path, ...(await serverFolders(path))]) await endOrphan(server)
       await rm(path, { recursive: true, force: true })
       await folder.close()
     } catch {
       // A run that lives.
     }
   }
+}
+
+/** Data folders of servers that test files ran for themselves. */
+async function serverFolders(run: string): Promise<string[]> {
+  const names = await readdir(run)
+  return names.filter((name) => name.startsWith('server-')).map((name) => join(run, name))
 }

@@ -1,6 +1,8 @@
 /** The Temporal server that all test files share, and a namespace of its own for every file that wants one. */
 
 import { randomUUID } from 'node:crypto'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { msToTs } from '@temporalio/common/lib/time.js'
@@ -12,6 +14,8 @@ declare module 'vitest' {
     temporalAddress: string
     /** Path of the `temporal` command, for tests that run a server of their own. */
     temporalCli: string
+    /** Folder of the run, removed at its end, or by the next run if it was killed. */
+    temporalRunFolder: string
   }
 }
 
@@ -20,6 +24,14 @@ const usableTimeoutMs = 60_000
 /** host:port of the Temporal server of this test run. */
 export function temporalAddress(): string {
   return inject('temporalAddress')
+}
+
+/**
+ * Makes a folder for a server that a test runs for itself: should the run be killed, the next one ends that server and
+ * removes the folder.
+ */
+export async function makeServerFolder(): Promise<string> {
+  return mkdtemp(join(inject('temporalRunFolder'), 'server-'))
 }
 
 /**
