@@ -98,6 +98,7 @@ export const startExchange = (
   // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
   timer = setTimeout(() => setImmediate(expire), timeoutMs)
   try {
+    signal?.throwIfAborted()
     dispatcher.dispatch({ ...request, method: 'POST' }, handler)
   } catch (error) {
     fail(error as Error)

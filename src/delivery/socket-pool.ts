@@ -100,7 +100,6 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
     if (!reusable) void dispatcher.destroy()
     const next = origin.waiters.values().next().value
     if (next) {
-      origin.waiters.delete(next)
       next.take(reusable ? dispatcher : options.open(name))
       return
     }
@@ -133,17 +132,21 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
 
   const wait = (origin: Origin, signal: AbortSignal | undefined): Promise<Dispatcher> =>
     new Promise((resolve, reject) => {
-      const onAbort = (): void => {
+      const leave = (): void => {
         origin.waiters.delete(waiter)
-        reject(signal?.reason as Error)
+        signal?.removeEventListener('abort', onAbort)
       }
       const waiter: Waiter = {
         take: (dispatcher) => {
-          signal?.removeEventListener('abort', onAbort)
+          leave()
           resolve(dispatcher)
         },
-        refuse: reject,
+        refuse: (error) => {
+          leave()
+          reject(error)
+        },
       }
+      const onAbort = (): void => waiter.refuse(signal?.reason as Error)
       origin.waiters.add(waiter)
       signal?.addEventListener('abort', onAbort, { once: true })
     })
@@ -164,8 +167,7 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
       const { promise, resolve } = withResolvers()
       closed = { promise, resolve }
       for (const [name, origin] of [...origins]) {
-        for (const waiter of origin.waiters) waiter.refuse(new PoolClosedError('The pool is closed.'))
-        origin.waiters.clear()
+        for (const waiter of [...origin.waiters]) waiter.refuse(new PoolClosedError('The pool is closed.'))
         for (const connection of [...origin.idle]) closeIdle(name, connection)
       }
       if (origins.size === 0) resolve()

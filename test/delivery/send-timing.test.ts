@@ -1,0 +1,135 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSender } from '../../src/delivery/send.ts'
+import type { Sender, SenderOptions, SendOutcome } from '../../src/delivery/send.ts'
+import { startReceiver } from '../support/receiver.ts'
+import type { Receiver } from '../support/receiver.ts'
+
+const request = { headers: { 'Content-Type': 'application/json' }, body: Buffer.from('{}') }
+/** Beyond the 100 ms of the rule: other programs share the machine. */
+const toleranceMs = 250
+
+const expectTimeout = (outcome: SendOutcome, timeoutMs: number): void => {
+  expect(outcome).toMatchObject({ kind: 'unavailable', code: 'timeout' })
+  expect(outcome.durationMs).toBeGreaterThanOrEqual(timeoutMs - 2)
+  expect(outcome.durationMs).toBeLessThan(timeoutMs + toleranceMs)
+}
+
+describe('the time limit', () => {
+  let receiver: Receiver
+  const senders: Sender[] = []
+  const senderWith = (options: Partial<SenderOptions>): Sender => {
+    const sender = createSender({ allowedNetworks: ['127.0.0.0/8'], ...options })
+    senders.push(sender)
+    return sender
+  }
+
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterAll(async () => {
+    await Promise.all(senders.map((sender) => sender.close()))
+    await receiver.close()
+  })
+
+  it('is 5 seconds', async () => {
+    receiver.answer('hang')
+    expectTimeout(await senderWith({}).send({ url: receiver.url, ...request }), 5000)
+  })
+
+  it('counts an answer just before its end, and none after it', async () => {
+    const sender = senderWith({ timeoutMs: 800 })
+    receiver.answer({ delayMs: 500 })
+    expect(await sender.send({ url: receiver.url, ...request })).toMatchObject({ kind: 'delivered' })
+    receiver.answer({ delayMs: 1200 })
+    expectTimeout(await sender.send({ url: receiver.url, ...request }), 800)
+  })
+
+  it('covers a head that does not end', async () => {
+    receiver.answer({ raw: Buffer.from('HTTP/1.1 200 OK\r\nx-a: b\r\n') })
+    expectTimeout(await senderWith({ timeoutMs: 400 }).send({ url: receiver.url, ...request }), 400)
+  })
+
+  it('covers the name look-up', async () => {
+    const sender = senderWith({ timeoutMs: 400, lookup: () => undefined })
+    expectTimeout(await sender.send({ url: 'http://slow.example/', ...request }), 400)
+  })
+
+  it('covers look-up, connect and answer together', async () => {
+    const sender = senderWith({
+      timeoutMs: 700,
+      lookup: (_name, _options, answer) => setTimeout(answer, 400, null, [{ address: '127.0.0.1', family: 4 }]),
+    })
+    receiver.answer({ delayMs: 600 })
+    expectTimeout(await sender.send({ url: `http://slow.example:${receiver.port}/`, ...request }), 700)
+  })
+
+  it('covers the TLS handshake', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    expectTimeout(await senderWith({ timeoutMs: 400 }).send({ url: `https://127.0.0.1:${port}/`, ...request }), 400)
+    silent.close()
+  })
+
+  it('does not count the wait for a free connection', async () => {
+    const sender = senderWith({ timeoutMs: 900, maxSocketsPerOrigin: 1 })
+    receiver.answer({ delayMs: 400 })
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => sender.send({ url: receiver.url, ...request })))
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['delivered', 'delivered', 'delivered', 'delivered'])
+    for (const { durationMs } of outcomes) expect(durationMs).toBeLessThan(900)
+  })
+
+  it('takes a slow body for an answer', async () => {
+    const sender = senderWith({ timeoutMs: 400 })
+    receiver.answer({ status: 200, body: 'thank', bodyDelayMs: 60_000 })
+    const delivered = await sender.send({ url: receiver.url, ...request })
+    expect(delivered).toMatchObject({ kind: 'delivered', status: 200 })
+    receiver.answer({ status: 500, body: 'something broke', bodyDelayMs: 60_000 })
+    const failed = await sender.send({ url: receiver.url, ...request })
+    expect(failed).toMatchObject({ kind: 'unavailable', status: 500, excerpt: 'something broke' })
+    expect(failed.durationMs).toBeLessThan(400)
+  })
+
+  it('leaves nothing on the connection of a late answer: the next request has one of its own', async () => {
+    const sender = senderWith({ timeoutMs: 300, maxSocketsPerOrigin: 1 })
+    receiver.answerInTurn({ status: 404, delayMs: 500 }, { status: 200 })
+    expectTimeout(await sender.send({ url: receiver.url, ...request }), 300)
+    expect(await sender.send({ url: receiver.url, ...request })).toMatchObject({ kind: 'delivered' })
+    const [late, next] = receiver.requests.slice(-2)
+    expect(next?.connection).not.toBe(late?.connection)
+  })
+})
+
+describe('cancelling', () => {
+  const aborted = expect.objectContaining({ name: 'AbortError' }) as Error
+
+  it('ends a running request, one that connects, and one that waits for a connection', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer('hang')
+    const sender = createSender({ allowedNetworks: ['127.0.0.0/8'], maxSocketsPerOrigin: 1, lookup: () => undefined })
+    const cancel = new AbortController()
+    const running = sender.send({ url: receiver.url, ...request }, cancel.signal)
+    const waiting = sender.send({ url: receiver.url, ...request }, cancel.signal)
+    const connecting = sender.send({ url: 'http://slow.example/', ...request }, cancel.signal)
+    const ends = Promise.allSettled([running, waiting, connecting])
+    await receiver.received(1)
+    cancel.abort(new Error('operator said stop'))
+    expect(await ends).toEqual(Array(3).fill({ status: 'rejected', reason: aborted }))
+    await expect(sender.send({ url: receiver.url, ...request }, cancel.signal)).rejects.toThrow(aborted)
+    await sender.close()
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  it('lets requests under way finish when the sender closes', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ delayMs: 200 })
+    const sender = createSender({ allowedNetworks: ['127.0.0.0/8'] })
+    const running = sender.send({ url: receiver.url, ...request })
+    await receiver.received(1)
+    await sender.close()
+    expect(await running).toMatchObject({ kind: 'delivered' })
+  })
+})
