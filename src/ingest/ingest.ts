@@ -94,7 +94,7 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
     })
 
   /** The source that a request speaks for; `undefined` when it is to be answered 200 and dropped. */
-  function authenticate(request: IngestRequest, bodyKey: string | null | undefined, tally: Tally) {
+  function authenticate(request: IngestRequest, bodyKey: string | undefined, tally: Tally) {
     const writeKey = resolveWriteKey(request.authorization, bodyKey)
     const source = writeKey === undefined ? undefined : port.findSource(writeKey)
     tally.sourceId = source?.id
@@ -123,7 +123,10 @@ export type Ingest = ReturnType<typeof createIngest>
 
 function authError(writeKey: string | undefined, source: IngestSource | undefined): AppError {
   if (writeKey === undefined)
-    return new AppError('unknown_write_key', 'There is no write key: send it as Basic user name or as writeKey.')
+    return new AppError(
+      'unknown_write_key',
+      'There is no write key: send it as Basic user name, or as the string writeKey.',
+    )
   if (source === undefined) return new AppError('unknown_write_key', 'No source has this write key.')
   return new AppError('source_disabled', 'The source of this write key is switched off.')
 }

@@ -10,7 +10,7 @@ const identityRule =
   'every call names a userId or an anonymousId, group also a groupId, alias a previousId and a userId'
 
 const predicates: Record<EventFaultCode, string> = {
-  bad_request: 'has the wrong type',
+  bad_request: 'must be an object',
   type_unknown: `must be one of ${eventTypes.join(', ')}`,
   id_required: `is missing: ${identityRule}`,
   id_not_string: 'must be a string, or a number that is exact (at most 2^53 - 1)',
@@ -34,7 +34,7 @@ export const faultPath = (base: string, fault: EventFault): string =>
 
 /** One sentence that names the member and what is expected of it. */
 export const faultSentence = (path: string, code: EventFaultCode): string =>
-  `${path === '' ? 'The event' : path} ${predicates[code]}.`
+  `${path === '' ? 'The call' : path} ${predicates[code]}.`
 
 /** The error that answers a request with this fault. */
 export const refusal = (fault: EventFault): AppError =>

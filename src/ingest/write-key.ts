@@ -5,10 +5,7 @@ import { AppError } from '../errors.ts'
 /** The write key of a request; `undefined` when it has none.
  *  @param authorization  the header; other schemes than Basic are not ours and count as absent
  *  @throws AppError `unknown_write_key` when the header and the body name different keys */
-export function resolveWriteKey(
-  authorization: string | undefined,
-  bodyKey: string | null | undefined,
-): string | undefined {
+export function resolveWriteKey(authorization: string | undefined, bodyKey: string | undefined): string | undefined {
   const headerKey = authorization === undefined ? undefined : basicUser(authorization)
   if (headerKey && bodyKey && headerKey !== bodyKey)
     throw new AppError('unknown_write_key', 'The Authorization header and writeKey name different write keys.', {
