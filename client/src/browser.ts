@@ -22,24 +22,25 @@ const MAX_KEEPALIVE_BYTES = 60_000
  * @throws AnalyticsError `invalid_option` naming the option
  */
 export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEvents> extends Client<Events> {
-  readonly #onHide = () => {
-    if (document.visibilityState === 'hidden') this.handOver()
+  /** Browsers that are still in use tell of a page being left as of one being hidden. */
+  readonly #onVisibility = () => {
+    if (isHidden()) this.handOver()
   }
 
   constructor(writeKey: string, options: AnalyticsOptions = {}) {
-    super(readOptions(writeKey, { gzip: false, ...options }), createPlatform(writeKey, options.gzip === true))
-    // Workers have no document. `pagehide` is for browsers that leave a page without changing its visibility.
-    globalThis.document?.addEventListener('visibilitychange', this.#onHide)
-    globalThis.window?.addEventListener('pagehide', this.#onPageHide)
+    super(readOptions(writeKey, options), createPlatform(writeKey, options.gzip === true))
+    // Workers have no document.
+    globalThis.document?.addEventListener('visibilitychange', this.#onVisibility)
   }
-
-  readonly #onPageHide = () => this.handOver()
 
   override async close(options?: { timeoutMs?: number }): Promise<void> {
     await super.close(options)
-    globalThis.document?.removeEventListener('visibilitychange', this.#onHide)
-    globalThis.window?.removeEventListener('pagehide', this.#onPageHide)
+    globalThis.document?.removeEventListener('visibilitychange', this.#onVisibility)
   }
+}
+
+function isHidden(): boolean {
+  return globalThis.document?.visibilityState === 'hidden'
 }
 
 function createPlatform(writeKey: string, gzip: boolean): Platform {
@@ -48,7 +49,8 @@ function createPlatform(writeKey: string, gzip: boolean): Platform {
     debug: readDebug(),
     async createRequest(messages) {
       const body = writeBody(messages, writeKey)
-      const compress = gzip && 'CompressionStream' in globalThis && globalThis.document?.visibilityState !== 'hidden'
+      // A page being left may not live to see its body compressed.
+      const compress = gzip && 'CompressionStream' in globalThis && !isHidden()
       return {
         method: 'POST',
         keepalive: true,

@@ -8,11 +8,6 @@ export type Identity =
   | { userId: string; anonymousId?: string | null | undefined }
   | { userId?: string | null | undefined; anonymousId: string }
 
-interface OptionalIdentity {
-  userId?: string | null | undefined
-  anonymousId?: string | null | undefined
-}
-
 /** Members that every call may have. */
 export interface CommonMembers {
   /** When it happened: a `Date` or ISO 8601. Default: the moment of the call. Set it to import the past. */
@@ -49,15 +44,17 @@ export interface PageProperties {
 
 /** A page that was seen. */
 export type PageCall = CommonMembers &
-  OptionalIdentity & {
+  Identity & {
     name?: string | undefined
     category?: string | undefined
     properties?: PageProperties | undefined
+    /** Another name of `properties`; where both have a member, `properties` counts. */
+    traits?: PageProperties | undefined
   }
 
 /** A screen of an app that was seen. */
 export type ScreenCall = CommonMembers &
-  OptionalIdentity & { name?: string | undefined; category?: string | undefined; properties?: object | undefined }
+  Identity & { name?: string | undefined; category?: string | undefined; properties?: object | undefined }
 
 /** Event names and the type of their properties, when the caller gives no map of its own. */
 export type AnyEvents = Record<string, JsonObject>

@@ -15,12 +15,10 @@ import { Delivery } from './delivery.ts'
 import { AnalyticsError } from './errors.ts'
 import { writeMessage } from './message.ts'
 import type { Settings } from './options.ts'
-import type { Platform } from './platform.ts'
+import type { BatchStore, Platform } from './platform.ts'
 import { unref } from './retry.ts'
 
 const DEFAULT_CLOSE_MS = 10_000
-/** How often to look for what other processes left behind. */
-const RECOVER_EVERY_MS = 30_000
 
 /** What became of the messages so far. */
 export interface Stats {
@@ -33,23 +31,16 @@ export interface Stats {
 
 export class Client<Events extends { [Name in keyof Events]: object } = AnyEvents> {
   readonly #settings: Settings
-  readonly #platform: Platform
   readonly #queue: BatchQueue
   readonly #delivery: Delivery
   #lastFlushAt = Date.now()
   #timer: ReturnType<typeof setTimeout> | undefined
-  #recoverTimer: ReturnType<typeof setInterval> | undefined
   #closing: Promise<void> | undefined
 
   constructor(settings: Settings, platform: Platform) {
     this.#settings = settings
-    this.#platform = platform
     this.#queue = new BatchQueue(settings.flushAt, platform)
     this.#delivery = new Delivery(this.#queue, settings, platform)
-    if (platform.store) {
-      this.#recover()
-      this.#recoverTimer = unref(setInterval(() => this.#recover(), RECOVER_EVERY_MS))
-    }
   }
 
   /**
@@ -118,9 +109,15 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
     this.#delivery.startBeside()
   }
 
+  /** Queues and sends what ended processes left in the store, as far as there is room. */
+  protected recover(store: BatchStore): void {
+    const room = this.#settings.maxQueueBytes - this.#queue.bytes
+    for (const { file, messages, bytes } of store.recover(room)) this.#queue.addBatch(new Batch(file, messages, bytes))
+    this.#delivery.start()
+  }
+
   /** Ends now: what is not delivered stays in the spool, or is reported to `onError`. */
   protected abandon(): void {
-    clearInterval(this.#recoverTimer)
     clearTimeout(this.#timer)
     this.#delivery.stop()
   }
@@ -157,14 +154,6 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
     this.#timer = undefined
     this.#lastFlushAt = Date.now()
     this.#queue.makeDue()
-    this.#delivery.start()
-  }
-
-  #recover(): void {
-    const room = this.#settings.maxQueueBytes - this.#queue.bytes
-    for (const { file, messages, bytes } of this.#platform.store?.recover(room) ?? []) {
-      this.#queue.addBatch(new Batch(file, messages, bytes))
-    }
     this.#delivery.start()
   }
 }

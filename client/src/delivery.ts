@@ -48,7 +48,7 @@ export class Delivery {
     this.#stop.abort(new Error('closed'))
     for (const { file, messages } of this.#queue.drain()) {
       if (file) this.#debug(`left ${messages.length} to the next process`)
-      else this.drop('closed', 'closed before the messages were delivered', messages)
+      else this.drop('closed', 'closed before delivery', messages)
     }
     this.#platform.store?.release()
   }
@@ -93,7 +93,7 @@ export class Delivery {
         const lost = batch.messages[index]
         if (lost === undefined) continue
         rejected++
-        this.drop('rejected', message ?? 'the server rejected the message', [lost], { reason: code })
+        this.drop('rejected', message ?? 'rejected', [lost], { reason: code })
       }
       this.delivered += batch.messages.length - rejected
       this.#debug(`sent ${batch.messages.length}, rejected ${rejected}`)

@@ -10,6 +10,7 @@ export type AnalyticsErrorCode =
   | 'unknown_member'
   | 'not_serializable'
   | 'too_large'
+  | 'too_deep'
   | 'invalid_option'
   | 'closed'
 

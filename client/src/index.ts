@@ -10,6 +10,7 @@ import { readFlag, readOptions, readText } from './options.ts'
 import type { Platform } from './platform.ts'
 import { writeBody } from './platform.ts'
 import { MAX_BATCH_BYTES } from './limits.ts'
+import { unref } from './retry.ts'
 import { Spool } from './spool.ts'
 import { DeliveryError } from './errors.ts'
 
@@ -40,23 +41,32 @@ export interface NodeAnalyticsOptions extends AnalyticsOptions {
  */
 export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEvents> extends Client<Events> {
   readonly #removeHooks: () => void
+  readonly #recoverTimer: NodeJS.Timeout | undefined
 
   constructor(writeKey: string, options: NodeAnalyticsOptions = {}) {
     const { spoolDir, flushOnSignals = false, ...shared } = options
     const settings = readOptions(writeKey, shared)
-    super(settings, createPlatform(writeKey, settings, spoolDir))
+    const store = spoolDir === undefined ? undefined : openSpool(readText('spoolDir', spoolDir), writeKey, settings)
+    super(settings, createPlatform(writeKey, settings, store))
     this.#removeHooks = addExitHooks(this, () => this.abandon(), readFlag('flushOnSignals', flushOnSignals))
+    if (!store) return
+    this.recover(store)
+    this.#recoverTimer = unref(setInterval(() => this.recover(store), RECOVER_EVERY_MS))
   }
 
   override async close(options?: { timeoutMs?: number }): Promise<void> {
+    clearInterval(this.#recoverTimer)
     await super.close(options)
     this.#removeHooks()
   }
 }
 
+/** How often to look for what other processes left behind, in milliseconds. */
+const RECOVER_EVERY_MS = 30_000
+
 const compress = promisify(gzip)
 
-function createPlatform(writeKey: string, settings: Settings, spoolDir: string | undefined): Platform {
+function createPlatform(writeKey: string, settings: Settings, store: Spool | undefined): Platform {
   const headers = {
     Authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
     'Content-Type': 'application/json',
@@ -71,7 +81,7 @@ function createPlatform(writeKey: string, settings: Settings, spoolDir: string |
       const zipped = await compress(body, { level: GZIP_LEVEL })
       return { method: 'POST', headers: { ...headers, 'Content-Encoding': 'gzip' }, body: zipped }
     },
-    store: spoolDir === undefined ? undefined : openSpool(readText('spoolDir', spoolDir), writeKey, settings),
+    store,
   }
 }
 

@@ -7,6 +7,9 @@ export const MAX_BATCH_BYTES = 512_000
 /** Messages in one request. */
 export const MAX_BATCH_MESSAGES = 2_500
 
+/** Levels of nesting in one call. */
+export const MAX_DEPTH = 100
+
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(MAX_CALL_BYTES)
 
@@ -15,4 +18,15 @@ export function utf8Bytes(text: string, max: number): number | undefined {
   if (text.length > max) return undefined
   const { read, written } = encoder.encodeInto(text, scratch)
   return read < text.length || written > max ? undefined : written
+}
+
+/** Whether `json` has more than `levels` objects and arrays inside each other. */
+export function isDeeperThan(levels: number, json: string): boolean {
+  // Hardly any call has so many brackets: only those are looked at more closely.
+  return (json.match(/[[{]/g)?.length ?? 0) > levels && depth(JSON.parse(json)) > levels
+}
+
+function depth(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(depth))
 }

@@ -2,41 +2,41 @@
 
 import type { CallType, JsonObject } from './calls.ts'
 import { AnalyticsError } from './errors.ts'
-import { MAX_CALL_BYTES, utf8Bytes } from './limits.ts'
+import { isDeeperThan, MAX_CALL_BYTES, MAX_DEPTH, utf8Bytes } from './limits.ts'
 
 declare const PACKAGE_VERSION: string
 
 const MAX_MESSAGE_ID_CHARACTERS = 100
 const LIBRARY = { name: '@postrider/analytics', version: PACKAGE_VERSION }
 
-type Kind = 'string' | 'object'
-interface Rule {
-  /** `userId` or `anonymousId` must be there. */
-  identity?: true
-  required?: readonly string[]
-  members: Readonly<Record<string, Kind>>
-}
+type Kind = 'string' | 'id' | 'object'
 
-const common = {
-  userId: 'string',
-  anonymousId: 'string',
-  messageId: 'string',
-  context: 'object',
-  integrations: 'object',
-} as const
+const common = { userId: 'id', anonymousId: 'id', messageId: 'id', context: 'object', integrations: 'object' } as const
 const view = { ...common, name: 'string', category: 'string', properties: 'object' } as const
 
-const rules: Record<CallType, Rule> = {
-  identify: { identity: true, members: { ...common, traits: 'object' } },
-  track: { identity: true, required: ['event'], members: { ...common, event: 'string', properties: 'object' } },
-  page: { members: view },
-  screen: { members: view },
-  group: { identity: true, required: ['groupId'], members: { ...common, groupId: 'string', traits: 'object' } },
-  alias: { required: ['userId', 'previousId'], members: { ...common, previousId: 'string' } },
+/** The members that a call may have, beside `timestamp`. */
+const members: Record<CallType, Readonly<Record<string, Kind>>> = {
+  identify: { ...common, traits: 'object' },
+  track: { ...common, event: 'string', properties: 'object' },
+  page: { ...view, traits: 'object' },
+  screen: view,
+  group: { ...common, groupId: 'id', traits: 'object' },
+  alias: { ...common, previousId: 'id' },
+}
+
+/** The members that a call must have, beside an identity. */
+const required: Partial<Record<CallType, readonly string[]>> = {
+  track: ['event'],
+  group: ['groupId'],
+  alias: ['userId', 'previousId'],
 }
 
 /** The members of a page's properties that destinations know: `spec/`, "Messages". */
 const pageMembers = ['url', 'title', 'referrer', 'path']
+
+/** Date, and optionally time and zone; a time without a zone is UTC. The server reads all of these. */
+const isoTime =
+  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
 
 export interface WrittenMessage {
   messageId: string
@@ -53,55 +53,56 @@ export interface WrittenMessage {
 export function writeMessage(type: CallType, call: unknown, now: Date): WrittenMessage {
   if (!isObject(call)) throw new AnalyticsError('wrong_type', `${type} takes an object`)
   check(type, call)
-  const messageId = (call.messageId as string | undefined) ?? crypto.randomUUID()
-  const message = {
+  const messageId = (call.messageId as string | null | undefined) ?? crypto.randomUUID()
+  const message: JsonObject = {
     ...call,
     type,
     messageId,
     timestamp: readTimestamp(type, call.timestamp ?? now),
-    context: { library: LIBRARY, ...(call.context as JsonObject | undefined) },
+    context: { library: LIBRARY, ...(call.context as JsonObject | null | undefined) },
   }
+  if (type === 'page') movePageTraits(message)
   const json = stringify(type, message)
   const bytes = utf8Bytes(json, MAX_CALL_BYTES)
-  if (bytes === undefined) {
-    const member = largestMember(message)
-    throw new AnalyticsError('too_large', `${type}: over ${MAX_CALL_BYTES} bytes, most of it in ${member}`, member)
-  }
+  if (bytes === undefined) throw tooMuch('too_large', `over ${MAX_CALL_BYTES} bytes`, type, message)
+  if (isDeeperThan(MAX_DEPTH, json)) throw tooMuch('too_deep', `over ${MAX_DEPTH} levels`, type, message)
   return { messageId, json, bytes }
 }
 
 function check(type: CallType, call: JsonObject): void {
-  const rule = rules[type]
   for (const member in call) {
     const value = call[member]
     if (value === undefined || value === null || member === 'timestamp') continue
-    const kind = Object.hasOwn(rule.members, member) ? rule.members[member] : undefined
-    if (kind === undefined) {
-      throw new AnalyticsError('unknown_member', `${type} has no member ${member}`, member)
-    }
-    if (kind === 'string' ? typeof value !== 'string' : !isObject(value)) throw wrongType(type, member, kind)
+    const kind = Object.hasOwn(members[type], member) ? members[type][member] : undefined
+    if (kind === undefined) throw new AnalyticsError('unknown_member', `${type} has no member ${member}`, member)
+    if (kind === 'object' ? !isObject(value) : typeof value !== 'string') throw wrongType(type, member, kind)
+    // Databases cannot hold NUL, and UTF-8 cannot hold half a surrogate pair.
+    if (kind === 'id' && /\0|\p{Surrogate}/u.test(value as string)) throw wrongType(type, member, 'well-formed string')
   }
-  for (const member of rule.required ?? []) {
+  for (const member of required[type] ?? []) {
     if (!call[member]) throw new AnalyticsError('required', `${type}: ${member} is required`, member)
   }
-  if (rule.identity && !call.userId && !call.anonymousId) {
+  if (!call.userId && !call.anonymousId) {
     throw new AnalyticsError('id_required', `${type}: userId or anonymousId is required`, 'userId')
   }
-  if (
-    typeof call.messageId === 'string' &&
-    (call.messageId === '' || call.messageId.length > MAX_MESSAGE_ID_CHARACTERS)
-  ) {
+  const { messageId } = call
+  if (messageId === '' || (typeof messageId === 'string' && messageId.length > MAX_MESSAGE_ID_CHARACTERS)) {
     throw wrongType(type, 'messageId', `string of 1 to ${MAX_MESSAGE_ID_CHARACTERS} characters`)
   }
-  if (type === 'page') checkPage((call.properties as JsonObject | null | undefined) ?? {})
   checkIntegrations(type, (call.integrations as JsonObject | null | undefined) ?? {})
 }
 
-function checkPage(properties: JsonObject): void {
-  for (const member of pageMembers) {
-    const value = properties[member] ?? ''
-    if (typeof value !== 'string') throw wrongType('page', `properties.${member}`, 'string')
+/** A page's `traits` are the document's name for what is delivered as `properties`. */
+function movePageTraits(message: JsonObject): void {
+  const properties = {
+    ...(message.traits as JsonObject | null | undefined),
+    ...(message.properties as JsonObject | null),
   }
+  for (const member of pageMembers) {
+    if (typeof (properties[member] ?? '') !== 'string') throw wrongType('page', `properties.${member}`, 'string')
+  }
+  message.properties = properties
+  delete message.traits
 }
 
 function checkIntegrations(type: CallType, integrations: JsonObject): void {
@@ -112,9 +113,14 @@ function checkIntegrations(type: CallType, integrations: JsonObject): void {
 }
 
 function readTimestamp(type: CallType, value: unknown): string {
-  const date = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? new Date(value) : value
-  if (!(date instanceof Date) || Number.isNaN(date.getTime())) throw wrongType(type, 'timestamp', 'Date or ISO 8601')
-  return date.toISOString()
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
+  const [, day, time = '00:00'] = (typeof value === 'string' && isoTime.exec(value)) || []
+  const date = new Date(`${day}T${time.replace(',', '.')}Z`)
+  // Date reads the 30th of February as a day in March.
+  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(`${day}`)) {
+    throw wrongType(type, 'timestamp', 'Date or ISO 8601')
+  }
+  return value as string
 }
 
 function stringify(type: CallType, message: JsonObject): string {
@@ -135,9 +141,11 @@ function isSerializable(value: unknown): boolean {
   }
 }
 
-function largestMember(message: JsonObject): string | undefined {
+/** Names the largest member: what takes most of the room is also where the nesting is. */
+function tooMuch(code: 'too_large' | 'too_deep', what: string, type: CallType, message: JsonObject): AnalyticsError {
   const size = (name: string) => (JSON.stringify(message[name]) ?? '').length
-  return Object.keys(message).sort((a, b) => size(b) - size(a))[0]
+  const member = Object.keys(message).sort((a, b) => size(b) - size(a))[0]
+  return new AnalyticsError(code, `${type}: ${what}, most of it in ${member}`, member)
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -145,5 +153,5 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 function wrongType(type: CallType, member: string, expected: string): AnalyticsError {
-  return new AnalyticsError('wrong_type', `${type}: ${member} must be a ${expected}`, member)
+  return new AnalyticsError('wrong_type', `${type}: ${member} must be: ${expected}`, member)
 }

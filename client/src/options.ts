@@ -19,7 +19,7 @@ export interface AnalyticsOptions {
   maxRetries?: number
   /** Milliseconds that one request may take. Default: 10,000. */
   requestTimeoutMs?: number
-  /** Compress requests over 1,000 bytes. Default: true, where the platform can. */
+  /** Compress requests. Default: true; in browsers false, as a compressed request costs a preflight. */
   gzip?: boolean
   /** Told of messages that were not delivered. Default: one line to the console. */
   onError?: (error: DeliveryError) => void
@@ -45,10 +45,7 @@ export function readOptions(writeKey: unknown, options: AnalyticsOptions): Setti
   if (onError !== undefined && typeof onError !== 'function') throw invalid('onError', 'a function')
   return {
     endpoint: readEndpoint(endpoint ?? 'http://127.0.0.1:8080'),
-    flushAt: Math.min(
-      whole('flushAt', flushAt ?? size ?? DEFAULT_FLUSH_AT, 1),
-      whole('size', size ?? flushAt ?? DEFAULT_FLUSH_AT, 1),
-    ),
+    flushAt: readFlushAt(flushAt, size),
     flushAfter: whole('flushAfter', flushAfter ?? 5_000, 1, MAX_TIMER_MS),
     maxQueueBytes: whole('maxQueueBytes', maxQueueBytes ?? 64_000_000, 1),
     maxRetries: whole('maxRetries', maxRetries ?? 50, 0),
@@ -56,6 +53,14 @@ export function readOptions(writeKey: unknown, options: AnalyticsOptions): Setti
     gzip: readFlag('gzip', gzip ?? true),
     onError: guard(onError ?? printError),
   }
+}
+
+function readFlushAt(flushAt: number | undefined, size: number | undefined): number {
+  const given = Object.entries({ flushAt, size }).filter(([, value]) => value !== undefined)
+  return Math.min(
+    ...given.map(([option, value]) => whole(option, value, 1)),
+    given.length ? Infinity : DEFAULT_FLUSH_AT,
+  )
 }
 
 /** @throws AnalyticsError `invalid_option` unless `value` is true or false */

@@ -12,7 +12,13 @@ export interface RejectedItem {
 
 export type Outcome =
   | { kind: 'accepted'; rejected: RejectedItem[] }
-  | { kind: 'refused' | 'failed'; message: string; status?: number; reason?: string | undefined; retryAfterMs?: number }
+  | {
+      kind: 'refused' | 'failed'
+      message: string
+      status?: number
+      reason?: string | undefined
+      retryAfterMs?: number | undefined
+    }
 
 /** Sends messages once. `refused` is final, `failed` may pass. Never rejects. */
 export async function sendBatch(
@@ -44,21 +50,20 @@ function readAnswer(status: number, headers: Headers, text: string): Outcome {
     return { kind: 'accepted', rejected: Array.isArray(body.rejected) ? body.rejected.filter(isRejectedItem) : [] }
   }
   const mayPass = status >= 500 || status === 408 || status === 425 || status === 429
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'))
   return {
     kind: mayPass ? 'failed' : 'refused',
     status,
     message: typeof body.message === 'string' ? body.message : `the server answered ${status || 'a redirect'}`,
     reason: typeof body.code === 'string' ? body.code : undefined,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    retryAfterMs: readRetryAfter(headers.get('retry-after')),
   }
 }
 
-/** Milliseconds of a Retry-After header, given in seconds or as a date (RFC 9110, 10.2.3). */
+/** Milliseconds of a Retry-After header, given in seconds or as a date to come (RFC 9110, 10.2.3). */
 function readRetryAfter(value: string | null): number | undefined {
   if (value === null) return undefined
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+  return ms >= 0 ? ms : undefined
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -24,7 +24,8 @@ export function verifySignature(body: string | Uint8Array, header: string | null
 
 /**
  * Whether the headers carry a `v1` signature of the body, and a time not more than 5 minutes away.
- * @param secret  base64, with or without `whsec_`
+ * @param secret  the destination's shared secret: `whsec_` and base64 stands for the decoded bytes, anything else for
+ *   its own UTF-8 bytes
  * @param now  the receiver's clock
  * @see Standard Webhooks 1.0.0, "Signature scheme"
  */
@@ -38,10 +39,14 @@ export function verifyStandardWebhook(
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
   if (!id || !timestamp || !signatures || !/^\d{1,12}$/.test(timestamp)) return false
   if (Math.abs(now.getTime() / 1_000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-  const expected = `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
+  const expected = `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
   // While a secret is being replaced there are several signatures. `some` may stop early: which one matched is no secret.
   return signatures.split(' ').some((signature) => isEqual(expected, signature))
+}
+
+function keyOf(secret: string): Buffer {
+  const [, base64] = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret) ?? []
+  return base64 ? Buffer.from(base64, 'base64') : Buffer.from(secret)
 }
 
 /** An empty secret would accept what anyone can sign. */

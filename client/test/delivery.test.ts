@@ -1,0 +1,173 @@
+/** What becomes of messages when the server is busy, broken, away or says no. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import { setup } from './support/setup.ts'
+
+describe('a failure that may pass', () => {
+  it.each([
+    ['503', { status: 503 }],
+    ['429', { status: 429 }],
+    ['408', { status: 408 }],
+    ['a cut connection', 'cut' as const],
+  ])('%s is retried with the same ids and a new sentAt', async (_name, answer) => {
+    const { analytics, server, errors } = await setup()
+    server.answers.push(answer)
+    analytics.track({ userId: 'u1', event: 'Bought' })
+    await analytics.flush()
+    const [first, second] = server.requests
+    expect(server.requests).toHaveLength(2)
+    expect(second?.body.batch).toEqual(first?.body.batch)
+    expect(second?.body.sentAt).not.toBe(first?.body.sentAt)
+    expect(errors).toEqual([])
+    expect(analytics.stats).toEqual({ pending: 0, delivered: 1, dropped: 0 })
+  })
+
+  it('waits as long as Retry-After says, with everything', async () => {
+    const { analytics, server } = await setup({ flushAt: 1 })
+    server.answers.push({ status: 429, headers: { 'Retry-After': '2' } })
+    const start = Date.now()
+    analytics.track({ userId: 'u1', event: 'first' })
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    analytics.track({ userId: 'u1', event: 'second' })
+    await analytics.flush()
+    expect(Date.now() - start).toBeGreaterThanOrEqual(1_990)
+    expect(server.messages().map(({ event }) => event)).toEqual(['first', 'second'])
+  })
+
+  it('is given up after maxRetries, and the next batch has its turn', async () => {
+    const { analytics, server, errors } = await setup({ flushAt: 1, maxRetries: 1 })
+    server.answers.push(
+      { status: 500 },
+      { status: 500, body: { success: false, code: 'internal_error', message: 'no' } },
+    )
+    const messageId = analytics.track({ userId: 'u1', event: 'first' })
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    analytics.track({ userId: 'u1', event: 'second' })
+    await analytics.flush()
+    expect(errors).toMatchObject([
+      { code: 'gave_up', status: 500, reason: 'internal_error', messages: [{ messageId, event: 'first' }] },
+    ])
+    expect(server.messages()).toMatchObject([{ event: 'second' }])
+    expect(analytics.stats).toEqual({ pending: 0, delivered: 1, dropped: 1 })
+  })
+
+  it('is an answer that does not come in requestTimeoutMs', async () => {
+    const { analytics, server, errors } = await setup({ requestTimeoutMs: 100, maxRetries: 0 })
+    server.answers.push('hang')
+    analytics.identify({ userId: 'u1' })
+    await analytics.flush()
+    expect(errors).toMatchObject([{ code: 'gave_up', message: 'no answer in 100 ms' }])
+  })
+
+  it('loses and doubles nothing when the server is away in the middle of 20,000 calls', async () => {
+    const { analytics, server, errors } = await setup()
+    for (let i = 0; i < 20_000; i++) {
+      analytics.track({ userId: `u${i % 100}`, event: 'Bought', properties: { number: i } })
+      if (i % 100 === 0) await sleep(1)
+      if (i === 8_000) await server.stop()
+      if (i === 16_000) await server.start()
+    }
+    await analytics.flush()
+    const numbers = server.messages().map(({ properties }) => (properties as { number: number }).number)
+    expect(numbers).toEqual(Array.from({ length: 20_000 }, (_, i) => i))
+    expect(errors).toEqual([])
+  })
+})
+
+describe('a final answer', () => {
+  it.each([400, 401, 413, 302])('%i is not retried and goes to onError', async (status) => {
+    const { analytics, server, errors } = await setup()
+    const headers = { Location: server.url }
+    server.answers.push({ status, headers, body: { success: false, code: 'some_code', message: 'some text' } })
+    const messageId = analytics.identify({ userId: 'u1' })
+    await analytics.flush()
+    expect(server.requests).toHaveLength(1)
+    expect(errors).toMatchObject([
+      { code: 'refused', status, reason: 'some_code', message: 'some text', messages: [{ messageId }] },
+    ])
+  })
+
+  it('names rejected messages, and only they go to onError', async () => {
+    const { analytics, server, errors } = await setup()
+    server.answers.push(({ body }) => {
+      const rejected = [{ index: 1, messageId: body.batch[1]?.messageId, code: 'id_required', message: 'no user' }]
+      return { status: 200, body: { success: true, accepted: 2, rejected } }
+    })
+    for (const userId of ['u1', 'u2', 'u3']) analytics.identify({ userId })
+    await analytics.flush()
+    expect(errors).toMatchObject([
+      { code: 'rejected', reason: 'id_required', message: 'no user', messages: [{ userId: 'u2' }] },
+    ])
+    expect(analytics.stats).toEqual({ pending: 0, delivered: 2, dropped: 1 })
+  })
+
+  it('is still the last word when onError throws or rejects', async () => {
+    const handlers = [
+      () => {
+        throw new Error('handler')
+      },
+      () => Promise.reject(new Error('handler')) as unknown as undefined,
+    ]
+    const rejections: unknown[] = []
+    const onRejection = (reason: unknown) => rejections.push(reason)
+    process.on('unhandledRejection', onRejection)
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    for (const onError of handlers) {
+      const { analytics, server } = await setup({ onError })
+      server.answers.push({ status: 400 })
+      analytics.identify({ userId: 'u1' })
+      await analytics.flush()
+      analytics.identify({ userId: 'u2' })
+      await analytics.flush()
+      expect(server.messages()).toMatchObject([{ userId: 'u2' }])
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', onRejection)
+    expect(printed).toHaveBeenCalledTimes(2)
+    printed.mockRestore()
+    expect(rejections).toEqual([])
+  })
+})
+
+describe('a full queue', () => {
+  it('drops the new message, counts it, reports it, and takes messages again when there is room', async () => {
+    const { analytics, server, errors } = await setup({ maxQueueBytes: 1_000, flushAfter: 3_600_000 })
+    for (let i = 0; i < 10; i++) analytics.track({ userId: 'u1', event: `${i}` })
+    const { pending, dropped } = analytics.stats
+    expect(pending).toBeGreaterThan(2)
+    expect(pending + dropped).toBe(10)
+    expect(errors).toHaveLength(dropped)
+    expect(errors[0]).toMatchObject({ code: 'queue_full', messages: [{ event: `${pending}` }] })
+    await analytics.flush()
+    analytics.track({ userId: 'u1', event: 'later' })
+    await analytics.flush()
+    const events = server.messages().map(({ event }) => event)
+    expect(events).toEqual([...Array.from({ length: pending }, (_, i) => `${i}`), 'later'])
+  })
+})
+
+describe('close', () => {
+  it('delivers what waits', async () => {
+    const { analytics, server } = await setup()
+    analytics.identify({ userId: 'u1' })
+    await analytics[Symbol.asyncDispose]()
+    expect(server.messages()).toHaveLength(1)
+  })
+
+  it('reports what it could not deliver within timeoutMs', async () => {
+    const { analytics, server, errors } = await setup({ flushAt: 1 })
+    server.answers.push('hang')
+    analytics.track({ userId: 'u1', event: 'under way' })
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    analytics.track({ userId: 'u1', event: 'waiting' })
+    const flushed = analytics.flush()
+    await analytics.close({ timeoutMs: 50 })
+    await flushed
+    expect(errors).toMatchObject([
+      { code: 'closed', messages: [{ event: 'under way' }] },
+      { code: 'closed', messages: [{ event: 'waiting' }] },
+    ])
+    expect(analytics.stats).toEqual({ pending: 0, delivered: 0, dropped: 2 })
+  })
+})

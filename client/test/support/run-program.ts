@@ -1,0 +1,46 @@
+/** Runs a program that uses the built package, in a process of its own. */
+
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { resolve } from 'node:path'
+
+export interface Program {
+  process: ChildProcess
+  /** Resolves when the process has ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; output: string }>
+  /** Resolves when the output contains `text`; rejects when the process ends before. */
+  printed(text: string): Promise<void>
+}
+
+const clientFolder = resolve(import.meta.dirname, '../..')
+
+/** @param source  an ES module; inside the package's folder its own name resolves to what was built */
+export function runProgram(source: string, env: Record<string, string> = {}, cwd = clientFolder): Program {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+  })
+  let output = ''
+  const waiters: { text: string; resolve: () => void; reject: (error: Error) => void }[] = []
+  const read = (data: Buffer) => {
+    output += data.toString()
+    waiters.filter(({ text }) => output.includes(text)).forEach((waiter) => waiter.resolve())
+  }
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null; output: string }>((done) => {
+    child.once('close', (code, signal) => {
+      waiters.forEach((waiter) => waiter.reject(new Error(`ended before printing ${waiter.text}: ${output}`)))
+      done({ code, signal, output })
+    })
+  })
+  return {
+    process: child,
+    ended,
+    printed: (text) =>
+      new Promise((done, reject) => {
+        if (output.includes(text)) done()
+        else waiters.push({ text, resolve: done, reject })
+      }),
+  }
+}
