@@ -5,7 +5,6 @@ import { Worker } from 'node:worker_threads'
 import pg from 'pg'
 import type { Logger } from '../logger.ts'
 import { databaseOf, type Database } from './database.ts'
-import type { PgliteWorkerData } from './pglite-worker.ts'
 
 /** PGlite has one session; further connections would only wait for each other inside it. */
 const maxConnections = 4
@@ -32,11 +31,9 @@ export async function openPglite(folder: string, logger: Logger): Promise<Databa
   })
 }
 
-function startWorker(workerData: PgliteWorkerData): Promise<Worker> {
-  // The sources run as TypeScript under vitest and tsx, the build as JavaScript.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const url = new URL(`./pglite-worker.${extension}`, import.meta.url)
-  const worker = new Worker(url, { workerData, ...(extension === 'ts' && { execArgv: ['--import', 'tsx'] }) })
+/** @param workerData  the folder, and the path of the socket to listen on */
+function startWorker(workerData: { folder: string; socket: string }): Promise<Worker> {
+  const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData })
   return new Promise((resolve, reject) => {
     worker.once('error', reject)
     worker.once('message', () => {

@@ -1,7 +1,7 @@
 /** The HTTP server: ingest API, management API, health. Built as a value, so that tests and production start the same. */
 
 import swagger from '@fastify/swagger'
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import type { Logger } from '../logger.ts'
 import type { IngestPort } from '../ingest/port.ts'
@@ -27,7 +27,7 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
     routerOptions: { ...ingestServerOptions.routerOptions, maxParamLength },
     loggerInstance,
     // One line per request would be a line per event.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: 'idle',
   })
   server.setValidatorCompiler(validatorCompiler)
@@ -43,7 +43,7 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
   })
   await server.register(ingestRoutes, { port: dependencies.ingest, lenientAuth: dependencies.lenientAuth })
   await server.register(healthRoutes, dependencies)
-  await server.register(managementRoutes, { prefix: '/api/v1', ...dependencies })
+  await server.register((scope) => managementRoutes(scope, dependencies), { prefix: '/api/v1' })
   server.get('/openapi.json', { schema: { hide: true } }, async () => server.swagger())
   return server
 }

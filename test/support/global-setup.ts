@@ -1,6 +1,7 @@
 /** Runs once before all test files: the Temporal server that they share. */
 
 import type { TestProject } from 'vitest/node'
+import { makeDatabaseTemplate } from './database-template.ts'
 import { startTestTemporal } from './temporal-run.ts'
 
 /** Starts the server and tells the test files its address; the function returned stops it. */
@@ -12,6 +13,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('temporalAddress', temporal.address)
   project.provide('temporalCli', temporal.cli)
   project.provide('temporalRunFolder', temporal.folder)
+  project.provide('databaseTemplate', await makeDatabaseTemplate(temporal.folder))
   return async () => {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     await temporal.stop()

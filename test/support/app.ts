@@ -1,0 +1,143 @@
+/** A whole node inside a test: real Temporal, a database of its own, a port of its own. */
+
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { inject } from 'vitest'
+import { startApp, type App } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Logger } from '../../src/logger.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import { createNamespace, temporalAddress } from './temporal.ts'
+
+export const adminToken = 'test-admin-token'
+export const encryptionKeys = `k1:${Buffer.alloc(32, 7).toString('base64')}`
+
+export interface TestAppOptions {
+  /** Settings beside those of `testEnvironment`. */
+  environment?: Record<string, string>
+  /** A namespace that exists; a fresh one unless given. */
+  namespace?: string
+  /** A data folder that exists and stays; a fresh one unless given. */
+  dataDir?: string
+  logger?: Logger
+}
+
+export interface TestApp extends AsyncDisposable {
+  app: App
+  url: string
+  namespace: string
+  dataDir: string
+  /** Calls the management API below `/api/v1`. */
+  api<Answer = unknown>(method: string, path: string, body?: unknown): Promise<{ status: number; body: Answer }>
+  /** Posts to the ingest API below `/v1`, as the source of `writeKey`. */
+  post(path: string, writeKey: string, body: unknown): Promise<{ status: number; body: Record<string, unknown> }>
+  createSource(name?: string): Promise<Source>
+  /** A destination of `sources` that leads to `urls`. */
+  connect(sources: Source[], urls: string[], more?: Partial<DestinationInput>): Promise<Destination>
+}
+
+interface DestinationInput {
+  enabled: boolean
+  successPolicy: 'any' | 'all'
+  sharedSecret: string
+  headers: Record<string, string>
+}
+
+/** Settings of a node in a test: quick retries, receivers on loopback. */
+export const testEnvironment = (namespace: string, dataDir: string): Record<string, string> => ({
+  PORT: '0',
+  POSTRIDER_DATA_DIR: dataDir,
+  TEMPORAL_ADDRESS: temporalAddress(),
+  TEMPORAL_NAMESPACE: namespace,
+  POSTRIDER_ADMIN_TOKEN: adminToken,
+  POSTRIDER_ENCRYPTION_KEYS: encryptionKeys,
+  POSTRIDER_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+  POSTRIDER_RETRY_INITIAL: '200ms',
+  POSTRIDER_RETRY_MAX: '1s',
+  POSTRIDER_RETRY_WINDOW: '60s',
+})
+
+/** A data folder with a database that is made already: making one takes seconds and much memory. */
+export async function makeDataFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-test-'))
+  await cp(inject('databaseTemplate'), join(folder, 'pglite'), { recursive: true })
+  return folder
+}
+
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const namespace = options.namespace ?? (await createNamespace())
+  const dataDir = options.dataDir ?? (await makeDataFolder())
+  const environment = { ...testEnvironment(namespace, dataDir), ...options.environment }
+  const app = await startApp(readConfig(environment), {
+    logger: options.logger ?? pino({ level: 'error' }),
+    environment,
+    onProgress: () => {},
+    onReceived: () => {},
+    signal: new AbortController().signal,
+  })
+  return {
+    app,
+    namespace,
+    dataDir,
+    ...apiOf(app.url),
+    async [Symbol.asyncDispose]() {
+      await app.stop()
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Calls to a node at `url`, whichever process it runs in. */
+export function apiOf(
+  url: string,
+  token = adminToken,
+): Pick<TestApp, 'url' | 'api' | 'post' | 'createSource' | 'connect'> {
+  const api: TestApp['api'] = async <Answer>(method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as Answer }
+  }
+  return {
+    url,
+    api,
+    async post(path, writeKey, body) {
+      const response = await fetch(`${url}/v1${path}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(body),
+      })
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+    },
+    async createSource(name = 'Test source') {
+      return expectCreated(await api<Source>('POST', '/sources', { name }))
+    },
+    async connect(sources, urls, { enabled = true, successPolicy = 'any', sharedSecret, headers } = {}) {
+      const answer = await api<Destination>('POST', '/destinations', {
+        name: 'Test destination',
+        type: 'webhooks',
+        enabled,
+        successPolicy,
+        sourceIds: sources.map(({ id }) => id),
+        settings: { sharedSecret, webhooks: urls.map((target) => ({ url: target, headers })) },
+      })
+      return expectCreated(answer)
+    },
+  }
+}
+
+function expectCreated<Answer>({ status, body }: { status: number; body: Answer }): Answer {
+  if (status !== 201) throw new Error(`not created: ${status} ${JSON.stringify(body)}`)
+  return body
+}
