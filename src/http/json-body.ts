@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip, inflate, inflateRaw } from 'node:zlib'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 
 declare module 'fastify' {
@@ -30,10 +30,7 @@ const maxDiscardedBytes = 16 * 1024 * 1024
  *  @throws AppError (as the request's error) `bad_request`, `too_large` or `unsupported_media_type` */
 export function acceptJson(scope: FastifyInstance, { maxBytes, onRefused }: JsonBodyOptions): void {
   scope.decorateRequest('bodyBytes', 0)
-  // Fastify refuses a malformed Content-Type before it asks any parser.
-  scope.addHook('onRequest', async (request) => {
-    delete request.headers['content-type']
-  })
+  scope.addHook('onRequest', ignoreContentType)
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     try {
@@ -46,6 +43,12 @@ export function acceptJson(scope: FastifyInstance, { maxBytes, onRefused }: Json
       throw error
     }
   })
+}
+
+/** Hook `onRequest` of routes that take any Content-Type: Fastify refuses a malformed one before it asks a parser. */
+export function ignoreContentType(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  delete request.headers['content-type']
+  done()
 }
 
 const tooLarge = (maxBytes: number): AppError =>
@@ -65,7 +68,10 @@ function readAll(stream: IncomingMessage, maxBytes: number): Promise<Buffer> {
       if (bytes > maxBytes) reject(tooLarge(maxBytes))
       else resolve(Buffer.concat(chunks, bytes))
     })
-    const endEarly = () => reject(new AppError('bad_request', 'The connection ended before the body did.'))
+    // Every request closes; making an error for each would cost more than reading it.
+    const endEarly = () => {
+      if (!stream.readableEnded) reject(new AppError('bad_request', 'The connection ended before the body did.'))
+    }
     stream.once('error', endEarly)
     stream.once('close', endEarly)
   })

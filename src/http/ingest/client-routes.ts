@@ -3,6 +3,7 @@
 import type {} from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../errors.ts'
+import { ignoreContentType } from '../json-body.ts'
 import type { IngestOptions } from './plugin.ts'
 
 /** Registers the browser library's settings and the sink for its metrics. */
@@ -20,9 +21,7 @@ export async function clientRoutes(scope: FastifyInstance, { port, lenientAuth }
   // The library's counters about itself: any body is thrown away unread, whatever it is.
   await scope.register(async (sink) => {
     sink.removeAllContentTypeParsers()
-    sink.addHook('onRequest', async (request) => {
-      delete request.headers['content-type']
-    })
+    sink.addHook('onRequest', ignoreContentType)
     sink.addContentTypeParser('*', (_request, _payload, done) => done(null))
     sink.post('/m', { schema: { hide: true } }, async () => ({ success: true }))
   })
