@@ -37,8 +37,8 @@ export const classifyAnswer = (
 const named = (status: number): string => [status, STATUS_CODES[status]].filter(Boolean).join(' ')
 
 const redirectReason = (status: number, location: string | string[] | undefined): string => {
-  const target = single(location)
-  const destination = target === undefined ? '' : ` to ${target.slice(0, maxLocationLength)}`
+  const target = cleanExcerpt(Buffer.from(single(location)?.slice(0, maxLocationLength) ?? ''), [])
+  const destination = target === undefined ? '' : ` to ${target}`
   return `The endpoint answered ${named(status)}${destination}. Redirects are not followed: enter the final URL.`
 }
 

@@ -90,6 +90,7 @@ describe('the address guard', () => {
     'ff02::1',
     '2001:db8::1',
     '100::1',
+    '168.63.129.16',
     'x',
     '',
   ])('refuses %j', (address) => {

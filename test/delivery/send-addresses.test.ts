@@ -89,6 +89,17 @@ describe('addresses that deliveries may go to', () => {
     expect(receiver.connections()).toBe(before)
   })
 
+  it('are all tried before a name counts as refusing', async () => {
+    await using second = await startReceiver({ host: '127.0.0.2', port: receiver.port })
+    const url = `http://hooks.example:${receiver.port}/`
+    const allowedNetworks = ['127.0.0.0/8']
+    const found = resolverOf([ipv4('127.0.0.3'), ipv4('127.0.0.2')])
+    expect(await sendOnce(url, { allowedNetworks, lookup: found.lookup })).toMatchObject({ kind: 'delivered' })
+    const none = resolverOf([ipv4('127.0.0.3'), ipv4('127.0.0.4')])
+    expect(await sendOnce(url, { allowedNetworks, lookup: none.lookup })).toMatchObject({ code: 'connection_refused' })
+    expect(second.requests).toHaveLength(1)
+  })
+
   it('are checked on the very address that is connected to, whatever the resolver says next', async () => {
     // The first answer stands for the public address that an attacker's name server shows to a check.
     await using harmless = await startReceiver({ host: '127.0.0.2', port: receiver.port })

@@ -82,6 +82,13 @@ describe('the time limit', () => {
     for (const { durationMs } of outcomes) expect(durationMs).toBeLessThan(900)
   })
 
+  it('does not count that wait into the duration of a failure', async () => {
+    const sender = senderWith({ timeoutMs: 400, maxSocketsPerOrigin: 1 })
+    receiver.answer('hang')
+    const outcomes = await Promise.all([1, 2, 3].map(() => sender.send({ url: receiver.url, ...request })))
+    for (const outcome of outcomes) expectTimeout(outcome, 400)
+  })
+
   it('takes a slow body for an answer', async () => {
     const sender = senderWith({ timeoutMs: 400 })
     receiver.answer({ status: 200, body: 'thank', bodyDelayMs: 60_000 })
