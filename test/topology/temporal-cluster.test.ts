@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
-import { NativeConnection, Worker } from '@temporalio/worker'
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { startPostgres } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres.ts'
@@ -14,6 +14,7 @@ describe('a full Temporal server on PostgreSQL', () => {
   let cluster: TemporalCluster
 
   beforeAll(async () => {
+    Runtime.install({ logger: new DefaultLogger('WARN') })
     postgres = await startPostgres()
     cluster = await startTemporalCluster({
       postgres,
