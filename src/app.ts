@@ -2,8 +2,10 @@
 
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { Registry } from 'prom-client'
 import { createDeliveryActivities } from '../activities/index.ts'
 import type { Config } from './config.ts'
+import type { DeliverEventInput } from './contracts/delivery.ts'
 import { openDataFolder } from './data-folder.ts'
 import type { Database } from './db/database.ts'
 import { createDestinationStore } from './db/destinations.ts'
@@ -15,6 +17,10 @@ import { createSender } from './delivery/send.ts'
 import { createTurns } from './delivery/turns.ts'
 import { StartError } from './errors.ts'
 import { buildServer } from './http/server.ts'
+import { createDirectSlots } from './intake/direct-slots.ts'
+import { runDrainer } from './intake/drainer.ts'
+import { createFates } from './intake/fates.ts'
+import { createInboxWriter } from './intake/inbox-writer.ts'
 import { createIngestPort } from './intake/ingest-port.ts'
 import { createIntake } from './intake/intake.ts'
 import { installationSecrets } from './installation.ts'
@@ -25,12 +31,16 @@ import { watchSettings } from './settings/settings.ts'
 import { findTemporalCli } from './temporal/cli-binary.ts'
 import { connectTemporal, externalTemporal, type Temporal } from './temporal/connection.ts'
 import { startEmbeddedServer } from './temporal/embedded-server.ts'
+import { startDelivery } from './temporal/start-delivery.ts'
 import { ensureSearchAttributes } from './temporal/search-attributes.ts'
 import { runWorker } from './temporal/worker.ts'
 
 /** Attempts in flight to one endpoint; more first attempts would take the slots that other endpoints need. */
 const firstAttemptsPerEndpoint = 8
 const retriesPerEndpoint = 32
+
+/** How long a look at Temporal's health may take, in milliseconds. */
+const readyLimitMs = 2_000
 
 export interface AppOptions {
   logger: Logger
@@ -103,7 +113,15 @@ async function startParts(
   const worker = await runWorker(temporal, activities, logger)
   cleanUps.push(() => worker.stop())
 
-  const intake = createIntake(temporal, config.retry)
+  const registry = new Registry()
+  const fates = createFates(database, registry, logger)
+  cleanUps.push(() => fates.stop())
+  const start = (input: DeliverEventInput) => startDelivery(temporal, input)
+  const drainer = runDrainer({ database, start, count: fates.count, logger })
+  cleanUps.push(() => drainer.stop())
+  const inbox = createInboxWriter(database, config.inboxMax, drainer.wake)
+  const slots = createDirectSlots()
+  const intake = createIntake({ start, inbox, slots, retry: config.retry, count: fates.count, logger })
   const server = await buildServer({
     adminToken,
     database,
@@ -111,10 +129,11 @@ async function startParts(
     settings,
     guard,
     sender,
-    ingest: createIngestPort(settings, intake),
+    ingest: createIngestPort(settings, intake, fates),
     lenientAuth: config.lenientAuth,
     logger,
-    notReadyReason: async () => undefined,
+    registry,
+    notReadyReason: () => notReadyReason(database, temporal),
   })
   const url = await listen(server, config)
   cleanUps.push(() => server.close())
@@ -132,6 +151,16 @@ async function startParts(
       : undefined
   if (quickstart !== undefined) cleanUps.unshift(() => quickstart.receiver.stop())
   return { url, adminToken, temporal, temporalUiUrl: config.temporalUiUrl ?? temporalUiUrl, quickstart }
+}
+
+/** A node can accept as long as the database or Temporal can hold an event. */
+async function notReadyReason(database: Database, { connection }: Temporal): Promise<string | undefined> {
+  const answers = await Promise.allSettled([
+    database.query('select 1'),
+    connection.withDeadline(Date.now() + readyLimitMs, () => connection.workflowService.getSystemInfo({})),
+  ])
+  if (answers.some(({ status }) => status === 'fulfilled')) return undefined
+  return 'neither Temporal nor the database answers'
 }
 
 /** Waits for both even when one fails, so that each has registered its clean-up. */

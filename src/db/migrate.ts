@@ -1,8 +1,9 @@
 import type { Database } from './database.ts'
 import { settings } from './migrations/0001-settings.ts'
+import { inbox } from './migrations/0002-inbox.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
-const migrations: readonly { name: string; sql: string }[] = [settings]
+const migrations: readonly { name: string; sql: string }[] = [settings, inbox]
 
 /** Any number that no other program on the same database uses for its advisory lock. */
 const advisoryLock = 7_766_351_001

@@ -1,16 +1,17 @@
 import type { IngestPort, IngestSource } from '../ingest/port.ts'
 import type { ConnectedSource, Settings } from '../settings/settings.ts'
+import type { Fates } from './fates.ts'
 import type { Intake } from './intake.ts'
 
 /** What the ingest API needs, on the settings in memory and the intake. */
-export function createIngestPort(settings: Settings, intake: Intake): IngestPort {
+export function createIngestPort(settings: Settings, intake: Intake, fates: Fates): IngestPort {
   return {
     findSource: (writeKey) => {
       const source = settings.sourceByWriteKey(writeKey)
       return source && toIngestSource(source)
     },
     accept: (events) => intake.accept(events),
-    count: () => {},
+    count: (...fate) => fates.count(...fate),
   }
 }
 

@@ -6,7 +6,7 @@ import type { Temporal } from './connection.ts'
 import { deliveryAttributes } from './search-attributes.ts'
 
 /** How long one start may take before the event goes elsewhere, in milliseconds. */
-const startLimitMs = 5_000
+const startLimitMs = 2_000
 
 /** Longest summary line, in characters; Temporal takes 400 bytes. */
 const maxSummaryLength = 100

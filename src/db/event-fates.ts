@@ -1,0 +1,33 @@
+/** What became of events, per source and minute. */
+
+import type { Queryable } from './database.ts'
+
+export interface EventFate {
+  minute: Date
+  /** Empty when no source could be told. */
+  sourceId: string
+  fate: string
+  /** Empty when the fate needs none. */
+  reason: string
+  events: number
+}
+
+/** Adds to the counts in one statement; each combination at most once in `fates`. */
+export async function addEventFates(database: Queryable, fates: readonly EventFate[]): Promise<void> {
+  await database.query(
+    `insert into event_fates (minute, source_id, fate, reason, events)
+     select * from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+     on conflict (minute, source_id, fate, reason) do update set events = event_fates.events + excluded.events`,
+    [
+      fates.map(({ minute }) => minute),
+      fates.map(({ sourceId }) => sourceId),
+      fates.map(({ fate }) => fate),
+      fates.map(({ reason }) => reason),
+      fates.map(({ events }) => events),
+    ],
+  )
+}
+
+export async function removeOldEventFates(database: Queryable, before: Date): Promise<void> {
+  await database.query('delete from event_fates where minute < $1', [before])
+}

@@ -1,0 +1,86 @@
+/** The inbox: accepted events whose delivery Temporal could not start yet. */
+
+import type { DeliverEventInput } from '../contracts/delivery.ts'
+import { eventWorkflowId } from '../contracts/names.ts'
+import type { Queryable } from './database.ts'
+
+export interface NewInboxEvent {
+  input: DeliverEventInput
+  receivedAt: Date
+}
+
+/** An event that this node may start until its lease is over. */
+export interface LeasedEvent {
+  /** Position in the order of arrival. */
+  seq: string
+  input: DeliverEventInput
+}
+
+/** An event that waits, as the delivery log shows it. */
+export interface QueuedEvent extends LeasedEvent {
+  workflowId: string
+  receivedAt: Date
+  /** Why Temporal refused it for good. */
+  refusal: string | undefined
+}
+
+/** Writes events in one statement; one that waits already is left as it is.
+ *  @returns how many were new */
+export async function addToInbox(database: Queryable, events: readonly NewInboxEvent[]): Promise<number> {
+  const rows = await database.query<{ seq: string }>(
+    `insert into inbox (workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at)
+     select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type, string_to_array(e.destination_ids, ','),
+       e.input::json, e.received_at
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[])
+       with ordinality as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, position)
+     order by e.position
+     on conflict (workflow_id) do nothing returning seq`,
+    [
+      events.map(({ input }) => eventWorkflowId(input.sourceId, input.messageId)),
+      events.map(({ input }) => input.sourceId),
+      events.map(({ input }) => input.messageId),
+      events.map(({ input }) => input.message.userId ?? null),
+      events.map(({ input }) => input.message.type),
+      events.map(({ input }) => input.targets.map(({ destinationId }) => destinationId).join(',')),
+      events.map(({ input }) => JSON.stringify(input)),
+      events.map(({ receivedAt }) => receivedAt),
+    ],
+  )
+  return rows.length
+}
+
+/** Takes the oldest events that nobody else has, for `leaseMs` milliseconds; a node that dies loses its leases then. */
+export async function leaseFromInbox(database: Queryable, limit: number, leaseMs: number): Promise<LeasedEvent[]> {
+  const rows = await database.query<{ seq: string; input: DeliverEventInput }>(
+    `update inbox set leased_until = now() + make_interval(secs => $2 / 1000.0)
+     where seq in (
+       select seq from inbox where refusal is null and (leased_until is null or leased_until < now())
+       order by seq limit $1 for update skip locked)
+     returning seq, input`,
+    [limit, leaseMs],
+  )
+  return rows.sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
+}
+
+/** Removes events whose delivery has started. */
+export async function removeFromInbox(database: Queryable, seqs: readonly string[]): Promise<void> {
+  await database.query('delete from inbox where seq = any($1::bigint[])', [[...seqs]])
+}
+
+/** Gives leased events back, to be started as soon as possible. */
+export async function releaseInInbox(database: Queryable, seqs: readonly string[]): Promise<void> {
+  await database.query('update inbox set leased_until = null where seq = any($1::bigint[])', [[...seqs]])
+}
+
+/** Marks an event that Temporal refuses for good; it stays, visibly failed. */
+export async function refuseInInbox(database: Queryable, seq: string, refusal: string): Promise<void> {
+  await database.query('update inbox set refusal = $2 where seq = $1', [seq, refusal])
+}
+
+/** How many events wait: exact for an empty inbox, else an upper bound that costs two look-ups whatever its size. */
+export async function inboxDepth(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ depth: string }>(
+    'select coalesce((select max(seq) from inbox) - (select min(seq) from inbox) + 1, 0) as depth',
+  )
+  return Number(row?.depth ?? 0)
+}

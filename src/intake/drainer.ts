@@ -1,0 +1,119 @@
+/** Starts the deliveries of the events in the inbox, in order of arrival, at the speed that Temporal takes them. */
+
+import { isGrpcServiceError } from '@temporalio/client'
+import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { Database } from '../db/database.ts'
+import { leaseFromInbox, refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
+import type { Logger } from '../logger.ts'
+import type { IntakeCounter } from './fates.ts'
+
+/** Events taken at a time, and how many of them are started side by side. */
+const batchSize = 100
+const concurrency = 16
+
+/** How long this node has a batch for itself; far longer than starting it takes. */
+const leaseMs = 30_000
+
+/** Pauses of an idle drainer, and of one that Temporal or the database failed, in milliseconds. */
+const idlePauseMs = 1_000
+const failurePauseMs = 1_000
+
+/** gRPC status INVALID_ARGUMENT: the same start would be refused again. */
+const invalidArgument = 3
+
+export interface Drainer {
+  /** There is something to do: ends an idle pause. */
+  wake: () => void
+  /** Lets the starts under way finish; the rest of the batch goes back. */
+  stop(): Promise<void>
+}
+
+export interface DrainerDependencies {
+  database: Database
+  start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
+  count: IntakeCounter
+  logger: Logger
+}
+
+export function runDrainer({ database, start, count, logger }: DrainerDependencies): Drainer {
+  let stopping = false
+  let wakeUp = (): void => {}
+
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  /** @returns whether Temporal took it, now or before, or refused it for good */
+  const settle = async ({ seq, input }: LeasedEvent): Promise<boolean> => {
+    try {
+      count(await start(input), input.sourceId, 1)
+      return true
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      logger.error({ messageId: input.messageId, error: (error as Error).message }, 'inbox.refused')
+      await refuseInInbox(database, seq, refusalText(error))
+      return false
+    }
+  }
+
+  const startBatch = async (batch: LeasedEvent[]): Promise<void> => {
+    const queue = [...batch]
+    const open = new Set(batch.map(({ seq }) => seq))
+    const started: string[] = []
+    let failure: Error | undefined
+    const work = async (): Promise<void> => {
+      for (
+        let event = queue.shift();
+        event !== undefined && failure === undefined && !stopping;
+        event = queue.shift()
+      ) {
+        try {
+          if (await settle(event)) started.push(event.seq)
+          open.delete(event.seq)
+        } catch (error) {
+          failure ??= error as Error
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: concurrency }, work))
+    if (started.length > 0) await removeFromInbox(database, started)
+    if (open.size > 0) await releaseInInbox(database, [...open])
+    if (failure !== undefined) throw failure
+  }
+
+  const drain = async (): Promise<void> => {
+    while (!stopping) {
+      try {
+        const batch = await leaseFromInbox(database, batchSize, leaseMs)
+        if (batch.length > 0) await startBatch(batch)
+        else await pause(idlePauseMs)
+      } catch (error) {
+        logger.warn({ error: (error as Error).message }, 'inbox.not_drained')
+        if (!stopping) await pause(failurePauseMs)
+      }
+    }
+  }
+
+  const draining = drain()
+  return {
+    wake: () => wakeUp(),
+    async stop() {
+      stopping = true
+      wakeUp()
+      await draining
+    },
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && isGrpcServiceError(error.cause) && (error.cause.code as number) === invalidArgument
+
+const refusalText = (error: unknown): string => {
+  const { cause, message } = error as Error
+  return isGrpcServiceError(cause) ? cause.details || message : message
+}

@@ -1,0 +1,73 @@
+/** What became of events: counters for Prometheus, and per source and minute for the overview, written in groups. */
+
+import { Counter, type Registry } from 'prom-client'
+import type { Database } from '../db/database.ts'
+import { addEventFates, removeOldEventFates, type EventFate } from '../db/event-fates.ts'
+import type { Fate } from '../ingest/port.ts'
+import type { Logger } from '../logger.ts'
+
+/** What became of an accepted event on its way to Temporal. */
+export type IntakeFate = 'started' | 'duplicate' | 'inboxed'
+
+export type IntakeCounter = (fate: IntakeFate, sourceId: string, events: number) => void
+
+const writePauseMs = 2_000
+
+/** Counters that wait to be written; more mean that the database is away, and are only in Prometheus. */
+const maxWaiting = 10_000
+
+/** How long the counts per minute are kept: 31 days. */
+const keepMs = 31 * 24 * 3_600_000
+const removePauseMs = 3_600_000
+
+export interface Fates {
+  count: (fate: Fate | IntakeFate, sourceId: string | undefined, events: number, reason?: string) => void
+  /** Writes what waits. */
+  stop(): Promise<void>
+}
+
+export function createFates(database: Database, registry: Registry, logger: Logger): Fates {
+  const counter = new Counter({
+    name: 'postrider_events_total',
+    help: 'Events by what became of them: rejected ones with the reason',
+    labelNames: ['fate', 'reason'],
+    registers: [registry],
+  })
+  let waiting = new Map<string, EventFate>()
+  let removedAt = -Infinity
+
+  const write = async (): Promise<void> => {
+    const batch = waiting
+    waiting = new Map()
+    try {
+      if (batch.size > 0) await addEventFates(database, [...batch.values()])
+      if (performance.now() - removedAt > removePauseMs) {
+        await removeOldEventFates(database, new Date(Date.now() - keepMs))
+        removedAt = performance.now()
+      }
+    } catch (error) {
+      logger.warn({ error: (error as Error).message }, 'fates.not_written')
+      for (const fate of batch.values()) add(fate)
+    }
+  }
+
+  const add = (fate: EventFate): void => {
+    const key = [fate.minute.getTime(), fate.sourceId, fate.fate, fate.reason].join(' ')
+    const before = waiting.get(key)
+    if (before !== undefined) before.events += fate.events
+    else if (waiting.size < maxWaiting) waiting.set(key, fate)
+  }
+
+  const timer = setInterval(() => void write(), writePauseMs).unref()
+  return {
+    count(fate, sourceId, events, reason = '') {
+      counter.inc({ fate, reason }, events)
+      const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000)
+      add({ minute, sourceId: sourceId ?? '', fate, reason, events })
+    },
+    async stop() {
+      clearInterval(timer)
+      await write()
+    },
+  }
+}

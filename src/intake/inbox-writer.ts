@@ -1,0 +1,95 @@
+/** Writes events to the inbox in groups: what arrives while one group is written makes up the next. */
+
+import type { Database } from '../db/database.ts'
+import { addToInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
+import { AppError } from '../errors.ts'
+
+/** Events in one statement. */
+const maxGroup = 1_000
+
+/** Events of callers that wait for their group; more are turned away until some are written. */
+const maxWaiting = 20_000
+
+/** How long a measured depth is believed, in milliseconds; what is written meanwhile is added to it. */
+const depthAgeMs = 1_000
+
+/** When a caller that found the inbox full should come again, in seconds. */
+const retryAfterSeconds = 5
+
+export interface InboxWriter {
+  /** Resolves once the events are in the table.
+   *  @returns how many were there already
+   *  @throws AppError inbox_full; what the database throws when it is away */
+  write(events: NewInboxEvent[]): Promise<number>
+  /** Events that wait, at most a second old. */
+  depth(): number
+}
+
+interface Waiting {
+  events: NewInboxEvent[]
+  resolve: (duplicates: number) => void
+  reject: (error: unknown) => void
+}
+
+/** @param onWritten  told after each group that had something new */
+export function createInboxWriter(database: Database, inboxMax: number, onWritten: () => void): InboxWriter {
+  const queue: Waiting[] = []
+  let waitingEvents = 0
+  let writing = false
+  let depth = 0
+  let depthReadAt = -Infinity
+
+  const readDepth = async (): Promise<void> => {
+    if (performance.now() - depthReadAt < depthAgeMs) return
+    depth = await inboxDepth(database)
+    depthReadAt = performance.now()
+  }
+
+  const takeGroup = (): Waiting[] => {
+    const group: Waiting[] = []
+    for (let size = 0; queue.length > 0 && (size === 0 || size + (queue[0]?.events.length ?? 0) <= maxGroup);) {
+      const next = queue.shift()
+      if (next === undefined) break
+      group.push(next)
+      size += next.events.length
+    }
+    return group
+  }
+
+  const writeGroups = async (): Promise<void> => {
+    writing = true
+    while (queue.length > 0) {
+      const group = takeGroup()
+      const events = group.flatMap((waiting) => waiting.events)
+      waitingEvents -= events.length
+      try {
+        await readDepth()
+        if (depth + events.length > inboxMax)
+          throw new AppError('inbox_full', `${inboxMax} events wait for their delivery to start`, { retryAfterSeconds })
+        const added = await addToInbox(database, events)
+        depth += added
+        if (added > 0) onWritten()
+        // Which of the group's events were duplicates does not matter: they are only counted.
+        group.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    writing = false
+  }
+
+  return {
+    write(events) {
+      if (waitingEvents + events.length > maxWaiting)
+        return Promise.reject(
+          new AppError('inbox_full', 'more events arrive than the database can take', { retryAfterSeconds }),
+        )
+      waitingEvents += events.length
+      return new Promise((resolve, reject) => {
+        queue.push({ events, resolve, reject })
+        if (!writing) void writeGroups()
+      })
+    },
+    depth: () => depth,
+  }
+}

@@ -1,0 +1,233 @@
+/** Audiences, their members and their syncs, as the management API takes and shows them. */
+
+import { z } from 'zod'
+import { NameSchema } from './source.ts'
+
+export const maxKeyLength = 100
+export const maxAudienceDestinations = 100
+export const maxQueryLength = 20_000
+export const maxPullHeaders = 50
+/** Longest statement time-out of a SQL pull, in seconds. */
+export const maxStatementTimeoutSeconds = 3_600
+/** Longest user id of a member, in characters. */
+export const maxUserIdLength = 512
+/** Largest traits or value of one member, as JSON in bytes: an Identify stays below the 32 KB of a call. */
+export const maxMemberBytes = 24 * 1024
+/** Most users that one change names. */
+export const maxChangedUsers = 100_000
+
+export const audienceKinds = ['audience', 'trait'] as const
+export const AudienceKindSchema = z.enum(audienceKinds)
+export type AudienceKind = z.infer<typeof AudienceKindSchema>
+
+export const memberFormats = ['ndjson', 'csv', 'json'] as const
+export type MemberFormat = (typeof memberFormats)[number]
+
+const httpUrl = z
+  .string()
+  .max(2_048)
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be a full http or https URL')
+
+const PushSchema = z.strictObject({ kind: z.literal('push') })
+
+const HttpPullSchema = z.strictObject({
+  kind: z.literal('http'),
+  url: httpUrl,
+  /** Sent to the origin of `url` alone; in a change, absent headers stay as they are while the origin stays. */
+  headers: z
+    .record(z.string(), z.string().max(4_096))
+    .refine((entries) => Object.keys(entries).length <= maxPullHeaders, `must have at most ${maxPullHeaders} members`)
+    .optional(),
+  /** What the answer is; absent: as its Content-Type says. */
+  format: z.enum(memberFormats).optional(),
+})
+
+const SqlPullSchema = z.strictObject({
+  kind: z.literal('sql'),
+  /** `postgres://user:password@host:port/database?sslmode=…`; in a change, absent means unchanged. */
+  connectionString: z.string().max(2_048).optional(),
+  /** One statement that gives a column `user_id`, for computed traits `value`; further columns become traits. */
+  query: z.string().min(1).max(maxQueryLength),
+  statementTimeoutSeconds: z.int().min(1).max(maxStatementTimeoutSeconds).default(300),
+})
+
+/** Where an audience's members come from. */
+export const MembershipSchema = z.discriminatedUnion('kind', [PushSchema, HttpPullSchema, SqlPullSchema])
+export type Membership = z.infer<typeof MembershipSchema>
+
+/** As it is shown: without secrets. */
+export const MembershipViewSchema = z.discriminatedUnion('kind', [
+  PushSchema,
+  z.object({
+    kind: z.literal('http'),
+    url: z.string(),
+    headerNames: z.array(z.string()),
+    format: z.enum(memberFormats).optional(),
+  }),
+  z.object({
+    kind: z.literal('sql'),
+    host: z.string(),
+    database: z.string(),
+    query: z.string(),
+    statementTimeoutSeconds: z.number(),
+  }),
+])
+export type MembershipView = z.infer<typeof MembershipViewSchema>
+
+const durationText = z.string().regex(/^\d+(\.\d+)?\s*(s|m|h|d)$/, 'must be a duration such as 30s, 15m, 6h or 1d')
+
+/** When syncs start by themselves: by cron (`0 6 * * *`) or at an interval (`15m`), up to `jitter` later. */
+export const AudienceScheduleSchema = z
+  .strictObject({
+    cron: z.string().min(1).max(200).optional(),
+    interval: durationText.optional(),
+    jitter: durationText.optional(),
+    timezone: z.string().max(100).optional(),
+  })
+  .refine(
+    ({ cron, interval }) => (cron === undefined) !== (interval === undefined),
+    'must have either cron or interval',
+  )
+export type AudienceSchedule = z.infer<typeof AudienceScheduleSchema>
+
+const share = z.number().min(0).max(1)
+const destinationIds = z.array(z.string()).max(maxAudienceDestinations)
+const key = z
+  .string()
+  .max(maxKeyLength)
+  .regex(/^[^\s_\p{Lu}\p{Cc}][^\s\p{Lu}\p{Cc}]*$/u, 'must be a name in snake_case')
+
+const options = {
+  /** Share of rows that may be bad before a sync fails. */
+  maxBadRowShare: share,
+  /** Share of its members that a sync may remove from a destination before it must be confirmed. */
+  maxRemovalShare: share,
+  /** Most Identify calls a second to each destination; `null`: as many as it takes. */
+  maxPerSecond: z.int().min(1).max(100_000).nullable(),
+}
+
+export const NewAudienceSchema = z.strictObject({
+  name: NameSchema,
+  /** The trait's name; absent: the name in snake_case. */
+  key: key.optional(),
+  kind: AudienceKindSchema.default('audience'),
+  destinationIds: destinationIds.default([]),
+  membership: MembershipSchema.default({ kind: 'push' }),
+  schedule: AudienceScheduleSchema.nullish(),
+  maxBadRowShare: options.maxBadRowShare.default(0),
+  maxRemovalShare: options.maxRemovalShare.default(0.5),
+  maxPerSecond: options.maxPerSecond.default(null),
+})
+export type NewAudience = z.infer<typeof NewAudienceSchema>
+
+export const AudiencePatchSchema = z.strictObject({
+  name: NameSchema.optional(),
+  /** Asked for by a new name that has another key: `true` keeps the key, `false` takes the new one. */
+  keepKey: z.boolean().optional(),
+  destinationIds: destinationIds.optional(),
+  membership: MembershipSchema.optional(),
+  schedule: AudienceScheduleSchema.nullish(),
+  maxBadRowShare: options.maxBadRowShare.optional(),
+  maxRemovalShare: options.maxRemovalShare.optional(),
+  maxPerSecond: options.maxPerSecond.optional(),
+})
+export type AudiencePatch = z.infer<typeof AudiencePatchSchema>
+
+export const AudienceSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  key: z.string(),
+  kind: AudienceKindSchema,
+  destinationIds: z.array(z.string()),
+  membership: MembershipViewSchema,
+  schedule: AudienceScheduleSchema.nullable(),
+  /** Whether the schedule is paused. */
+  paused: z.boolean(),
+  ...options,
+  /** Members of the last membership that was taken over. */
+  members: z.number(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+})
+export type Audience = z.infer<typeof AudienceSchema>
+
+/** A member as callers write it; a bare string is its user id. */
+export const MemberSchema = z.union([
+  z.string().transform((userId) => ({ userId })),
+  z.looseObject({
+    userId: z.union([z.string(), z.int().transform(String)]),
+    traits: z.record(z.string(), z.unknown()).nullish(),
+    value: z.unknown().optional(),
+  }),
+])
+
+export const MemberChangeSchema = z.strictObject({
+  add: z.array(z.unknown()).max(maxChangedUsers).default([]),
+  remove: z.array(z.unknown()).max(maxChangedUsers).default([]),
+})
+export type MemberChange = z.infer<typeof MemberChangeSchema>
+
+/** A row that is not a member. */
+export const BadRowSchema = z.object({ line: z.number(), reason: z.string() })
+export type BadRow = z.infer<typeof BadRowSchema>
+
+export const syncStatuses = ['running', 'completed', 'failed', 'refused', 'stopped'] as const
+export const SyncStatusSchema = z.enum(syncStatuses)
+export type SyncStatus = z.infer<typeof SyncStatusSchema>
+
+export const syncKinds = ['upload', 'change', 'sync', 'resync', 'undo', 'delete'] as const
+export const SyncKindSchema = z.enum(syncKinds)
+export type SyncKind = z.infer<typeof SyncKindSchema>
+
+export const syncPhases = ['waiting', 'loading', 'comparing', 'sending', 'ended'] as const
+export const SyncPhaseSchema = z.enum(syncPhases)
+export type SyncPhase = z.infer<typeof SyncPhaseSchema>
+
+/** One run of an audience. `added`, `removed` and `unchanged` count users, `sent` and `failed` Identify calls. */
+export const SyncSchema = z.object({
+  id: z.string(),
+  audienceId: z.string(),
+  kind: SyncKindSchema,
+  status: SyncStatusSchema,
+  /** Where a running sync stands; a waiting one has status `running` and no `startedAt`. */
+  phase: SyncPhaseSchema,
+  rowsRead: z.number(),
+  badRows: z.number(),
+  /** The first bad rows, with their line numbers. */
+  badRowSample: z.array(BadRowSchema),
+  added: z.number(),
+  removed: z.number(),
+  unchanged: z.number(),
+  /** Delivered at the first attempt. */
+  sent: z.number(),
+  /** Handed on to a delivery of their own, which tries for its whole window. */
+  handedOn: z.number(),
+  /** Refused for good, now or at the end of that window: sent again by the next sync. */
+  failed: z.number(),
+  /** Identify calls a second since the sending began. */
+  rate: z.number(),
+  requestedAt: z.iso.datetime(),
+  startedAt: z.iso.datetime().nullable(),
+  endedAt: z.iso.datetime().nullable(),
+  reason: z.string().nullable(),
+})
+export type Sync = z.infer<typeof SyncSchema>
+
+export const PreviewSchema = z.object({
+  rowsRead: z.number(),
+  badRows: z.number(),
+  badRowSample: z.array(BadRowSchema),
+  destinations: z.array(
+    z.object({
+      destinationId: z.string(),
+      added: z.number(),
+      removed: z.number(),
+      unchanged: z.number(),
+      /** Whether a sync would be refused until it is confirmed. */
+      needsConfirmation: z.boolean(),
+      /** Bodies of the first Identify calls. */
+      sample: z.array(z.record(z.string(), z.unknown())),
+    }),
+  ),
+})
+export type Preview = z.infer<typeof PreviewSchema>

@@ -1,0 +1,113 @@
+/** Deliveries, as the management API shows and steers them. */
+
+import { z } from 'zod'
+import { MessageTypeSchema } from './message.ts'
+
+/** Where a delivery stands: in the inbox, on its way, between attempts, waiting for a paused destination, or ended. */
+export const deliveryStatuses = [
+  'queued',
+  'delivering',
+  'retrying',
+  'held',
+  'delivered',
+  'failed',
+  'discarded',
+  'cancelled',
+] as const
+export const DeliveryStatusSchema = z.enum(deliveryStatuses)
+export type DeliveryStatus = z.infer<typeof DeliveryStatusSchema>
+
+export const DeliverySchema = z.object({
+  /** Workflow id. */
+  id: z.string(),
+  status: DeliveryStatusSchema,
+  sourceId: z.string(),
+  destinationIds: z.array(z.string()),
+  type: z.string(),
+  /** Name of a track call's event. */
+  event: z.string().nullable(),
+  messageId: z.string(),
+  userId: z.string().nullable(),
+  startedAt: z.iso.datetime(),
+  endedAt: z.iso.datetime().nullable(),
+  /** Requests made so far; null where only the delivery itself tells. */
+  attempts: z.int().nullable(),
+  nextAttemptAt: z.iso.datetime().nullable(),
+  /** Why it failed or waits. */
+  reason: z.string().nullable(),
+})
+export type Delivery = z.infer<typeof DeliverySchema>
+
+export const DeliveryAttemptSchema = z.object({
+  endpointId: z.string(),
+  at: z.iso.datetime(),
+  durationMs: z.number(),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  excerpt: z.string().nullable(),
+})
+export type DeliveryAttempt = z.infer<typeof DeliveryAttemptSchema>
+
+/** One delivery with all that is known of it. */
+export const DeliveryDetailSchema = DeliverySchema.extend({
+  /** The body that endpoints receive. */
+  message: z.record(z.string(), z.unknown()),
+  /** Attempts of all endpoints, oldest first. */
+  timeline: z.array(DeliveryAttemptSchema),
+  /** Endpoints that are tried on. */
+  pending: z.array(
+    z.object({
+      endpointId: z.string(),
+      /** Whether an attempt is under way. */
+      running: z.boolean(),
+      nextAttemptAt: z.iso.datetime().nullable(),
+    }),
+  ),
+  /** Who steered it, and why. */
+  steering: z.array(
+    z.object({ at: z.iso.datetime(), action: z.string(), by: z.string().nullable(), why: z.string().nullable() }),
+  ),
+  temporalUiUrl: z.string().nullable(),
+})
+export type DeliveryDetail = z.infer<typeof DeliveryDetailSchema>
+
+/** Which deliveries: all members that are given must fit. */
+export const DeliveryFilterSchema = z.strictObject({
+  status: DeliveryStatusSchema.optional(),
+  sourceId: z.string().max(255).optional(),
+  destinationId: z.string().max(255).optional(),
+  type: MessageTypeSchema.optional(),
+  userId: z.string().max(32_768).optional(),
+  messageId: z.string().max(255).optional(),
+  /** Started at or after this time. */
+  since: z.iso.datetime({ offset: true }).optional(),
+  /** Started before this time. */
+  until: z.iso.datetime({ offset: true }).optional(),
+})
+export type DeliveryFilter = z.infer<typeof DeliveryFilterSchema>
+
+/** What an operator can do with deliveries. */
+export const steeringActions = ['retry', 'redeliver', 'cancel'] as const
+export const SteeringActionSchema = z.enum(steeringActions)
+export type SteeringAction = z.infer<typeof SteeringActionSchema>
+
+/** Why a delivery is steered; stands in its history. */
+export const SteeringRequestSchema = z.strictObject({ why: z.string().max(500).optional() }).nullish()
+
+/** Steering of all deliveries that match a filter. */
+export const BulkSteeringRequestSchema = z.strictObject({
+  filter: DeliveryFilterSchema,
+  why: z.string().max(500).optional(),
+})
+
+/** How a bulk steering stands. */
+export const BulkSteeringSchema = z.object({
+  id: z.string(),
+  action: SteeringActionSchema,
+  status: z.enum(['running', 'completed', 'stopped', 'failed']),
+  /** Deliveries that matched when it began. */
+  matched: z.int(),
+  done: z.int(),
+  failed: z.int(),
+})
+export type BulkSteering = z.infer<typeof BulkSteeringSchema>
