@@ -35,7 +35,8 @@ async function readBody(request: IncomingMessage & { body?: unknown }): Promise<
   if (request.readableEnded && body !== undefined) return JSON.stringify(body)
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // Destroyed with the iterator, the connection could not carry the 413.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > MAX_BODY_BYTES) return undefined
     chunks.push(chunk)

@@ -19,7 +19,11 @@ interface FastifyLike {
     options: { parseAs: 'buffer'; bodyLimit: number },
     parser: (request: unknown, body: Buffer, done: (error: Error | null, body: Buffer) => void) => void,
   ): unknown
-  post(path: string, handler: (request: never, reply: never) => Promise<unknown>): unknown
+  route(options: {
+    method: 'POST'
+    url: string
+    handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>
+  }): unknown
 }
 
 /**
@@ -32,12 +36,13 @@ export function fastifyReceiver(options: ReceiverOptions & { path: string }): (a
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) => {
       done(null, body)
     })
-    app.post(options.path, async ({ body, headers }: FastifyRequestLike, reply: FastifyReplyLike) => {
+    const handler = async ({ body, headers }: FastifyRequestLike, reply: FastifyReplyLike) => {
       const bytes = body instanceof Uint8Array ? body : new Uint8Array()
       const delivery = readDelivery(bytes, (name) => headers[name]?.toString(), options)
       if (delivery.status !== 200) return reply.code(delivery.status).send()
       await options.onMessage(delivery.message)
       return reply.code(204).send()
-    })
+    }
+    app.route({ method: 'POST', url: options.path, handler })
   }
 }
