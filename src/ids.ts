@@ -7,6 +7,9 @@ const randomId = (prefix: string): string => `${prefix}_${randomBytes(10).toStri
 export const newSourceId = (): string => randomId('src')
 export const newDestinationId = (): string => randomId('dst')
 export const newEndpointId = (): string => randomId('ep')
+export const newApiTokenId = (): string => randomId('tok')
+export const newAudienceId = (): string => randomId('aud')
+export const newSyncId = (): string => randomId('sync')
 
 /** A write key: 160 random bits. It is not a secret towards browsers, but nobody should guess one. */
 export const newWriteKey = (): string => randomBytes(20).toString('hex')

@@ -1,0 +1,43 @@
+/** Who may use the management API: roles, API tokens, sessions. */
+
+import { z } from 'zod'
+import { NameSchema } from './source.ts'
+
+/** `admin` may do everything; `viewer` reads everything but secrets and changes nothing. */
+export const roles = ['admin', 'viewer'] as const
+export const RoleSchema = z.enum(roles)
+export type Role = z.infer<typeof RoleSchema>
+
+/** Longest token that is looked at, in characters. */
+export const maxTokenLength = 1_024
+
+export const SignInSchema = z.strictObject({ token: z.string().min(1).max(maxTokenLength) })
+
+export const SessionSchema = z.object({
+  role: RoleSchema,
+  /** When the session ends by itself; null for a request with a bearer token, which has none. */
+  expiresAt: z.iso.datetime().nullable(),
+})
+export type Session = z.infer<typeof SessionSchema>
+
+export const NewApiTokenSchema = z.strictObject({
+  name: NameSchema.refine((name) => name.toLowerCase() !== 'admin', 'admin is the name of the configured token'),
+  role: RoleSchema,
+})
+export type NewApiToken = z.infer<typeof NewApiTokenSchema>
+
+export const ApiTokenSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: RoleSchema,
+  createdAt: z.iso.datetime(),
+  /** Exact to a minute. */
+  lastUsedAt: z.iso.datetime().nullable(),
+})
+export type ApiToken = z.infer<typeof ApiTokenSchema>
+
+export const CreatedApiTokenSchema = ApiTokenSchema.extend({
+  /** Shown in this answer and never again. */
+  token: z.string(),
+})
+export type CreatedApiToken = z.infer<typeof CreatedApiTokenSchema>

@@ -1,0 +1,24 @@
+/** The audit log: every change through the management API. */
+
+import { z } from 'zod'
+
+/** Where a change stands: `unknown` while it is under way, and for good when the node died in its middle. */
+export const AuditOutcomeSchema = z.enum(['done', 'failed', 'unknown'])
+export type AuditOutcome = z.infer<typeof AuditOutcomeSchema>
+
+export const AuditEntrySchema = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  /** Name of the API token, or `admin` for the configured one. */
+  actor: z.string(),
+  /** What was done, as in `sources.create` or `sources.rotate-key`. */
+  action: z.string(),
+  /** What it was done to, as in `sources/src_…`. */
+  subject: z.string(),
+  outcome: AuditOutcomeSchema,
+  /** The subject before the change, secrets masked; null when there was none, or none is read. */
+  before: z.unknown(),
+  /** What the change answered, secrets masked; null after a deletion. */
+  after: z.unknown(),
+})
+export type AuditEntry = z.infer<typeof AuditEntrySchema>

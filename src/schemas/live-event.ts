@@ -1,0 +1,17 @@
+/** An incoming event as the live stream of its source shows it. */
+
+import { z } from 'zod'
+
+export const LiveEventSchema = z.object({
+  at: z.iso.datetime(),
+  /** Null where the caller's could not be read; likewise `messageId`. */
+  type: z.string().nullable(),
+  event: z.string().nullable(),
+  userId: z.string().nullable(),
+  messageId: z.string().nullable(),
+  fate: z.enum(['accepted', 'no_destination', 'filtered', 'suppressed', 'dropped', 'rejected']),
+  /** Why it was refused. */
+  reason: z.string().optional(),
+  deliveryId: z.string().optional(),
+})
+export type LiveEvent = z.infer<typeof LiveEventSchema>

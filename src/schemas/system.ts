@@ -1,0 +1,44 @@
+/** How the node and what it stands on do; what can be connected; the first steps. */
+
+import { z } from 'zod'
+import { EventTypeSchema } from './message.ts'
+
+export const StatusSchema = z.object({
+  version: z.string(),
+  nodeVersion: z.string(),
+  temporal: z.object({
+    address: z.string(),
+    namespace: z.string(),
+    healthy: z.boolean(),
+    uiUrl: z.string().nullable(),
+    serverVersion: z.string().nullable(),
+  }),
+  database: z.object({
+    kind: z.enum(['postgresql', 'pglite']),
+    healthy: z.boolean(),
+    version: z.string().nullable(),
+  }),
+  /** How long finished deliveries are kept. */
+  retentionMs: z.number(),
+  retry: z.object({ windowMs: z.number(), initialMs: z.number(), maxMs: z.number() }),
+  inboxDepth: z.int(),
+})
+export type Status = z.infer<typeof StatusSchema>
+
+export const OnboardingSchema = z.object({
+  sourceCreated: z.boolean(),
+  destinationConnected: z.boolean(),
+  firstEventReceived: z.boolean(),
+  firstEventDelivered: z.boolean(),
+})
+export type Onboarding = z.infer<typeof OnboardingSchema>
+
+export const CatalogItemSchema = z.object({
+  type: z.literal('webhooks'),
+  name: z.string(),
+  description: z.string(),
+  connectionMode: z.literal('cloud'),
+  sourceTypes: z.literal('all'),
+  eventTypes: z.array(EventTypeSchema),
+})
+export type CatalogItem = z.infer<typeof CatalogItemSchema>
