@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import { createDeliveryActivities } from '../activities/index.ts'
+import { createDeliveryActivities, createSteeringActivities } from '../activities/index.ts'
 import type { Config } from './config.ts'
 import type { DeliverEventInput } from './contracts/delivery.ts'
 import { openDataFolder } from './data-folder.ts'
@@ -12,6 +12,7 @@ import { createDestinationStore } from './db/destinations.ts'
 import { migrate } from './db/migrate.ts'
 import { openPglite } from './db/pglite.ts'
 import { openPostgres } from './db/postgres.ts'
+import { createDeliveryLog } from './deliveries/delivery-log.ts'
 import { createAddressGuard } from './delivery/guard-address.ts'
 import { createSender } from './delivery/send.ts'
 import { createTurns } from './delivery/turns.ts'
@@ -27,10 +28,15 @@ import { installationSecrets } from './installation.ts'
 import type { Logger } from './logger.ts'
 import { startQuickstart, type Quickstart } from './quickstart/quickstart.ts'
 import { createSecretBox } from './secrets.ts'
+import { deliveryTarget } from './settings/delivery-target.ts'
 import { watchSettings } from './settings/settings.ts'
+import { createBulkSteerings } from './temporal/bulk-steering.ts'
 import { findTemporalCli } from './temporal/cli-binary.ts'
 import { connectTemporal, externalTemporal, type Temporal } from './temporal/connection.ts'
+import { createDeliveries } from './temporal/deliveries.ts'
 import { startEmbeddedServer } from './temporal/embedded-server.ts'
+import { oldestFirst } from './temporal/oldest-first.ts'
+import { createSteering } from './temporal/steering.ts'
 import { startDelivery } from './temporal/start-delivery.ts'
 import { ensureSearchAttributes } from './temporal/search-attributes.ts'
 import { runWorker } from './temporal/worker.ts'
@@ -103,14 +109,27 @@ async function startParts(
   const guard = createAddressGuard(config.allowedNetworks)
   const sender = createSender({ allowedNetworks: config.allowedNetworks, proxy: proxySettings(options.environment) })
   cleanUps.push(() => sender.close())
-  const activities = createDeliveryActivities({
+  const isPaused = (id: string): boolean => settings.destination(id)?.paused === true
+  const pausedDestinations = (): string[] =>
+    [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
+  const findTarget = (id: string) => {
+    const destination = settings.destination(id)
+    return destination && deliveryTarget(destination)
+  }
+  const steering = createSteering({ temporal, findTarget, retry: config.retry })
+  const deliveryActivities = createDeliveryActivities({
     findDestination: settings.destination,
     sender,
     firstTurns: createTurns({ perEndpoint: firstAttemptsPerEndpoint }),
     retryTurns: createTurns({ perEndpoint: retriesPerEndpoint }),
     logger,
   })
-  const worker = await runWorker(temporal, activities, logger)
+  const steeringActivities = createSteeringActivities({
+    steering,
+    oldestFirst: (...range) => oldestFirst(temporal, ...range),
+    retentionMs: config.retentionMs,
+  })
+  const worker = await runWorker(temporal, { ...deliveryActivities, ...steeringActivities }, logger)
   cleanUps.push(() => worker.stop())
 
   const registry = new Registry()
@@ -129,6 +148,15 @@ async function startParts(
     settings,
     guard,
     sender,
+    steering,
+    bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
+    deliveryLog: createDeliveryLog({
+      database,
+      temporal,
+      deliveries: createDeliveries(temporal, pausedDestinations),
+      isPaused,
+      temporalUiUrl: config.temporalUiUrl ?? temporalUiUrl,
+    }),
     ingest: createIngestPort(settings, intake, fates),
     lenientAuth: config.lenientAuth,
     logger,

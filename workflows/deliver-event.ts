@@ -1,6 +1,6 @@
 /** The story of one event: every destination on its own, until each is settled. */
 
-import { ApplicationFailure } from '@temporalio/workflow'
+import { ApplicationFailure, upsertMemo } from '@temporalio/workflow'
 import type { DeliverEventInput, DeliverEventResult, DestinationResult } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { deliverToDestination } from './deliver-to-destination.ts'
@@ -18,6 +18,7 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliverEve
   )
   const outcome = overallOutcome(destinations)
   const result = { outcome, destinations }
+  noteUnlessPlain(result)
   if (outcome === 'failed')
     throw ApplicationFailure.create({
       type: failureTypes.deliveryFailed,
@@ -28,6 +29,15 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliverEve
     })
   if (outcome === 'discarded') writeOutcome('discarded')
   return result
+}
+
+/** Lists show attempts and reason from the memo; a first round that succeeded needs none. */
+function noteUnlessPlain({ outcome, destinations }: DeliverEventResult): void {
+  const endpoints = destinations.flatMap((destination) => destination.endpoints)
+  if (outcome === 'delivered' && endpoints.every(({ attempts }) => attempts === 1)) return
+  const attempts = endpoints.reduce((sum, endpoint) => sum + endpoint.attempts, 0)
+  const reason = endpoints.find((endpoint) => endpoint.outcome === outcome)?.reason
+  upsertMemo({ attempts, ...(outcome !== 'delivered' && reason !== undefined && { reason }) })
 }
 
 function overallOutcome(destinations: DestinationResult[]): DeliverEventResult['outcome'] {

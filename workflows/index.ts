@@ -1,1 +1,2 @@
 export { deliverEvent } from './deliver-event.ts'
+export { steerDeliveries } from './steer-deliveries.ts'

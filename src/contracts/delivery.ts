@@ -139,8 +139,8 @@ export const failureTypes = {
 
 /** Who steers a delivery, and why; stands in the workflow's history. */
 export interface SteeringTrace {
-  by?: string
-  why?: string
+  by?: string | undefined
+  why?: string | undefined
 }
 
 /** Names of the signals that a delivery takes. */

@@ -3,8 +3,10 @@
 /** The task queue of every Postrider worker. */
 export const taskQueue = 'postrider'
 
-/** Workflow id of an event's delivery; the same `messageId` from the same source is the same delivery. */
-export const eventWorkflowId = (sourceId: string, messageId: string): string => `event/${sourceId}/${messageId}`
+/** Workflow id of an event's delivery; the same `messageId` from the same source is the same delivery. A message id that
+ *  looks like a redelivery of another one must not be taken for it. */
+export const eventWorkflowId = (sourceId: string, messageId: string): string =>
+  `event/${sourceId}/${messageId.replace(/\/(?=redelivery\/\d+$)/, '%2F')}`
 
 /** Workflow id of the `n`-th repeated delivery of an event (1, 2, …). */
 export const redeliveryWorkflowId = (eventId: string, n: number): string => `${eventId}/redelivery/${n}`

@@ -2,6 +2,7 @@
 
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
+import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable } from './database.ts'
 
 export interface NewInboxEvent {
@@ -83,4 +84,74 @@ export async function inboxDepth(database: Queryable): Promise<number> {
     'select coalesce((select max(seq) from inbox) - (select min(seq) from inbox) + 1, 0) as depth',
   )
   return Number(row?.depth ?? 0)
+}
+
+interface QueuedRow {
+  seq: string
+  workflow_id: string
+  input: DeliverEventInput
+  received_at: Date
+  refusal: string | null
+}
+
+const toQueued = ({ seq, workflow_id, input, received_at, refusal }: QueuedRow): QueuedEvent => ({
+  seq,
+  workflowId: workflow_id,
+  input,
+  receivedAt: received_at,
+  refusal: refusal ?? undefined,
+})
+
+/** Conditions of a filter on the inbox; refused events are failed, the others queued. */
+const matchesFilter = `
+  ($1::text is null or (case when refusal is null then 'queued' else 'failed' end) = $1)
+  and ($2::text is null or source_id = $2)
+  and ($3::text is null or $3 = any(destination_ids))
+  and ($4::text is null or type = $4)
+  and ($5::text is null or user_id = $5)
+  and ($6::text is null or message_id = $6)
+  and ($7::timestamptz is null or received_at >= $7)
+  and ($8::timestamptz is null or received_at < $8)`
+
+const filterValues = (filter: DeliveryFilter): (string | null)[] => [
+  filter.status ?? null,
+  filter.sourceId ?? null,
+  filter.destinationId ?? null,
+  filter.type ?? null,
+  filter.userId ?? null,
+  filter.messageId ?? null,
+  filter.since ?? null,
+  filter.until ?? null,
+]
+
+/** Events in the inbox that match, newest first.
+ *  @param before  only those that came before this position */
+export async function listQueued(
+  database: Queryable,
+  filter: DeliveryFilter,
+  limit: number,
+  before?: string,
+): Promise<QueuedEvent[]> {
+  const rows = await database.query<QueuedRow>(
+    `select seq, workflow_id, input, received_at, refusal from inbox
+     where ${matchesFilter} and ($9::bigint is null or seq < $9) order by seq desc limit $10`,
+    [...filterValues(filter), before ?? null, limit],
+  )
+  return rows.map(toQueued)
+}
+
+export async function countQueued(database: Queryable, filter: DeliveryFilter): Promise<number> {
+  const [row] = await database.query<{ count: string }>(
+    `select count(*) as count from inbox where ${matchesFilter}`,
+    filterValues(filter),
+  )
+  return Number(row?.count ?? 0)
+}
+
+export async function findQueued(database: Queryable, workflowId: string): Promise<QueuedEvent | undefined> {
+  const [row] = await database.query<QueuedRow>(
+    'select seq, workflow_id, input, received_at, refusal from inbox where workflow_id = $1',
+    [workflowId],
+  )
+  return row && toQueued(row)
 }

@@ -1,10 +1,10 @@
 /** Starts the deliveries of the events in the inbox, in order of arrival, at the speed that Temporal takes them. */
 
-import { isGrpcServiceError } from '@temporalio/client'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { leaseFromInbox, refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
 import type { Logger } from '../logger.ts'
+import { isInvalidArgument } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
 
 /** Events taken at a time, and how many of them are started side by side. */
@@ -17,9 +17,6 @@ const leaseMs = 30_000
 /** Pauses of an idle drainer, and of one that Temporal or the database failed, in milliseconds. */
 const idlePauseMs = 1_000
 const failurePauseMs = 1_000
-
-/** gRPC status INVALID_ARGUMENT: the same start would be refused again. */
-const invalidArgument = 3
 
 export interface Drainer {
   /** There is something to do: ends an idle pause. */
@@ -54,9 +51,9 @@ export function runDrainer({ database, start, count, logger }: DrainerDependenci
       count(await start(input), input.sourceId, 1)
       return true
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!isInvalidArgument(error)) throw error
       logger.error({ messageId: input.messageId, error: (error as Error).message }, 'inbox.refused')
-      await refuseInInbox(database, seq, refusalText(error))
+      await refuseInInbox(database, seq, (error as Error).message)
       return false
     }
   }
@@ -108,12 +105,4 @@ export function runDrainer({ database, start, count, logger }: DrainerDependenci
       await draining
     },
   }
-}
-
-const isRefusal = (error: unknown): boolean =>
-  error instanceof Error && isGrpcServiceError(error.cause) && (error.cause.code as number) === invalidArgument
-
-const refusalText = (error: unknown): string => {
-  const { cause, message } = error as Error
-  return isGrpcServiceError(cause) ? cause.details || message : message
 }

@@ -1,4 +1,5 @@
 import type { IngestPort, IngestSource } from '../ingest/port.ts'
+import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { ConnectedSource, Settings } from '../settings/settings.ts'
 import type { Fates } from './fates.ts'
 import type { Intake } from './intake.ts'
@@ -18,12 +19,8 @@ export function createIngestPort(settings: Settings, intake: Intake, fates: Fate
 const toIngestSource = ({ id, enabled, destinations }: ConnectedSource): IngestSource => ({
   id,
   enabled,
-  destinations: destinations
-    .filter(({ settings }) => settings.webhooks.length > 0)
-    .map((destination) => ({
-      destinationId: destination.id,
-      endpointIds: destination.settings.webhooks.map((webhook) => webhook.id),
-      successPolicy: destination.successPolicy,
-      integration: 'Webhooks',
-    })),
+  destinations: destinations.flatMap((destination) => {
+    const target = deliveryTarget(destination)
+    return target === undefined ? [] : [{ ...target, integration: 'Webhooks' as const }]
+  }),
 })

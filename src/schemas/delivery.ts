@@ -94,11 +94,8 @@ export type SteeringAction = z.infer<typeof SteeringActionSchema>
 /** Why a delivery is steered; stands in its history. */
 export const SteeringRequestSchema = z.strictObject({ why: z.string().max(500).optional() }).nullish()
 
-/** Steering of all deliveries that match a filter. */
-export const BulkSteeringRequestSchema = z.strictObject({
-  filter: DeliveryFilterSchema,
-  why: z.string().max(500).optional(),
-})
+/** Steering of all deliveries that match: a filter, and why. */
+export const BulkSteeringRequestSchema = DeliveryFilterSchema.extend({ why: z.string().max(500).optional() })
 
 /** How a bulk steering stands. */
 export const BulkSteeringSchema = z.object({

@@ -28,6 +28,7 @@ export interface Settings {
   source: (id: string) => ConnectedSource | undefined
   sources: () => Iterable<ConnectedSource>
   destination: (id: string) => StoredDestination | undefined
+  destinations: () => Iterable<StoredDestination>
   /** Reads everything again: after a change made by this node. */
   refresh: () => Promise<void>
   close(): void
@@ -70,6 +71,7 @@ export async function watchSettings(
     source: (id) => snapshot.sourcesById.get(id),
     sources: () => snapshot.sourcesById.values(),
     destination: (id) => snapshot.destinations.get(id),
+    destinations: () => snapshot.destinations.values(),
     refresh,
     close() {
       closed = true

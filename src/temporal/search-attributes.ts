@@ -48,9 +48,12 @@ export async function ensureSearchAttributes({ connection, client, namespace }: 
   }
 }
 
-/** A value as it is stored and asked for: a longer one than Temporal takes is replaced by its hash. */
-export const keyword = (value: string): string =>
-  value.length <= maxValueLength ? value : `sha256:${createHash('sha256').update(value).digest('hex')}`
+/** A value as it is stored and asked for: a longer one than Temporal takes is replaced by its hash, and what databases
+ *  refuse in a text (NUL, lone surrogates) by a replacement character. */
+export function keyword(value: string): string {
+  const text = value.toWellFormed().replaceAll('\0', '\uFFFD')
+  return text.length <= maxValueLength ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+}
 
 /** Attributes of a delivery at its start. */
 export function deliveryAttributes({

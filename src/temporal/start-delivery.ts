@@ -1,5 +1,5 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy } from '@temporalio/client'
-import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
 import type { Temporal } from './connection.ts'
@@ -11,25 +11,35 @@ const startLimitMs = 2_000
 /** Longest summary line, in characters; Temporal takes 400 bytes. */
 const maxSummaryLength = 100
 
+export interface StartOptions {
+  /** That of the event unless given. */
+  workflowId?: string
+  /** Of a repeated delivery: who ordered it, and why. */
+  redelivery?: SteeringTrace
+}
+
 /** Starts the delivery of an event; the same event is never started twice.
- *  @param workflowId  that of the event, or of a redelivery
  *  @returns whether it was started, or is a duplicate of one that Temporal knows
  *  @throws when Temporal does not answer in time; the delivery may then have started all the same */
 export async function startDelivery(
   { client, connection }: Temporal,
   input: DeliverEventInput,
-  workflowId = eventWorkflowId(input.sourceId, input.messageId),
+  { workflowId, redelivery }: StartOptions = {},
 ): Promise<'started' | 'duplicate'> {
   try {
     await connection.withDeadline(Date.now() + startLimitMs, () =>
       client.workflow.start<typeof deliverEvent>('deliverEvent', {
-        workflowId,
+        workflowId: workflowId ?? eventWorkflowId(input.sourceId, input.messageId),
         taskQueue,
         args: [input],
         workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
         workflowIdConflictPolicy: 'FAIL',
         requestEagerStart: true,
         typedSearchAttributes: deliveryAttributes(input),
+        memo: {
+          endpoints: input.targets.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0),
+          ...(redelivery !== undefined && { redelivery: { ...redelivery } }),
+        },
         staticSummary: summaryOf(input),
         priority: { fairnessKey: input.sourceId },
       }),

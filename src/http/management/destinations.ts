@@ -4,6 +4,7 @@ import type { AddressGuard } from '../../delivery/guard-address.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { DestinationPatchSchema, DestinationSchema, NewDestinationSchema } from '../../schemas/destination.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 import { EndpointTestSchema, TestRequestSchema, testDestination } from './test-destination.ts'
@@ -13,12 +14,20 @@ export interface DestinationDependencies {
   settings: Settings
   guard: AddressGuard
   sender: Sender
+  bulkSteerings: BulkSteerings
 }
 
 const tags = ['destinations']
 
 export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> = async (app, dependencies) => {
-  const { destinations, settings, guard, sender } = dependencies
+  const { destinations, settings, guard, sender, bulkSteerings } = dependencies
+
+  /** Waiting deliveries look at the destination by themselves, but late; without Temporal there is nobody to tell. */
+  const wakeWaiting = async (destinationId: string, why: string): Promise<void> => {
+    await bulkSteerings
+      .recheck(destinationId, { by: 'management API', why })
+      .catch((error: Error) => app.log.warn({ destinationId, error: error.message }, 'destination.waiting_not_woken'))
+  }
 
   app.get(
     '/destinations',
@@ -65,6 +74,8 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
       checkWebhooks(body.settings?.webhooks ?? [], guard)
       const destination = await destinations.update(params.id, body)
       await settings.refresh()
+      if (body.paused === false || body.enabled === false)
+        await wakeWaiting(params.id, body.enabled === false ? 'switched off' : 'resumed')
       return destination
     },
   )
@@ -75,6 +86,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
     async ({ params }) => {
       await destinations.delete(params.id)
       await settings.refresh()
+      await wakeWaiting(params.id, 'deleted')
       return { success: true as const }
     },
   )

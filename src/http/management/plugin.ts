@@ -2,10 +2,11 @@
 
 import type { FastifyInstance } from 'fastify'
 import { requireAdminToken } from './authenticate.ts'
+import { deliveryRoutes, type DeliveryRouteDependencies } from './deliveries.ts'
 import { destinationRoutes, type DestinationDependencies } from './destinations.ts'
 import { sourceRoutes, type SourceDependencies } from './sources.ts'
 
-export interface ManagementDependencies extends SourceDependencies, DestinationDependencies {
+export interface ManagementDependencies extends SourceDependencies, DestinationDependencies, DeliveryRouteDependencies {
   adminToken: string
 }
 
@@ -13,4 +14,5 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   app.addHook('onRequest', requireAdminToken(dependencies.adminToken))
   await app.register(sourceRoutes, dependencies)
   await app.register(destinationRoutes, dependencies)
+  await app.register(deliveryRoutes, dependencies)
 }

@@ -1,0 +1,120 @@
+/** The delivery log: what waits in the inbox, then Temporal's visibility; newest first. */
+
+import { z } from 'zod'
+import type { Database } from '../db/database.ts'
+import { countQueued, findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
+import type { Page, PageRequest } from '../db/page.ts'
+import { AppError } from '../errors.ts'
+import type { Delivery, DeliveryDetail, DeliveryFilter } from '../schemas/delivery.ts'
+import type { Deliveries } from '../temporal/deliveries.ts'
+import { readDelivery } from '../temporal/delivery-detail.ts'
+import type { Temporal } from '../temporal/connection.ts'
+
+export interface DeliveryLog {
+  /** @throws AppError bad_request when the cursor is not one of this list */
+  list(filter: DeliveryFilter, page: PageRequest): Promise<Page<Delivery>>
+  count(filter: DeliveryFilter): Promise<number>
+  /** @throws AppError not_found */
+  read(id: string): Promise<DeliveryDetail>
+}
+
+export interface DeliveryLogDependencies {
+  database: Database
+  temporal: Temporal
+  deliveries: Deliveries
+  isPaused: (destinationId: string) => boolean
+  temporalUiUrl: string | undefined
+}
+
+/** Where a page begins: in the inbox before a position, or in Temporal at a page token. */
+const CursorSchema = z.union([z.object({ before: z.string().regex(/^\d{1,19}$/) }), z.object({ token: z.base64() })])
+type Cursor = z.infer<typeof CursorSchema>
+
+export function createDeliveryLog(dependencies: DeliveryLogDependencies): DeliveryLog {
+  const { database, temporal, deliveries, isPaused, temporalUiUrl } = dependencies
+
+  const queuedPage = async (filter: DeliveryFilter, limit: number, before?: string): Promise<Page<Delivery>> => {
+    const events = await listQueued(database, filter, limit + 1, before)
+    const shown = events.slice(0, limit)
+    const last = events.length > limit ? shown.at(-1) : undefined
+    return { items: shown.map(toDelivery), nextCursor: last === undefined ? null : encodeCursor({ before: last.seq }) }
+  }
+
+  const temporalPage = async (filter: DeliveryFilter, limit: number, token?: Uint8Array): Promise<Page<Delivery>> => {
+    const { items, nextPageToken } = await deliveries.list(filter, limit, token)
+    const nextCursor = nextPageToken && encodeCursor({ token: Buffer.from(nextPageToken).toString('base64') })
+    return { items, nextCursor: nextCursor ?? null }
+  }
+
+  return {
+    async list(filter, { limit, cursor }) {
+      const position = cursor === undefined ? undefined : decodeCursor(cursor)
+      if (position !== undefined && 'token' in position)
+        return temporalPage(filter, limit, Buffer.from(position.token, 'base64'))
+      const queued = await queuedPage(filter, limit, position?.before)
+      if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
+        // A full last page of the inbox: Temporal's first page follows it.
+        const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor({ token: '' }) : null
+        return { items: queued.items, nextCursor: queued.nextCursor ?? more }
+      }
+      const started = await temporalPage(filter, limit - queued.items.length)
+      return { items: [...queued.items, ...started.items], nextCursor: started.nextCursor }
+    },
+    async count(filter) {
+      const queued = await countQueued(database, filter)
+      return filter.status === 'queued' ? queued : queued + (await deliveries.count(filter))
+    },
+    async read(id) {
+      const delivery = await readDelivery(temporal, id, isPaused)
+      if (delivery !== undefined) {
+        const { input: _input, runId, ...detail } = delivery
+        return { ...detail, temporalUiUrl: uiLink(temporalUiUrl, temporal.namespace, id, runId) }
+      }
+      const queued = await findQueued(database, id)
+      if (queued === undefined) throw new AppError('not_found', `no delivery has the id ${id}`)
+      return {
+        ...toDelivery(queued),
+        message: queued.input.message,
+        timeline: [],
+        pending: [],
+        steering: [],
+        temporalUiUrl: null,
+      }
+    },
+  }
+}
+
+/** An event in the inbox, as a row of the log. */
+function toDelivery({ workflowId, input, receivedAt, refusal }: QueuedEvent): Delivery {
+  const { event, userId, type } = input.message
+  return {
+    id: workflowId,
+    status: refusal === undefined ? 'queued' : 'failed',
+    sourceId: input.sourceId,
+    destinationIds: input.targets.map(({ destinationId }) => destinationId),
+    type,
+    event: typeof event === 'string' ? event : null,
+    messageId: input.messageId,
+    userId: userId ?? null,
+    startedAt: receivedAt.toISOString(),
+    endedAt: null,
+    attempts: 0,
+    nextAttemptAt: null,
+    reason: refusal ?? null,
+  }
+}
+
+const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
+
+function decodeCursor(text: string): Cursor {
+  try {
+    return CursorSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')))
+  } catch {
+    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+  }
+}
+
+const uiLink = (base: string | undefined, namespace: string, id: string, runId: string): string | null =>
+  base === undefined
+    ? null
+    : `${base.replace(/\/$/, '')}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(id)}/${runId}`

@@ -1,0 +1,126 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import {
+  BulkSteeringRequestSchema,
+  BulkSteeringSchema,
+  DeliveryDetailSchema,
+  DeliveryFilterSchema,
+  DeliverySchema,
+  steeringActions,
+  SteeringRequestSchema,
+} from '../../schemas/delivery.ts'
+import type { DeliveryLog } from '../../deliveries/delivery-log.ts'
+import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
+import type { Steering } from '../../temporal/steering.ts'
+import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+
+export interface DeliveryRouteDependencies {
+  deliveryLog: DeliveryLog
+  steering: Steering
+  bulkSteerings: BulkSteerings
+}
+
+const tags = ['deliveries']
+
+/** Who steers, as the history names it. */
+const by = 'management API'
+
+export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = async (app, dependencies) => {
+  const { deliveryLog, steering, bulkSteerings } = dependencies
+
+  app.get(
+    '/deliveries',
+    {
+      schema: {
+        tags,
+        security,
+        querystring: DeliveryFilterSchema.extend(PageQuerySchema.shape),
+        response: { 200: pageSchema(DeliverySchema), ...errorResponses },
+      },
+    },
+    ({ query: { limit, cursor, ...filter } }) => deliveryLog.list(filter, { limit, cursor }),
+  )
+
+  app.get(
+    '/deliveries/count',
+    {
+      schema: {
+        tags,
+        security,
+        querystring: DeliveryFilterSchema,
+        response: { 200: z.object({ count: z.int() }), ...errorResponses },
+      },
+    },
+    async ({ query }) => ({ count: await deliveryLog.count(query) }),
+  )
+
+  app.get(
+    '/deliveries/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: DeliveryDetailSchema, ...errorResponses } } },
+    ({ params }) => deliveryLog.read(params.id),
+  )
+
+  for (const action of ['retry', 'cancel'] as const) {
+    app.post(
+      `/deliveries/:id/${action}`,
+      {
+        schema: {
+          tags,
+          security,
+          params: IdParamsSchema,
+          body: SteeringRequestSchema,
+          response: { 200: DoneSchema, ...errorResponses },
+        },
+      },
+      async ({ params, body }) => {
+        await steering[action](params.id, { by, ...body })
+        return { success: true as const }
+      },
+    )
+  }
+
+  app.post(
+    '/deliveries/:id/redeliver',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        body: SteeringRequestSchema,
+        response: { 200: z.object({ id: z.string() }), ...errorResponses },
+      },
+    },
+    async ({ params, body }) => ({ id: await steering.redeliver(params.id, { by, ...body }) }),
+  )
+
+  for (const action of steeringActions) {
+    app.post(
+      `/deliveries/${action}`,
+      {
+        schema: {
+          tags,
+          security,
+          body: BulkSteeringRequestSchema,
+          response: { 202: BulkSteeringSchema, ...errorResponses },
+        },
+      },
+      async ({ body: { why, ...filter } }, reply) =>
+        reply.code(202).send(await bulkSteerings.start(action, filter, { by, why })),
+    )
+  }
+
+  app.get(
+    '/deliveries/bulk/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: BulkSteeringSchema, ...errorResponses } } },
+    ({ params }) => bulkSteerings.read(params.id),
+  )
+
+  app.post(
+    '/deliveries/bulk/:id/stop',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: DoneSchema, ...errorResponses } } },
+    async ({ params }) => {
+      await bulkSteerings.stop(params.id)
+      return { success: true as const }
+    },
+  )
+}

@@ -1,0 +1,9 @@
+import type { DeliveryTarget } from '../contracts/delivery.ts'
+import type { StoredDestination } from '../db/destinations.ts'
+
+/** A destination as a delivery addresses it: its endpoints as they are now; undefined when it is switched off or has none. */
+export function deliveryTarget(destination: StoredDestination): DeliveryTarget | undefined {
+  const endpointIds = destination.settings.webhooks.map(({ id }) => id)
+  if (!destination.enabled || endpointIds.length === 0) return undefined
+  return { destinationId: destination.id, endpointIds, successPolicy: destination.successPolicy }
+}

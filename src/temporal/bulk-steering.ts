@@ -1,0 +1,102 @@
+/** The same for all deliveries that match: a workflow of its own, so that it outlives this node and can be watched. */
+
+import { randomUUID } from 'node:crypto'
+import { WorkflowNotFoundError } from '@temporalio/client'
+import { defaultPayloadConverter } from '@temporalio/common'
+import type { SteeringTrace } from '../contracts/delivery.ts'
+import { taskQueue } from '../contracts/names.ts'
+import {
+  steeringWorkflowId,
+  type SteerDeliveriesInput,
+  type SteeringOrder,
+  type SteeringProgress,
+} from '../contracts/steering.ts'
+import { AppError } from '../errors.ts'
+import type { BulkSteering, DeliveryFilter, SteeringAction } from '../schemas/delivery.ts'
+import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
+import type { Temporal } from './connection.ts'
+import { deliveryQuery } from './delivery-query.ts'
+
+export interface BulkSteerings {
+  /** Starts to steer all deliveries that match now. */
+  start(action: SteeringAction, filter: DeliveryFilter, trace: SteeringTrace): Promise<BulkSteering>
+  /** Wakes the deliveries that wait for a destination, after it was resumed, switched off or deleted. */
+  recheck(destinationId: string, trace: SteeringTrace): Promise<void>
+  /** @throws AppError not_found */
+  read(id: string): Promise<BulkSteering>
+  /** Stops it where it is. @throws AppError not_found */
+  stop(id: string): Promise<void>
+}
+
+export function createBulkSteerings(temporal: Temporal, pausedDestinations: () => string[]): BulkSteerings {
+  const { client } = temporal
+
+  const begin = async (order: SteeringOrder, query: string, until: Date, trace: SteeringTrace) => {
+    const { count: matched } = await client.workflow.count(`${query} AND StartTime < '${until.toISOString()}'`)
+    const id = randomUUID()
+    const input: SteerDeliveriesInput = { order, query, until: until.toISOString(), matched, trace }
+    await client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
+      workflowId: steeringWorkflowId(id),
+      taskQueue,
+      args: [input],
+      staticSummary: `${order.action}: ${matched} deliveries`,
+    })
+    return { id, matched }
+  }
+
+  return {
+    async start(action, filter, trace) {
+      if (filter.status === 'queued')
+        throw new AppError('bad_request', 'status: queued events have no delivery yet', { path: 'status' })
+      const { since, until, ...rest } = filter
+      const query = deliveryQuery({ ...rest, ...(since !== undefined && { since }) }, pausedDestinations())
+      const { id, matched } = await begin({ action }, query, until === undefined ? new Date() : new Date(until), trace)
+      return { id, action, status: 'running', matched, done: 0, failed: 0 }
+    },
+    async recheck(destinationId, trace) {
+      const query = `WorkflowType = 'deliverEvent' AND ExecutionStatus = 'Running' AND PostriderDestinations = '${destinationId}' AND PostriderOutcome IN ('held', 'retrying')`
+      await begin({ action: 'recheck', destinationId }, query, new Date(Date.now() + 1_000), trace)
+    },
+    read: (id) => notFoundAs404(id, () => read(temporal, id)),
+    stop: (id) =>
+      notFoundAs404(id, async () => void (await client.workflow.getHandle(steeringWorkflowId(id)).cancel())),
+  }
+}
+
+async function read({ client }: Temporal, id: string): Promise<BulkSteering> {
+  const handle = client.workflow.getHandle(steeringWorkflowId(id))
+  const { status, raw } = await handle.describe()
+  const { events } = await handle.fetchHistory()
+  const started = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]
+  const input = defaultPayloadConverter.fromPayload<SteerDeliveriesInput>(started as never)
+  const heartbeat = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads?.[0]
+  const last = events?.at(-1)
+  const result = last?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0]
+  const details = last?.workflowExecutionCanceledEventAttributes?.details?.payloads?.[0]
+  const payload = result ?? heartbeat ?? details
+  const progress = payload ? defaultPayloadConverter.fromPayload<SteeringProgress>(payload as never) : undefined
+  return {
+    id,
+    action: input.order.action === 'recheck' ? 'retry' : input.order.action,
+    status: statuses[status.name] ?? 'failed',
+    matched: input.matched,
+    done: progress?.done ?? 0,
+    failed: progress?.failed ?? 0,
+  }
+}
+
+const statuses: Record<string, BulkSteering['status']> = {
+  RUNNING: 'running',
+  COMPLETED: 'completed',
+  CANCELLED: 'stopped',
+  TERMINATED: 'stopped',
+}
+
+async function notFoundAs404<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw new AppError('not_found', `no bulk steering has the id ${id}`)
+    throw error
+  }
+}

@@ -1,0 +1,166 @@
+/** One delivery with every attempt, read from its workflow's history and pending activities. */
+
+import { defaultPayloadConverter } from '@temporalio/common'
+import type { temporal } from '@temporalio/proto'
+import type { Attempt, AttemptOutcome, AttemptRecord, DeliverEventInput, RetryOutcome } from '../contracts/delivery.ts'
+import { signals, type SteeringTrace } from '../contracts/delivery.ts'
+import type { DeliveryDetail } from '../schemas/delivery.ts'
+import type { Temporal } from './connection.ts'
+import { toDelivery, toIso } from './delivery-query.ts'
+import { isNotFound } from './grpc-errors.ts'
+
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent
+type Failure = temporal.api.failure.v1.IFailure
+type Payloads = temporal.api.common.v1.IPayloads
+type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo
+
+/** Pages of history that are read for one delivery; a window of 4 hours has one. */
+const maxHistoryPages = 20
+
+/** Marker that the SDK records for a local activity. */
+const localActivityMarker = 'core_local_activity'
+
+/** Value of PendingActivityState for an attempt that is under way. */
+const startedState = 2
+
+/** What a history says of a delivery. */
+interface Story {
+  input: DeliverEventInput | undefined
+  attempts: Attempt[]
+  steering: DeliveryDetail['steering']
+  reason: string | null
+  /** Timers that run, by the id of the event that started them. */
+  timers: Map<string, { firesAt: Date; endpointId: string | undefined }>
+}
+
+/** @returns undefined when Temporal does not know the delivery */
+export async function readDelivery(
+  temporalServer: Temporal,
+  deliveryId: string,
+  isPaused: (destinationId: string) => boolean,
+): Promise<(Omit<DeliveryDetail, 'temporalUiUrl'> & { input: DeliverEventInput; runId: string }) | undefined> {
+  const { client, namespace } = temporalServer
+  const execution = { workflowId: deliveryId }
+  try {
+    const { workflowExecutionInfo, pendingActivities } = await client.workflowService.describeWorkflowExecution({
+      namespace,
+      execution,
+    })
+    const runId = workflowExecutionInfo?.execution?.runId ?? ''
+    const story = await readHistory(temporalServer, deliveryId, runId)
+    if (!workflowExecutionInfo || story.input === undefined) return undefined
+    const timeline = [...story.attempts, ...pendingActivities.flatMap(pendingAttempts)].sort((a, b) =>
+      a.at.localeCompare(b.at),
+    )
+    const delivery = toDelivery(workflowExecutionInfo, isPaused)
+    const pending = delivery.endedAt === null ? [...pendingActivities.map(toPending), ...waitingForTimers(story)] : []
+    const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
+    return {
+      ...delivery,
+      input: story.input,
+      runId,
+      attempts: timeline.length,
+      nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
+      reason: story.reason ?? delivery.reason ?? timeline.findLast(({ error }) => error !== undefined)?.error ?? null,
+      message: story.input.message,
+      timeline: timeline.map(({ status = null, error = null, excerpt = null, ...attempt }) => ({
+        ...attempt,
+        status,
+        error,
+        excerpt,
+      })),
+      pending,
+      steering: story.steering,
+    }
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+async function readHistory({ client, namespace }: Temporal, workflowId: string, runId: string): Promise<Story> {
+  const story: Story = { input: undefined, attempts: [], steering: [], reason: null, timers: new Map() }
+  let nextPageToken: Uint8Array | undefined
+  for (let page = 0; page < maxHistoryPages; page++) {
+    const answer = await client.workflowService.getWorkflowExecutionHistory({
+      namespace,
+      execution: { workflowId, runId },
+      ...(nextPageToken !== undefined && { nextPageToken }),
+    })
+    for (const event of answer.history?.events ?? []) tell(story, event)
+    nextPageToken = answer.nextPageToken
+    if (nextPageToken.length === 0) break
+  }
+  return story
+}
+
+function tell(story: Story, event: HistoryEvent): void {
+  const at = toIso(event.eventTime) ?? ''
+  if (event.workflowExecutionStartedEventAttributes) {
+    story.input = first<DeliverEventInput>(event.workflowExecutionStartedEventAttributes.input)
+  } else if (event.markerRecordedEventAttributes?.markerName === localActivityMarker) {
+    story.attempts.push(...attemptOf(first(event.markerRecordedEventAttributes.details?.['result'])))
+  } else if (event.activityTaskCompletedEventAttributes) {
+    story.attempts.push(...(first<RetryOutcome>(event.activityTaskCompletedEventAttributes.result)?.attempts ?? []))
+  } else if (event.activityTaskFailedEventAttributes) {
+    story.attempts.push(...attemptsOfFailure(event.activityTaskFailedEventAttributes.failure))
+  } else if (event.workflowExecutionSignaledEventAttributes?.signalName === signals.retryNow) {
+    const trace = first<SteeringTrace>(event.workflowExecutionSignaledEventAttributes.input)
+    story.steering.push({ at, action: 'retry', by: trace?.by ?? null, why: trace?.why ?? null })
+  } else if (event.workflowExecutionCancelRequestedEventAttributes) {
+    const { identity, cause } = event.workflowExecutionCancelRequestedEventAttributes
+    story.steering.push({ at, action: 'cancel', by: identity ?? null, why: cause ?? null })
+  } else if (event.workflowExecutionFailedEventAttributes) {
+    story.reason = event.workflowExecutionFailedEventAttributes.failure?.message ?? null
+  } else if (event.timerStartedEventAttributes) {
+    const { startToFireTimeout } = event.timerStartedEventAttributes
+    const firesAt = new Date(Date.parse(at) + Number(startToFireTimeout?.seconds ?? 0) * 1_000)
+    const summary = event.userMetadata?.summary
+    story.timers.set(String(event.eventId), {
+      firesAt,
+      endpointId: summary ? (decode(summary) as string) : undefined,
+    })
+  } else if (event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes) {
+    const { startedEventId } = event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes ?? {}
+    story.timers.delete(String(startedEventId))
+  }
+}
+
+const decode = (payload: temporal.api.common.v1.IPayload): unknown =>
+  defaultPayloadConverter.fromPayload(payload as never)
+
+const first = <Value>(payloads: Payloads | null | undefined): Value | undefined => {
+  const payload = payloads?.payloads?.[0]
+  return payload ? (decode(payload) as Value) : undefined
+}
+
+function attemptOf(result: AttemptOutcome | undefined): Attempt[] {
+  return result !== undefined && 'attempt' in result && result.attempt !== undefined ? [result.attempt] : []
+}
+
+function attemptsOfFailure(failure: Failure | null | undefined): Attempt[] {
+  return first<AttemptRecord>(failure?.applicationFailureInfo?.details)?.attempts ?? []
+}
+
+/** The last failure has all attempts of the activity; before the first failure, or after a lost worker, the heartbeat. */
+function pendingAttempts({ lastFailure, heartbeatDetails }: PendingActivity): Attempt[] {
+  const failed = attemptsOfFailure(lastFailure)
+  const recorded = first<AttemptRecord>(heartbeatDetails)?.attempts ?? []
+  return failed.length >= recorded.length ? failed : recorded
+}
+
+function toPending(activity: PendingActivity): DeliveryDetail['pending'][number] {
+  const input = activity.activityOptions
+  const running = activity.state === startedState
+  return {
+    endpointId: input?.priority?.fairnessKey ?? activity.priority?.fairnessKey ?? '',
+    running,
+    nextAttemptAt: running ? null : (toIso(activity.nextAttemptScheduleTime) ?? toIso(activity.scheduledTime)),
+  }
+}
+
+/** Endpoints that pause before their first retry. */
+const waitingForTimers = ({ timers }: Story): DeliveryDetail['pending'] =>
+  [...timers.values()].flatMap(({ firesAt, endpointId }) =>
+    endpointId === undefined ? [] : [{ endpointId, running: false, nextAttemptAt: firesAt.toISOString() }],
+  )

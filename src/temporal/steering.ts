@@ -1,0 +1,102 @@
+/** What an operator does to one delivery; each leaves who and why in the workflow's history. */
+
+import { randomUUID } from 'node:crypto'
+import type { DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from '../contracts/delivery.ts'
+import { signals } from '../contracts/delivery.ts'
+import { redeliveryWorkflowId } from '../contracts/names.ts'
+import type { SteeringOrder } from '../contracts/steering.ts'
+import { AppError } from '../errors.ts'
+import type { Temporal } from './connection.ts'
+import { readDelivery } from './delivery-detail.ts'
+import { isNotFound } from './grpc-errors.ts'
+import { startDelivery } from './start-delivery.ts'
+
+/** Most redeliveries of one event. */
+const maxRedeliveries = 1_000
+
+export interface SteeringDependencies {
+  temporal: Temporal
+  /** The endpoints of a destination as they are now; undefined when it is gone or switched off. */
+  findTarget: (destinationId: string) => DeliveryTarget | undefined
+  retry: RetrySchedule
+}
+
+export interface Steering {
+  /** Attempts every waiting endpoint now. @throws AppError not_found; conflict when the delivery is over */
+  retry(deliveryId: string, trace: SteeringTrace): Promise<void>
+  /** Stops a delivery. @throws AppError not_found; conflict when it is over */
+  cancel(deliveryId: string, trace: SteeringTrace): Promise<void>
+  /** Delivers a finished one again, to the endpoints as they are now.
+   *  @returns id of the new delivery
+   *  @throws AppError not_found; conflict when it still runs, or has no destination left */
+  redeliver(deliveryId: string, trace: SteeringTrace): Promise<string>
+  /** Carries out an order of a bulk steering on one delivery. */
+  carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
+}
+
+export function createSteering({ temporal, findTarget, retry }: SteeringDependencies): Steering {
+  const { client, namespace } = temporal
+
+  const signal = (deliveryId: string, name: string, argument: unknown): Promise<void> =>
+    ofRunning(deliveryId, () => client.workflow.getHandle(deliveryId).signal(name, argument))
+
+  const redeliver = async (deliveryId: string, trace: SteeringTrace): Promise<string> => {
+    const delivery = await readDelivery(temporal, deliveryId, () => false)
+    if (delivery === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
+    if (delivery.endedAt === null) throw new AppError('conflict', 'the delivery still runs: retry or cancel it')
+    const targets = delivery.destinationIds.flatMap((id) => findTarget(id) ?? [])
+    if (targets.length === 0)
+      throw new AppError('conflict', 'no destination of this delivery is left and switched on with an endpoint')
+    return startRedelivery({ ...delivery.input, targets, retry }, deliveryId, trace)
+  }
+
+  const startRedelivery = async (
+    input: DeliverEventInput,
+    deliveryId: string,
+    trace: SteeringTrace,
+  ): Promise<string> => {
+    const eventId = deliveryId.replace(/\/redelivery\/\d+$/, '')
+    const { count } = await client.workflow.count(
+      `WorkflowId STARTS_WITH '${eventId.replace(/['\\]/g, '\\$&')}/redelivery/'`,
+    )
+    for (let n = count + 1; n <= maxRedeliveries; n++) {
+      const id = redeliveryWorkflowId(eventId, n)
+      if ((await startDelivery(temporal, input, { workflowId: id, redelivery: trace })) === 'started') return id
+    }
+    throw new AppError('conflict', `the event was redelivered ${maxRedeliveries} times`)
+  }
+
+  const steering: Steering = {
+    retry: (deliveryId, trace) => signal(deliveryId, signals.retryNow, trace),
+    cancel: (deliveryId, trace) =>
+      ofRunning(deliveryId, () =>
+        client.workflowService.requestCancelWorkflowExecution({
+          namespace,
+          workflowExecution: { workflowId: deliveryId },
+          identity: trace.by ?? 'postrider',
+          requestId: randomUUID(),
+          reason: trace.why ?? '',
+        }),
+      ),
+    redeliver,
+    async carryOut(order, deliveryId, trace) {
+      if (order.action === 'recheck') await signal(deliveryId, signals.destinationChanged, order.destinationId)
+      else await steering[order.action](deliveryId, trace)
+    },
+  }
+  return steering
+}
+
+/** @throws AppError when Temporal knows no such delivery, or none that runs */
+async function ofRunning(deliveryId: string, act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    if (/already completed/i.test(errorText(error)))
+      throw new AppError('conflict', 'the delivery is over: redeliver it to send it again', { cause: error })
+    throw new AppError('not_found', `no delivery that runs has the id ${deliveryId}`, { cause: error })
+  }
+}
+
+const errorText = (error: unknown): string => `${String(error)} ${String((error as Error).cause ?? '')}`
