@@ -1,9 +1,10 @@
 import type { Database } from './database.ts'
 import { settings } from './migrations/0001-settings.ts'
 import { inbox } from './migrations/0002-inbox.ts'
+import { audiences } from './migrations/0010-audiences.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
-const migrations: readonly { name: string; sql: string }[] = [settings, inbox]
+const migrations: readonly { name: string; sql: string }[] = [settings, inbox, audiences]
 
 /** Any number that no other program on the same database uses for its advisory lock. */
 const advisoryLock = 7_766_351_001

@@ -151,16 +151,7 @@ export const AudienceSchema = z.object({
 })
 export type Audience = z.infer<typeof AudienceSchema>
 
-/** A member as callers write it; a bare string is its user id. */
-export const MemberSchema = z.union([
-  z.string().transform((userId) => ({ userId })),
-  z.looseObject({
-    userId: z.union([z.string(), z.int().transform(String)]),
-    traits: z.record(z.string(), z.unknown()).nullish(),
-    value: z.unknown().optional(),
-  }),
-])
-
+/** Users to add and to remove: user ids, or members as in an upload. */
 export const MemberChangeSchema = z.strictObject({
   add: z.array(z.unknown()).max(maxChangedUsers).default([]),
   remove: z.array(z.unknown()).max(maxChangedUsers).default([]),

@@ -37,6 +37,7 @@ export const audiences = {
     create table audience_loads (
       load bigint generated always as identity primary key,
       audience_id text not null,
+      complete boolean not null default false,
       touched_at timestamptz not null default now()
     );
     create index audience_loads_by_audience on audience_loads (audience_id);
@@ -65,9 +66,11 @@ export const audiences = {
       status text not null,
       phase text not null,
       load bigint,
+      etag text,
       undo_of bigint,
       confirmed boolean not null default false,
       stop_requested boolean not null default false,
+      undoable boolean not null default true,
       rows_read bigint not null default 0,
       bad_rows bigint not null default 0,
       bad_row_sample json not null default '[]',
@@ -103,6 +106,8 @@ export const audiences = {
       user_id text collate "C" not null,
       sync bigint not null,
       workflow_id text not null,
+      was_present boolean not null,
+      previous text,
       primary key (link, user_id)
     );
   `,

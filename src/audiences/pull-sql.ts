@@ -1,0 +1,105 @@
+/** A membership read from a PostgreSQL: one query, in a read-only transaction, through a cursor. */
+
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import pg from 'pg'
+import Cursor from 'pg-cursor'
+import type { AudienceKind } from '../schemas/audience.ts'
+import { columnsToMember } from './columns.ts'
+import { readMember, type Reading } from './member-row.ts'
+import { MembershipError } from './membership-error.ts'
+import type { PullGuard } from './pull-http.ts'
+import { parseSqlSource, tlsOptions } from './sql-source.ts'
+
+/** Rows fetched at a time. */
+const fetchSize = 1_000
+const connectTimeoutMs = 15_000
+
+export interface SqlPull {
+  connectionString: string
+  query: string
+  statementTimeoutSeconds: number
+  kind: AudienceKind
+}
+
+/** The rows of the query, in groups; a row's line is its number, from 1.
+ *  @throws MembershipError when the server refuses the query or may not be reached
+ *  @throws Error for what may pass: a broken connection, a server that starts or is full */
+export async function* pullOverSql(pull: SqlPull, guard: PullGuard, signal: AbortSignal): AsyncGenerator<Reading[]> {
+  const source = parseSqlSource(pull.connectionString)
+  const client = new pg.Client({
+    host: await guardedAddress(source.host, guard),
+    port: source.port,
+    user: source.user,
+    password: source.password,
+    database: source.database,
+    ssl: tlsOptions(source),
+    types: { getTypeParser },
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'postrider',
+  })
+  // The query under way rejects as well; without a listener the process would end.
+  client.on('error', () => undefined)
+  const abort = (): void => void client.end().catch(() => undefined)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    await client.connect()
+    await client.query('begin read only')
+    await client.query(`set local statement_timeout = '${pull.statementTimeoutSeconds}s'`)
+    yield* rowsOf(client, pull)
+  } catch (error) {
+    throw toMembershipError(error)
+  } finally {
+    signal.removeEventListener('abort', abort)
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function* rowsOf(client: pg.Client, { query, kind }: SqlPull): AsyncGenerator<Reading[]> {
+  const cursor = client.query(new Cursor<unknown[]>(query, [], { rowMode: 'array' }))
+  let toMember: ReturnType<typeof columnsToMember> | undefined
+  for (let line = 0; ;) {
+    const { rows, columns } = await fetchRows(cursor)
+    toMember ??= columnsToMember(columns, kind)
+    const read = toMember
+    yield rows.map((row) => readMember(read(row), kind, ++line))
+    if (rows.length < fetchSize) return
+  }
+}
+
+function fetchRows(cursor: Cursor<unknown[]>): Promise<{ rows: unknown[][]; columns: string[] }> {
+  return new Promise((resolve, reject) => {
+    cursor.read(fetchSize, (error, rows, result) => {
+      // pg-cursor passes null or undefined when there is no error.
+      if (error) reject(error)
+      else resolve({ rows, columns: result.fields.map(({ name }) => name) })
+    })
+  })
+}
+
+/** The address to connect to: resolved once, so that a second answer of the name server changes nothing. */
+async function guardedAddress(host: string, guard: PullGuard): Promise<string> {
+  const addresses = isIP(host) === 0 ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
+  const allowed = addresses.find((address) => guard.refuseAddress(address) === undefined)
+  if (allowed !== undefined) return allowed
+  const [first = ''] = addresses
+  throw new MembershipError(`its host is refused: ${guard.refuseAddress(first)?.reason ?? 'it has no address'}`)
+}
+
+/** SQLSTATE classes of faults that the query's author mends: syntax and access, data, limits of the statement. */
+const lastingClasses = ['22', '25', '28', '3D', '42', '57014']
+
+function toMembershipError(error: unknown): Error {
+  if (error instanceof pg.DatabaseError && lastingClasses.some((prefix) => error.code?.startsWith(prefix)))
+    return new MembershipError(`its query failed: ${error.message}`, { cause: error })
+  return error as Error
+}
+
+const int8 = 20
+const numeric = 1_700
+
+/** Whole numbers and decimals become numbers where those hold them exactly. */
+const getTypeParser = ((oid: number, format?: 'text' | 'binary') => {
+  if (oid !== int8 && oid !== numeric) return pg.types.getTypeParser(oid, format ?? 'text') as unknown
+  return (text: string) => (String(Number(text)) === text ? Number(text) : text)
+}) as typeof pg.types.getTypeParser

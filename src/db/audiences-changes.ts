@@ -1,0 +1,84 @@
+/** The changes of a sync: what is left to tell, and what became of it. */
+
+import type { Change } from '../audiences/identify.ts'
+import type { AudienceLink } from '../contracts/audiences.ts'
+import type { Queryable } from './database.ts'
+
+/** States of a change in the table. */
+const states = { sent: 1, handedOn: 2, failed: 3 } as const
+
+/** What became of one change. */
+export type ChangeResult =
+  { userId: string; kind: 'sent' | 'failed' } | { userId: string; kind: 'handedOn'; workflowId: string }
+
+/** Changes that are not settled, in order of their users. */
+export async function nextChanges(
+  database: Queryable,
+  sync: string,
+  { link }: AudienceLink,
+  after: string,
+  limit: number,
+): Promise<Change[]> {
+  return database.query<Change & { userId: string }>(
+    `select user_id as "userId", present, value, traits from audience_changes
+     where sync = $1 and link = $2 and state = 0 and user_id > $3 order by user_id limit $4`,
+    [sync, link, after, limit],
+  )
+}
+
+/** Settles changes: what was sent or handed on is acknowledged in the same statement, so that it is never one without the
+ *  other. A change that is settled already stays as it is. */
+export async function settleChanges(
+  database: Queryable,
+  sync: string,
+  { link }: AudienceLink,
+  results: readonly ChangeResult[],
+): Promise<void> {
+  await database.query(
+    `with given as (
+       select * from unnest($3::text[], $4::int[], $5::text[]) as g(user_id, state, workflow_id)),
+     settled as (
+       update audience_changes c set state = g.state from given g
+       where c.sync = $1 and c.link = $2 and c.user_id = g.user_id and c.state = 0
+       returning c.user_id, c.present, c.value, c.state, c.was_present, c.previous, g.workflow_id),
+     told as (
+       insert into audience_acknowledged (link, user_id, value)
+       select $2, user_id, value from settled where state < 3 and present
+       on conflict (link, user_id) do update set value = excluded.value),
+     gone as (
+       delete from audience_acknowledged a using settled s
+       where a.link = $2 and a.user_id = s.user_id and s.state < 3 and not s.present),
+     handed as (
+       insert into audience_handed_on (link, user_id, sync, workflow_id, was_present, previous)
+       select $2, user_id, $1, workflow_id, was_present, previous from settled where state = 2
+       on conflict (link, user_id) do update set sync = excluded.sync, workflow_id = excluded.workflow_id,
+         was_present = excluded.was_present, previous = excluded.previous)
+     update audience_syncs set
+       sent = sent + (select count(*) from settled where state = 1),
+       handed_on = handed_on + (select count(*) from settled where state = 2),
+       failed = failed + (select count(*) from settled where state = 3)
+     where number = $1`,
+    [
+      sync,
+      link,
+      results.map(({ userId }) => userId),
+      results.map(({ kind }) => states[kind]),
+      results.map((result) => (result.kind === 'handedOn' ? result.workflowId : null)),
+    ],
+  )
+}
+
+/** Destinations that now have all that the sync had to tell are in step: a later change needs to look at its own users
+ *  only. */
+export async function noteInStep(database: Queryable, audienceId: string, sync: string): Promise<void> {
+  await database.query(
+    `update audience_links l set in_step = not exists (
+       select 1 from audience_changes c where c.sync = $2 and c.link = l.link and c.state in (0, 3))
+     where audience_id = $1 and connected`,
+    [audienceId, sync],
+  )
+}
+
+export async function noteOutOfStep(database: Queryable, audienceId: string): Promise<void> {
+  await database.query('update audience_links set in_step = false where audience_id = $1', [audienceId])
+}

@@ -1,0 +1,214 @@
+/** What a membership changes at each destination, against what was acknowledged there: set operations in SQL, range by
+ *  range. */
+
+import type { AudienceLink } from '../contracts/audiences.ts'
+import type { Database, Queryable } from './database.ts'
+import { userRanges } from './audiences-staging.ts'
+
+export interface LinkCounts {
+  /** Users that are members (or have a value) and are to be told so. */
+  added: number
+  removed: number
+}
+
+interface CountRow {
+  added: string
+  removed: string
+}
+
+const countInserted = 'select count(*) filter (where present) as added, count(*) filter (where not present) as removed'
+
+/** Begins a comparison anew: what an earlier try of it wrote is removed. */
+export async function clearChanges(database: Queryable, sync: string, { link }: AudienceLink): Promise<void> {
+  await database.query('delete from audience_changes where sync = $1 and link = $2', [sync, link])
+}
+
+/** Compares a whole membership.
+ *  @param full  also what is acknowledged already is told again
+ *  @param onRange  told after each range */
+export async function compareWhole(
+  database: Queryable,
+  sync: string,
+  { link }: AudienceLink,
+  load: string,
+  full: boolean,
+  onRange: () => void,
+): Promise<LinkCounts> {
+  const counts = { added: 0, removed: 0 }
+  for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [load])) {
+    const [row] = await database.query<CountRow>(
+      `with inserted as (
+         insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous)
+         select $1, $2, coalesce(r.user_id, a.user_id), r.user_id is not null, r.value, r.traits,
+           a.user_id is not null, a.value
+         from (select user_id, value, traits from audience_rows
+               where load = $3 and present and user_id > $4 and ($5::text is null or user_id <= $5)) r
+         full join (select user_id, value from audience_acknowledged
+               where link = $2 and user_id > $4 and ($5::text is null or user_id <= $5)) a
+           on a.user_id = r.user_id
+         where $6 or r.user_id is null or a.user_id is null or r.value is distinct from a.value
+         returning present)
+       ${countInserted} from inserted`,
+      [sync, link, load, after, upTo, full],
+    )
+    add(counts, row)
+    onRange()
+  }
+  return counts
+}
+
+/** Compares only the users that a change names, after it was taken over into the membership. */
+export async function compareChanged(
+  database: Queryable,
+  sync: string,
+  { link }: AudienceLink,
+  change: string,
+  load: string,
+  onRange: () => void,
+): Promise<LinkCounts> {
+  const counts = { added: 0, removed: 0 }
+  for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [change])) {
+    const [row] = await database.query<CountRow>(
+      `with inserted as (
+         insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous)
+         select $1, $2, c.user_id, r.user_id is not null, r.value, r.traits, a.user_id is not null, a.value
+         from audience_rows c
+         left join audience_rows r on r.load = $3 and r.user_id = c.user_id and r.present
+         left join audience_acknowledged a on a.link = $2 and a.user_id = c.user_id
+         where c.load = $4 and c.user_id > $5 and ($6::text is null or c.user_id <= $6)
+           and ((r.user_id is null) <> (a.user_id is null) or r.value is distinct from a.value)
+         returning present)
+       ${countInserted} from inserted`,
+      [sync, link, load, change, after, upTo],
+    )
+    add(counts, row)
+    onRange()
+  }
+  return counts
+}
+
+/** Takes back what an earlier sync told, where that is still what is acknowledged. */
+export async function compareUndone(
+  database: Queryable,
+  sync: string,
+  { link }: AudienceLink,
+  undone: string,
+  onRange: () => void,
+): Promise<LinkCounts> {
+  const counts = { added: 0, removed: 0 }
+  for await (const { after, upTo } of userRanges(database, 'audience_changes', 'sync = $1 and link = $2', [
+    undone,
+    link,
+  ])) {
+    const [row] = await database.query<CountRow>(
+      `with inserted as (
+         insert into audience_changes (sync, link, user_id, present, value, was_present, previous)
+         select $1, $2, c.user_id, c.was_present, c.previous, a.user_id is not null, a.value
+         from audience_changes c
+         left join audience_acknowledged a on a.link = $2 and a.user_id = c.user_id
+         where c.sync = $3 and c.link = $2 and c.state in (1, 2)
+           and c.user_id > $4 and ($5::text is null or c.user_id <= $5)
+           and (c.present <> c.was_present or c.value is distinct from c.previous)
+           and (a.user_id is not null) = c.present and a.value is not distinct from c.value
+         returning present)
+       ${countInserted} from inserted`,
+      [sync, link, undone, after, upTo],
+    )
+    add(counts, row)
+    onRange()
+  }
+  return counts
+}
+
+function add(counts: LinkCounts, row: CountRow | undefined): void {
+  counts.added += Number(row?.added ?? 0)
+  counts.removed += Number(row?.removed ?? 0)
+}
+
+/** Users that were acknowledged at a destination. */
+export async function countAcknowledged(database: Queryable, { link }: AudienceLink): Promise<number> {
+  const [row] = await database.query<{ count: string }>('select count(*) from audience_acknowledged where link = $1', [
+    link,
+  ])
+  return Number(row?.count ?? 0)
+}
+
+/** Users, not calls: a user that is told to two destinations counts once. */
+export async function countChangedUsers(database: Queryable, sync: string): Promise<LinkCounts> {
+  const [row] = await database.query<CountRow>(
+    `select count(distinct user_id) filter (where present) as added,
+       count(distinct user_id) filter (where not present) as removed
+     from audience_changes where sync = $1`,
+    [sync],
+  )
+  return { added: Number(row?.added ?? 0), removed: Number(row?.removed ?? 0) }
+}
+
+/** Writes a change into the audience's membership, made when it has none yet.
+ *  @returns the load of the membership */
+export async function takeOverChange(database: Database, audienceId: string, change: string): Promise<string> {
+  return database.transaction(async (tx) => {
+    const [made] = await tx.query<{ load: string }>(
+      `with made as (insert into audience_loads (audience_id, complete)
+         select id, true from audiences where id = $1 and load is null returning load)
+       update audiences set load = coalesce(load, (select load from made)) where id = $1 returning load`,
+      [audienceId],
+    )
+    const load = made?.load ?? ''
+    await tx.query(
+      `delete from audience_rows where load = $1
+         and user_id in (select user_id from audience_rows where load = $2 and not present)`,
+      [load, change],
+    )
+    await tx.query(
+      `insert into audience_rows (load, user_id, present, value, traits)
+       select $1, user_id, true, value, traits from audience_rows where load = $2 and present
+       on conflict (load, user_id) do update set value = excluded.value, traits = excluded.traits`,
+      [load, change],
+    )
+    return load
+  })
+}
+
+/** Takes the changes of an undo over into the membership; the next pull is not spared by its ETag. */
+export async function takeOverUndo(database: Database, audienceId: string, sync: string, load: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.query(
+      `delete from audience_rows where load = $1
+         and user_id in (select user_id from audience_changes where sync = $2 and not present)`,
+      [load, sync],
+    )
+    await tx.query(
+      `insert into audience_rows (load, user_id, present, value)
+       select distinct on (user_id) $1::bigint, user_id, true, value from audience_changes where sync = $2 and present
+       on conflict (load, user_id) do update set value = excluded.value`,
+      [load, sync],
+    )
+    await tx.query('update audiences set etag = null where id = $1', [audienceId])
+  })
+}
+
+/** Makes a load the audience's membership; refused ones can no longer be confirmed. */
+export async function takeOverMembership(
+  database: Database,
+  audienceId: string,
+  membership: { load: string; members: number; etag: string | null; sync: string },
+): Promise<void> {
+  const { load, members, etag, sync } = membership
+  await database.transaction(async (tx) => {
+    await tx.query('update audiences set load = $2, members = $3, etag = $4 where id = $1', [
+      audienceId,
+      load,
+      members,
+      etag,
+    ])
+    await tx.query(
+      `update audience_syncs set load = null where audience_id = $1 and status = 'refused' and number < $2`,
+      [audienceId, sync],
+    )
+  })
+}
+
+export async function writeMemberCount(database: Queryable, audienceId: string, members: number): Promise<void> {
+  await database.query('update audiences set members = $2 where id = $1', [audienceId, members])
+}

@@ -1,0 +1,95 @@
+/** Staged memberships: the rows of one upload, pull or change. */
+
+import type { MemberRow } from '../audiences/member-row.ts'
+import type { Queryable } from './database.ts'
+
+/** Rows that one statement reads or deletes: it holds an embedded database for a fraction of a second. */
+const rangeSize = 20_000
+
+/** A new load; it is removed again when nothing refers to it and nothing was added for an hour. */
+export async function createLoad(database: Queryable, audienceId: string): Promise<string> {
+  const [row] = await database.query<{ load: string }>(
+    'insert into audience_loads (audience_id) values ($1) returning load',
+    [audienceId],
+  )
+  return row?.load ?? ''
+}
+
+/** Adds rows about different users; a row replaces an earlier one about the same user. */
+export async function writeRows(database: Queryable, load: string, rows: readonly MemberRow[]): Promise<void> {
+  await database.query(
+    `with touched as (update audience_loads set touched_at = now() where load = $1)
+     insert into audience_rows (load, user_id, present, value, traits)
+     select $1, r.* from unnest($2::text[], $3::boolean[], $4::text[], $5::text[]) as r(user_id, present, value, traits)
+     on conflict (load, user_id) do update
+       set present = excluded.present, value = excluded.value, traits = excluded.traits`,
+    [
+      load,
+      rows.map((row) => row.userId),
+      rows.map((row) => row.present),
+      rows.map((row) => row.value),
+      rows.map((row) => row.traits),
+    ],
+  )
+}
+
+/** Nothing is added any more: from now on the load is kept only as long as something refers to it. */
+export async function completeLoad(database: Queryable, load: string): Promise<void> {
+  await database.query('update audience_loads set complete = true where load = $1', [load])
+}
+
+/** Removes a load and its rows. */
+export async function dropLoad(database: Queryable, load: string): Promise<void> {
+  await deleteInRanges(database, 'audience_rows', 'load = $1', [load])
+  await database.query('delete from audience_loads where load = $1', [load])
+}
+
+export async function countMembers(database: Queryable, load: string | null): Promise<number> {
+  const [row] = await database.query<{ count: string }>(
+    'select count(*) from audience_rows where load = $1 and present',
+    [load],
+  )
+  return Number(row?.count ?? 0)
+}
+
+export interface UserRange {
+  /** Exclusive; empty at the beginning. */
+  after: string
+  /** Inclusive; null for all that is left. */
+  upTo: string | null
+}
+
+/** Cuts the users of some rows into ranges that one statement can take; the last one is open.
+ *  @param where  picks the rows; its parameters are $1, $2, … */
+export async function* userRanges(
+  database: Queryable,
+  table: 'audience_rows' | 'audience_acknowledged' | 'audience_changes',
+  where: string,
+  values: (string | number)[],
+): AsyncGenerator<UserRange> {
+  for (let after = ''; ;) {
+    const [row] = await database.query<{ user_id: string }>(
+      `select user_id from ${table} where ${where} and user_id > $${values.length + 1}
+       order by user_id offset ${rangeSize - 1} limit 1`,
+      [...values, after],
+    )
+    yield { after, upTo: row?.user_id ?? null }
+    if (row === undefined) return
+    after = row.user_id
+  }
+}
+
+/** Deletes rows range by range. */
+export async function deleteInRanges(
+  database: Queryable,
+  table: 'audience_rows' | 'audience_acknowledged' | 'audience_changes',
+  where: string,
+  values: (string | number)[],
+): Promise<void> {
+  const next = values.length + 1
+  for await (const { after, upTo } of userRanges(database, table, where, values))
+    await database.query(
+      `delete from ${table} where ${where} and user_id > $${next} and ($${next + 1}::text is null or user_id <= $${next + 1})`,
+      [...values, after, upTo],
+    )
+}
