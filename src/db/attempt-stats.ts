@@ -1,0 +1,139 @@
+/** What attempts at endpoints came to, per minute, and how each endpoint does now. */
+
+import type { Queryable } from './database.ts'
+
+/** Attempts at one endpoint within one minute. */
+export interface AttemptMinute {
+  minute: Date
+  endpointId: string
+  destinationId: string
+  delivered: number
+  failed: number
+  /** Deliveries per bucket of latency. */
+  latency: number[]
+}
+
+/** The latest attempt at an endpoint. */
+export interface EndpointHealth {
+  endpointId: string
+  destinationId: string
+  observedAt: Date
+  /** Since when its attempts fail; null when the latest one succeeded. */
+  failingSince: Date | null
+  reason: string | null
+}
+
+/** Adds to the counts in one statement; each minute of an endpoint at most once in `minutes`. */
+export async function addAttemptMinutes(database: Queryable, minutes: readonly AttemptMinute[]): Promise<void> {
+  await database.query(
+    `insert into attempt_stats (minute, endpoint_id, destination_id, delivered, failed, latency)
+     select minute, endpoint_id, destination_id, delivered, failed, string_to_array(latency, ',')::bigint[]
+     from unnest($1::timestamptz[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
+       as added(minute, endpoint_id, destination_id, delivered, failed, latency)
+     on conflict (minute, endpoint_id) do update set
+       delivered = attempt_stats.delivered + excluded.delivered,
+       failed = attempt_stats.failed + excluded.failed,
+       latency = (select array_agg(a + b order by position)
+         from unnest(attempt_stats.latency, excluded.latency) with ordinality as bucket(a, b, position))`,
+    [
+      minutes.map(({ minute }) => minute),
+      minutes.map(({ endpointId }) => endpointId),
+      minutes.map(({ destinationId }) => destinationId),
+      minutes.map(({ delivered }) => delivered),
+      minutes.map(({ failed }) => failed),
+      minutes.map(({ latency }) => latency.join(',')),
+    ],
+  )
+}
+
+/** Writes how endpoints do, unless another node saw a later attempt. An endpoint that fails on goes on failing since
+ *  its first failure. */
+export async function writeEndpointHealth(database: Queryable, health: readonly EndpointHealth[]): Promise<void> {
+  await database.query(
+    `insert into endpoint_health (endpoint_id, destination_id, observed_at, failing_since, reason)
+     select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[])
+     on conflict (endpoint_id) do update set
+       destination_id = excluded.destination_id,
+       observed_at = excluded.observed_at,
+       failing_since = case when excluded.failing_since is not null
+         then coalesce(endpoint_health.failing_since, excluded.failing_since) end,
+       reason = excluded.reason
+     where excluded.observed_at >= endpoint_health.observed_at`,
+    [
+      health.map(({ endpointId }) => endpointId),
+      health.map(({ destinationId }) => destinationId),
+      health.map(({ observedAt }) => observedAt),
+      health.map(({ failingSince }) => failingSince),
+      health.map(({ reason }) => reason),
+    ],
+  )
+}
+
+/** Forgets minutes before `before`, and endpoints that had no attempt since. */
+export async function removeOldAttemptStats(database: Queryable, before: Date): Promise<void> {
+  await database.query('delete from attempt_stats where minute < $1', [before])
+  await database.query('delete from endpoint_health where observed_at < $1', [before])
+}
+
+export interface AttemptRange {
+  since: Date
+  until: Date
+  /** Undefined: of all destinations. */
+  destinationIds: string[] | undefined
+}
+
+export interface AttemptStep {
+  at: Date
+  delivered: number
+  failed: number
+}
+
+const inRange = `minute >= $1 and minute < $2 and ($3::text[] is null or destination_id = any($3))`
+
+/** @param stepMs  the steps begin at `since` */
+export async function countAttemptsPerStep(
+  database: Queryable,
+  { since, until, destinationIds }: AttemptRange,
+  stepMs: number,
+): Promise<AttemptStep[]> {
+  const rows = await database.query<{ at: Date; delivered: string; failed: string }>(
+    `select date_bin(make_interval(secs => $4 / 1000.0), minute, $1) as at,
+       sum(delivered) as delivered, sum(failed) as failed
+     from attempt_stats where ${inRange} group by at`,
+    [since, until, destinationIds ?? null, stepMs],
+  )
+  return rows.map(({ at, delivered, failed }) => ({ at, delivered: Number(delivered), failed: Number(failed) }))
+}
+
+/** Deliveries per bucket of latency. */
+export async function sumLatency(
+  database: Queryable,
+  { since, until, destinationIds }: AttemptRange,
+): Promise<number[]> {
+  const rows = await database.query<{ deliveries: string }>(
+    `select sum(n) as deliveries from attempt_stats, unnest(latency) with ordinality as bucket(n, position)
+     where ${inRange} group by position order by position`,
+    [since, until, destinationIds ?? null],
+  )
+  return rows.map(({ deliveries }) => Number(deliveries))
+}
+
+/** Endpoints whose latest attempt failed, the longest failing first. */
+export async function listFailingEndpoints(
+  database: Queryable,
+  destinationIds: string[] | undefined,
+  limit: number,
+): Promise<EndpointHealth[]> {
+  return database.query<EndpointHealth & Record<string, unknown>>(
+    `select endpoint_id as "endpointId", destination_id as "destinationId", observed_at as "observedAt",
+       failing_since as "failingSince", reason
+     from endpoint_health
+     where failing_since is not null and ($1::text[] is null or destination_id = any($1))
+     order by failing_since limit $2`,
+    [destinationIds ?? null, limit],
+  )
+}
+
+export async function wasAnyDelivered(database: Queryable): Promise<boolean> {
+  return (await database.query('select 1 from attempt_stats where delivered > 0 limit 1')).length > 0
+}

@@ -1,0 +1,80 @@
+/** The audit log: written before a change and completed after it, so that none goes without a trace. */
+
+import { AppError } from '../errors.ts'
+import type { AuditEntry, AuditOutcome } from '../schemas/audit.ts'
+import type { Queryable } from './database.ts'
+import type { Page, PageRequest } from './page.ts'
+
+/** How long entries are kept, and how many of them. */
+const keepDays = 365
+const keepEntries = 100_000
+
+/** Longest JSON of one side of a change, in characters; a longer one is left out and says so. */
+export const maxStateLength = 32_768
+
+export interface NewAuditEntry {
+  actor: string
+  action: string
+  subject: string
+  before: unknown
+}
+
+interface AuditRow extends Omit<AuditEntry, 'at'> {
+  at: Date
+}
+
+/** Writes that a change begins.
+ *  @returns the entry's id */
+export async function beginAuditEntry(database: Queryable, entry: NewAuditEntry): Promise<string> {
+  const [row] = await database.query<{ id: string }>(
+    `insert into audit_log (actor, action, subject, outcome, before) values ($1, $2, $3, 'unknown', $4) returning id`,
+    [entry.actor, entry.action, entry.subject, stateJson(entry.before)],
+  )
+  return row?.id ?? ''
+}
+
+export async function finishAuditEntry(
+  database: Queryable,
+  id: string,
+  { outcome, subject, after }: { outcome: AuditOutcome; subject: string; after: unknown },
+): Promise<void> {
+  await database.query('update audit_log set outcome = $2, subject = $3, after = $4 where id = $1', [
+    id,
+    outcome,
+    subject,
+    stateJson(after),
+  ])
+}
+
+/** Takes an entry back: the change was refused. */
+export async function removeAuditEntry(database: Queryable, id: string): Promise<void> {
+  await database.query('delete from audit_log where id = $1', [id])
+}
+
+export async function removeOldAuditEntries(database: Queryable): Promise<void> {
+  await database.query(
+    `delete from audit_log
+     where at < now() - make_interval(days => $1) or id <= (select max(id) from audit_log) - $2`,
+    [keepDays, keepEntries],
+  )
+}
+
+/** Newest first.
+ *  @throws AppError bad_request when the cursor is not one that a page gave */
+export async function listAuditEntries(database: Queryable, { limit, cursor }: PageRequest): Promise<Page<AuditEntry>> {
+  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
+    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+  const rows = await database.query<AuditRow>(
+    `select id, at, actor, action, subject, outcome, before, after from audit_log
+     where $1::bigint is null or id < $1::bigint order by id desc limit $2`,
+    [cursor ?? null, limit + 1],
+  )
+  const items = rows.slice(0, limit).map(({ at, ...row }) => ({ ...row, at: at.toISOString() }))
+  return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
+}
+
+function stateJson(state: unknown): string | null {
+  if (state === undefined || state === null) return null
+  const json = JSON.stringify(state)
+  return json.length <= maxStateLength ? json : JSON.stringify({ leftOut: `${json.length} characters of JSON` })
+}

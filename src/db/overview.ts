@@ -1,0 +1,78 @@
+/** Figures for the overview: what happened at the door and at the endpoints, per range and in equal steps. */
+
+import type { Queryable } from './database.ts'
+
+export interface DoorRange {
+  since: Date
+  until: Date
+  /** Undefined: of all sources. */
+  sourceIds: string[] | undefined
+}
+
+export interface DoorCount {
+  fate: string
+  reason: string
+  events: number
+}
+
+export interface StepCount {
+  /** Beginning of the step. */
+  at: Date
+  fate: string
+  events: number
+}
+
+const inRange = `minute >= $1 and minute < $2 and ($3::text[] is null or source_id = any($3))`
+
+export async function countAtDoor(database: Queryable, { since, until, sourceIds }: DoorRange): Promise<DoorCount[]> {
+  const rows = await database.query<{ fate: string; reason: string; events: string }>(
+    `select fate, reason, sum(events) as events from event_fates where ${inRange} group by fate, reason`,
+    [since, until, sourceIds ?? null],
+  )
+  return rows.map(({ events, ...row }) => ({ ...row, events: Number(events) }))
+}
+
+/** @param stepMs  the steps begin at `since` */
+export async function countAtDoorPerStep(
+  database: Queryable,
+  { since, until, sourceIds }: DoorRange,
+  stepMs: number,
+): Promise<StepCount[]> {
+  const rows = await database.query<{ at: Date; fate: string; events: string }>(
+    `select date_bin(make_interval(secs => $4 / 1000.0), minute, $1) as at, fate, sum(events) as events
+     from event_fates where ${inRange} group by at, fate`,
+    [since, until, sourceIds ?? null, stepMs],
+  )
+  return rows.map(({ events, ...row }) => ({ ...row, events: Number(events) }))
+}
+
+/** Events in the inbox are counted up to this many when they are counted by what they are. */
+const maxCountedInInbox = 100_000
+
+/** How many of the oldest events of the inbox fit; exact up to `maxCountedInInbox` waiting events. */
+export async function countInInbox(
+  database: Queryable,
+  {
+    since,
+    until,
+    sourceId,
+    destinationId,
+  }: { since: Date; until: Date; sourceId: string | undefined; destinationId: string | undefined },
+): Promise<number> {
+  const [row] = await database.query<{ events: string }>(
+    `select count(*) as events
+     from (select source_id, destination_ids, received_at from inbox where refusal is null order by seq limit $5) oldest
+     where received_at >= $1 and received_at < $2 and ($3::text is null or source_id = $3)
+       and ($4::text is null or $4 = any(destination_ids))`,
+    [since, until, sourceId ?? null, destinationId ?? null, maxCountedInInbox],
+  )
+  return Number(row?.events ?? 0)
+}
+
+/** Whether any event was received since counting began. */
+export async function wasAnyReceived(database: Queryable): Promise<boolean> {
+  const rows = await database.query(
+    `select 1 from event_fates where fate in ('accepted', 'filtered', 'no_destination', 'suppressed') limit 1`,
+  )
+  return rows.length > 0
+}

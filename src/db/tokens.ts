@@ -1,0 +1,127 @@
+/** API tokens: made, revoked, and found again by what a request carries. */
+
+import { LRUCache } from 'lru-cache'
+import { newApiToken, tokenHash } from '../access/token-hash.ts'
+import { AppError } from '../errors.ts'
+import { newApiTokenId } from '../ids.ts'
+import type { Logger } from '../logger.ts'
+import type { ApiToken, CreatedApiToken, NewApiToken, Role } from '../schemas/access.ts'
+import type { Database, Queryable } from './database.ts'
+import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
+
+export const maxApiTokens = 1_000
+
+/** How long a look-up is believed, in milliseconds: a token that another node made or revoked counts after this time. */
+const lookUpAgeMs = 1_000
+const maxLookUps = 2_000
+
+/** A last use is written when the one before is at least this old, in milliseconds. */
+const lastUseStepMs = 60_000
+
+interface TokenRow {
+  id: string
+  name: string
+  role: Role
+  created_at: Date
+  last_used_at: Date | null
+}
+
+const columns = 'id, name, role, created_at, last_used_at'
+
+const toApiToken = (row: TokenRow): ApiToken => ({
+  id: row.id,
+  name: row.name,
+  role: row.role,
+  createdAt: row.created_at.toISOString(),
+  lastUsedAt: row.last_used_at?.toISOString() ?? null,
+})
+
+export interface TokenStore {
+  list(request: PageRequest): Promise<Page<ApiToken>>
+  /** @throws AppError not_found */
+  get(id: string): Promise<ApiToken>
+  /** @throws AppError conflict when the name is taken, or there are `maxApiTokens` */
+  create(input: NewApiToken): Promise<CreatedApiToken>
+  /** @throws AppError not_found */
+  revoke(id: string): Promise<void>
+  /** The token with this text; notes its use. */
+  findByToken(token: string): Promise<ApiToken | undefined>
+  /** The token with this id, for the session that it began; notes its use. */
+  findById(id: string): Promise<ApiToken | undefined>
+}
+
+export function createTokenStore(database: Database, logger: Logger): TokenStore {
+  const lookUps = new LRUCache<string, Promise<ApiToken | undefined>>({ max: maxLookUps, ttl: lookUpAgeMs })
+
+  const find = (key: string, column: 'token_hash' | 'id', value: Buffer | string): Promise<ApiToken | undefined> => {
+    const known = lookUps.get(key)
+    if (known !== undefined) return known
+    const found = lookUp(database, column, value)
+    lookUps.set(key, found)
+    found.then(
+      (token) => token && noteUse(token),
+      () => lookUps.delete(key),
+    )
+    return found
+  }
+
+  const noteUse = (token: ApiToken): void => {
+    if (token.lastUsedAt !== null && Date.now() - Date.parse(token.lastUsedAt) < lastUseStepMs) return
+    database
+      .query(
+        `update api_tokens set last_used_at = now()
+         where id = $1 and (last_used_at is null or last_used_at < now() - make_interval(secs => $2 / 1000.0))`,
+        [token.id, lastUseStepMs],
+      )
+      .catch((error: Error) => logger.warn({ error: error.message }, 'token.use_not_noted'))
+  }
+
+  return {
+    async list(request) {
+      const start = startOfPage(request)
+      const rows = await database.query<TokenRow & { position: string }>(
+        `select ${columns}, ${positionSql} from api_tokens
+         where (created_at, id) > ($1::timestamptz, $2) order by created_at, id limit $3`,
+        [start.created_at, start.id, request.limit + 1],
+      )
+      return pageOf(rows, request, toApiToken)
+    },
+    async get(id) {
+      const token = await lookUp(database, 'id', id)
+      if (token === undefined) throw noToken(id)
+      return token
+    },
+    async create({ name, role }) {
+      const token = newApiToken()
+      const [row] = await database.query<TokenRow>(
+        `insert into api_tokens (id, name, role, token_hash)
+         select $1, $2, $3, $4 where (select count(*) from api_tokens) < $5
+         on conflict do nothing returning ${columns}`,
+        [newApiTokenId(), name, role, tokenHash(token), maxApiTokens],
+      )
+      if (row !== undefined) return { ...toApiToken(row), token }
+      throw new AppError('conflict', `a token has the name ${name}, or there are ${maxApiTokens} tokens: revoke one`)
+    },
+    async revoke(id) {
+      const rows = await database.query('delete from api_tokens where id = $1 returning id', [id])
+      lookUps.clear()
+      if (rows.length === 0) throw noToken(id)
+    },
+    findByToken(token) {
+      const hash = tokenHash(token)
+      return find(`hash ${hash.toString('base64')}`, 'token_hash', hash)
+    },
+    findById: (id) => find(`id ${id}`, 'id', id),
+  }
+}
+
+const noToken = (id: string): AppError => new AppError('not_found', `no token has the id ${id}`)
+
+async function lookUp(
+  database: Queryable,
+  column: 'token_hash' | 'id',
+  value: Buffer | string,
+): Promise<ApiToken | undefined> {
+  const [row] = await database.query<TokenRow>(`select ${columns} from api_tokens where ${column} = $1`, [value])
+  return row && toApiToken(row)
+}
