@@ -46,29 +46,6 @@ export async function countAtDoorPerStep(
   return rows.map(({ events, ...row }) => ({ ...row, events: Number(events) }))
 }
 
-/** Events in the inbox are counted up to this many when they are counted by what they are. */
-const maxCountedInInbox = 100_000
-
-/** How many of the oldest events of the inbox fit; exact up to `maxCountedInInbox` waiting events. */
-export async function countInInbox(
-  database: Queryable,
-  {
-    since,
-    until,
-    sourceId,
-    destinationId,
-  }: { since: Date; until: Date; sourceId: string | undefined; destinationId: string | undefined },
-): Promise<number> {
-  const [row] = await database.query<{ events: string }>(
-    `select count(*) as events
-     from (select source_id, destination_ids, received_at from inbox where refusal is null order by seq limit $5) oldest
-     where received_at >= $1 and received_at < $2 and ($3::text is null or source_id = $3)
-       and ($4::text is null or $4 = any(destination_ids))`,
-    [since, until, sourceId ?? null, destinationId ?? null, maxCountedInInbox],
-  )
-  return Number(row?.events ?? 0)
-}
-
 /** Whether any event was received since counting began. */
 export async function wasAnyReceived(database: Queryable): Promise<boolean> {
   const rows = await database.query(
