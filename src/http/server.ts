@@ -10,6 +10,7 @@ import { ingestRoutes } from './ingest/plugin.ts'
 import { ingestServerOptions } from './ingest/server-options.ts'
 import { healthRoutes, type HealthDependencies } from './health.ts'
 import { managementRoutes, type ManagementDependencies } from './management/plugin.ts'
+import { webAppRoutes } from './web-app.ts'
 
 /** Longest id in a path, in characters; Fastify allows 100 unless told. */
 const maxParamLength = 400
@@ -45,5 +46,6 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
   await server.register(healthRoutes, dependencies)
   await server.register((scope) => managementRoutes(scope, dependencies), { prefix: '/api/v1' })
   server.get('/openapi.json', { schema: { hide: true } }, async () => server.swagger())
+  await server.register(webAppRoutes)
   return server
 }

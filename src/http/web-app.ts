@@ -1,0 +1,73 @@
+/** The web app, served beside the API: its files, one page for all its addresses, and the headers that keep it safe. */
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import helmet from '@fastify/helmet'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** Names under `assets/` carry a hash of their content. */
+const immutableSeconds = 365 * 24 * 3600
+
+/** Scripts come from here alone and none stands in a page; the component library sets styles on elements. */
+const contentSecurityPolicy = {
+  useDefaults: false,
+  directives: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'", "'unsafe-inline'"],
+    imgSrc: ["'self'", 'data:'],
+    fontSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    manifestSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+}
+
+/** Serves the built web app. A navigation to any path that nothing else answers gets the page, whose router reads the
+ *  address; other requests for such paths stay unanswered here. Without a build there is nothing to serve. */
+export async function webAppRoutes(app: FastifyInstance): Promise<void> {
+  const root = findBuild()
+  if (root === undefined) {
+    app.log.warn('web.not_built')
+    return
+  }
+  await app.register(helmet, {
+    contentSecurityPolicy,
+    frameguard: { action: 'deny' },
+    referrerPolicy: { policy: 'no-referrer' },
+    // Whether the site has HTTPS is known to the proxy before it; without HTTPS browsers warn of the other two.
+    strictTransportSecurity: false,
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+  })
+  await app.register(fastifyStatic, {
+    root,
+    wildcard: false,
+    preCompressed: true,
+    index: false,
+    cacheControl: false,
+    setHeaders(reply, path) {
+      const isHashed = path.startsWith(join(root, 'assets'))
+      const value = isHashed ? `public, max-age=${immutableSeconds}, immutable` : 'no-cache'
+      reply.setHeader('cache-control', value)
+    },
+  })
+  app.get('/*', { schema: { hide: true } }, (request: FastifyRequest, reply: FastifyReply) => {
+    if (!isNavigation(request)) return reply.callNotFound()
+    return reply.sendFile('index.html')
+  })
+}
+
+/** Programs that ask for a wrong path of the API must not get a page. */
+const isNavigation = ({ url, headers }: FastifyRequest): boolean =>
+  !/^\/(api|v1|assets)(\/|$)/.test(url) && (headers.accept ?? '').includes('text/html')
+
+/** `web/dist`, seen from `src/http` or from `dist/src/http`. */
+function findBuild(): string | undefined {
+  const candidates = ['../../web/dist', '../../../web/dist'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  return candidates.find((path) => existsSync(join(path, 'index.html')))
+}

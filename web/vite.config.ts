@@ -1,0 +1,12 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+import { compression } from 'vite-plugin-compression2'
+
+/** Where `npm start` listens: `npm run dev -w web` shows the sources in front of it. */
+const server = 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  plugins: [react(), compression({ algorithms: ['gzip', 'brotliCompress'], skipIfLargerOrEqual: true })],
+  build: { target: 'es2023', sourcemap: false, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  server: { proxy: { '/api': server, '/openapi.json': server, '/docs': server } },
+})
