@@ -3,11 +3,12 @@ import type { DestinationStore } from '../../db/destinations.ts'
 import type { AddressGuard } from '../../delivery/guard-address.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { DestinationPatchSchema, DestinationSchema, NewDestinationSchema } from '../../schemas/destination.ts'
+import { EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
-import { EndpointTestSchema, TestRequestSchema, testDestination } from './test-destination.ts'
+import { testDestination } from './test-destination.ts'
 
 export interface DestinationDependencies {
   destinations: DestinationStore

@@ -1,31 +1,13 @@
 /** A sample event, sent on the spot: what was sent, and what each endpoint made of it. */
 
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
 import { messageRequest, type OutboundMessage } from '../../delivery/post-message.ts'
 import { sampleMessage } from '../../delivery/sample-message.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { AppError } from '../../errors.ts'
-import { MessageTypeSchema, type MessageType } from '../../schemas/message.ts'
+import type { EndpointTest } from '../../schemas/endpoint-test.ts'
+import type { MessageType } from '../../schemas/message.ts'
 import type { Settings } from '../../settings/settings.ts'
-
-export const TestRequestSchema = z.strictObject({ type: MessageTypeSchema.optional() }).nullish()
-
-export const EndpointTestSchema = z.object({
-  results: z.array(
-    z.object({
-      endpointId: z.string(),
-      url: z.string(),
-      outcome: z.enum(['delivered', 'unavailable', 'rejected']),
-      status: z.number().optional(),
-      durationMs: z.number(),
-      error: z.string().optional(),
-      excerpt: z.string().optional(),
-      request: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }),
-    }),
-  ),
-})
-export type EndpointTest = z.infer<typeof EndpointTestSchema>
 
 /** Sends a sample event of `type` to every endpoint of the destination, whether it is switched on or not.
  *  @throws AppError not_found */
