@@ -43,32 +43,20 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 
     async attemptInTurn(input) {
       const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
-      if (outcome.kind === 'deferred') throw saturated(input)
+      if (outcome.kind === 'deferred') throw saturated(input, [])
       return { outcome, attempts: attemptsOf(outcome) }
     },
 
     async retryDelivery(input): Promise<RetryOutcome> {
       const earlier = (Context.current().info.heartbeatDetails as AttemptRecord | undefined)?.attempts ?? []
       const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
-      if (outcome.kind === 'deferred') throw saturated(input)
+      if (outcome.kind === 'deferred') throw saturated(input, earlier)
       const attempts = [...earlier, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
       if (outcome.kind !== 'unavailable') return { outcome, attempts }
-      const record: AttemptRecord = { attempts, pausedTotalMs: outcome.pausedTotalMs }
+      const record: AttemptRecord = { attempts, pauseMs: pauseMs(input, outcome.retryAfterMs) }
       // Details of a heartbeat outlive the failed attempt; the next one goes on with them.
       Context.current().heartbeat(record)
-      throw ApplicationFailure.create({
-        type: failureTypes.endpointUnavailable,
-        message: outcome.attempt.error ?? 'the endpoint is unavailable',
-        details: [record],
-        category: 'BENIGN',
-        nextRetryDelay: retryDelayMs({
-          attempt: input.attemptsBefore + Context.current().info.attempt,
-          initialMs: input.retry.initialMs,
-          maxMs: input.retry.maxMs,
-          retryAfterMs: outcome.retryAfterMs,
-          random: Math.random,
-        }),
-      })
+      throw failure(failureTypes.endpointUnavailable, outcome.attempt.error ?? 'the endpoint is unavailable', record)
     },
 
     async readDestination(destinationId) {
@@ -138,19 +126,27 @@ const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
   'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
 
 /** All turns of the endpoint are taken: Temporal tries again later; nothing was sent. */
-function saturated({ retry }: RetryInput): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: failureTypes.endpointSaturated,
-    message: 'all turns of the endpoint are taken',
+const saturated = (input: RetryInput, attempts: Attempt[]): ApplicationFailure =>
+  failure(failureTypes.endpointSaturated, 'not attempted: endpoint saturated', { attempts, pauseMs: pauseMs(input) })
+
+/** A failed attempt of the receiver's making; Temporal makes the next one after the record's pause. */
+const failure = (type: string, message: string, record: AttemptRecord): ApplicationFailure =>
+  ApplicationFailure.create({
+    type,
+    message,
+    details: [record],
     category: 'BENIGN',
-    nextRetryDelay: retryDelayMs({
-      attempt: Context.current().info.attempt,
-      initialMs: retry.initialMs,
-      maxMs: retry.maxMs,
-      random: Math.random,
-    }),
+    nextRetryDelay: record.pauseMs,
   })
-}
+
+const pauseMs = ({ attemptsBefore, retry }: RetryInput, retryAfterMs?: number): number =>
+  retryDelayMs({
+    attempt: attemptsBefore + Context.current().info.attempt,
+    initialMs: retry.initialMs,
+    maxMs: retry.maxMs,
+    retryAfterMs,
+    random: Math.random,
+  })
 
 async function withHeartbeat<Result>(work: () => Promise<Result>): Promise<Result> {
   const context = Context.current()

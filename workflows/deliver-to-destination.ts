@@ -80,7 +80,7 @@ async function firstRound(input: DeliverEventInput, target: DeliveryTarget): Pro
         } catch (error) {
           if (isCancellation(error)) throw error
           // A fault on our side: the attempt is made again by an activity that Temporal retries.
-          return [endpointId, { kind: 'deferred', pausedTotalMs: 0 }]
+          return [endpointId, { kind: 'deferred' }]
         }
       }),
     ),
@@ -102,7 +102,13 @@ function firstResult(endpointId: string, first: AttemptOutcome): EndpointResult 
     case 'delivered':
       return { endpointId, outcome: 'delivered', attempts: 1 }
     case 'rejected':
-      return { endpointId, outcome: 'failed', attempts: first.attempt === undefined ? 0 : 1, reason: first.reason }
+      return {
+        endpointId,
+        outcome: 'failed',
+        attempts: first.attempt === undefined ? 0 : 1,
+        reason: first.reason,
+        ...(first.attempt && { lastAttempt: first.attempt }),
+      }
     case 'discarded':
       return { endpointId, outcome: 'discarded', attempts: 0, reason: first.reason }
     case 'unavailable':

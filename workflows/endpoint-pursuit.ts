@@ -1,24 +1,18 @@
 /** One endpoint after its first attempt did not settle it: waiting, retrying, until it is settled or superseded. */
 
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  isCancellation,
-  Trigger,
-} from '@temporalio/workflow'
+import { CancellationScope, condition, isCancellation, Trigger } from '@temporalio/workflow'
 import type {
+  Attempt,
   AttemptOutcome,
-  AttemptRecord,
   DeliverEventInput,
   DestinationState,
   EndpointResult,
   RetryInput,
+  RetryOutcome,
 } from '../src/contracts/delivery.ts'
-import { failureTypes } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import { local, once, scheduled } from './activities.ts'
+import { readFailure } from './activity-failure.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
 
@@ -39,10 +33,12 @@ export interface Pursuit {
   supersede(): void
 }
 
-/** The window is over; the reason is that of the last attempt. */
+/** Temporal gave up within the time that it had; the reason is that of the last attempt. */
 interface Exhausted {
   kind: 'exhausted'
   reason: string
+  /** Pause that the next attempt would have had; absent: the usual one. */
+  pauseMs?: number
 }
 
 /** @param first  outcome of the endpoint's first attempt */
@@ -51,10 +47,17 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
   const { retry } = input
   const scope = new CancellationScope()
   const settled = new Trigger<EndpointResult>()
-  let attempts = first.kind === 'unavailable' ? 1 : 0
+  let attempts = 0
+  let lastAttempt: Attempt | undefined
   let superseded = false
   let waitsForTurn = false
-  let wakeUps = 0
+  let isPausing = false
+
+  const note = (made: readonly Attempt[]): void => {
+    attempts += made.length
+    lastAttempt = made.at(-1) ?? lastAttempt
+  }
+  if (first.kind === 'unavailable') note([first.attempt])
 
   const attemptInput = (): RetryInput => ({
     messageId: input.messageId,
@@ -66,67 +69,64 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
   })
 
   const settle = (outcome: EndpointResult['outcome'], reason?: string): void => {
-    settled.resolve({ endpointId, outcome, attempts, ...(reason !== undefined && { reason }) })
+    settled.resolve({
+      endpointId,
+      outcome,
+      attempts,
+      ...(reason !== undefined && { reason }),
+      ...(outcome === 'failed' && lastAttempt && { lastAttempt }),
+    })
     scope.cancel()
   }
 
-  /** Runs an activity for what is left of the window; Temporal retries it meanwhile. */
-  const run = async (
-    activity: (input: RetryInput) => Promise<{ outcome: AttemptOutcome; attempts: unknown[] }>,
-  ): Promise<AttemptOutcome | Exhausted> => {
+  /** Runs an activity that Temporal retries, for as long as the window lasts. */
+  const run = async (activity: (input: RetryInput) => Promise<RetryOutcome>): Promise<AttemptOutcome | Exhausted> => {
     try {
-      const result = await activity(attemptInput())
-      attempts += result.attempts.length
-      return result.outcome
+      const { outcome, attempts: made } = await activity(attemptInput())
+      note(made)
+      return outcome
     } catch (error) {
       if (isCancellation(error)) throw error
-      const failure = describeFailure(error)
-      attempts += failure.record?.attempts.length ?? 0
-      return { kind: 'exhausted', reason: failure.reason }
+      const { reason, record } = readFailure(error)
+      note(record?.attempts ?? [])
+      return { kind: 'exhausted', reason, ...(record?.pauseMs !== undefined && { pauseMs: record.pauseMs }) }
     }
   }
 
-  const retryOn = async (reason: string): Promise<AttemptOutcome | Exhausted> => {
-    const remainingMs = clock.remainingMs()
-    if (remainingMs <= 0) return { kind: 'exhausted', reason }
-    return run((next) => scheduled(endpointId, retry, remainingMs).retryDelivery(next))
-  }
+  const activities = () => scheduled(endpointId, retry, Math.max(clock.remainingMs(), 1))
+
+  const retryOn = (): Promise<AttemptOutcome | Exhausted> => run((next) => activities().retryDelivery(next))
 
   const attemptInTurn = async (): Promise<AttemptOutcome | Exhausted> => {
     waitsForTurn = true
-    const outcome = await run((next) =>
-      scheduled(endpointId, retry, Math.max(clock.remainingMs(), 1)).attemptInTurn(next),
-    )
+    const outcome = await run((next) => activities().attemptInTurn(next))
     waitsForTurn = false
     return outcome
   }
 
-  /** The pause before the first retry; `retryNow` ends it early. @returns whether it fits into the window */
-  const pause = async (retryAfterMs: number | undefined): Promise<boolean> => {
-    const delayMs = retryDelayMs({
+  const usualPauseMs = (retryAfterMs?: number): number =>
+    retryDelayMs({
       attempt: Math.max(attempts, 1),
       initialMs: retry.initialMs,
       maxMs: retry.maxMs,
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      retryAfterMs,
       random: Math.random,
     })
-    if (delayMs >= clock.remainingMs()) return false
-    const seen = wakeUps
-    await condition(() => wakeUps > seen, delayMs)
-    return true
-  }
 
-  /** A pause of the destination during the retries has given time back. */
-  const windowIsOver = async (): Promise<boolean> => {
-    const state = await local.readDestination(destinationId)
-    clock.notePause(state.pausedTotalMs)
-    return clock.remainingMs() <= retry.initialMs / 2
+  /** An activity runs at once, so that the pause before it is a timer; `retryNow` ends it early.
+   *  @returns undefined when the window is over before the pause is */
+  const retryAfter = async (pauseMs: number): Promise<AttemptOutcome | Exhausted | undefined> => {
+    if (pauseMs >= clock.remainingMs()) return undefined
+    isPausing = true
+    await condition(() => !isPausing, pauseMs, { summary: endpointId })
+    isPausing = false
+    return retryOn()
   }
 
   const pursue = async (): Promise<void> => {
-    let outcome: AttemptOutcome | Exhausted = first
+    let outcome: AttemptOutcome | Exhausted | undefined = first
     let lastReason = 'not attempted'
-    for (;;) {
+    while (outcome !== undefined) {
       switch (outcome.kind) {
         case 'delivered':
           return settle('delivered')
@@ -134,37 +134,44 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
           return settle('failed', outcome.reason)
         case 'discarded':
           return settle('discarded', outcome.reason)
-        case 'exhausted':
-          if (await windowIsOver()) return settle('failed', outcome.reason)
-          lastReason = outcome.reason
-          outcome = await retryOn(lastReason)
-          break
         case 'held': {
           if (superseded) return settle('superseded', lastReason)
           const state = await context.untilResumed()
           clock.notePause(state.pausedTotalMs)
-          outcome = await retryOn(lastReason)
+          outcome = await retryOn()
           break
         }
         case 'deferred':
-          clock.notePause(outcome.pausedTotalMs)
+          if (outcome.pausedTotalMs !== undefined) clock.notePause(outcome.pausedTotalMs)
           outcome = await attemptInTurn()
           break
         case 'unavailable':
-          clock.notePause(outcome.pausedTotalMs)
           lastReason = outcome.attempt.error ?? lastReason
           if (superseded) return settle('superseded', lastReason)
-          outcome = (await pause(outcome.retryAfterMs))
-            ? await retryOn(lastReason)
-            : { kind: 'exhausted', reason: lastReason }
+          clock.notePause(outcome.pausedTotalMs)
+          outcome = await retryAfter(usualPauseMs(outcome.retryAfterMs))
           break
+        case 'exhausted': {
+          lastReason = outcome.reason
+          if (superseded) return settle('superseded', lastReason)
+          // A pause of the destination meanwhile has given time back.
+          const state = await local.readDestination(destinationId)
+          clock.notePause(state.pausedTotalMs)
+          outcome = await retryAfter(outcome.pauseMs ?? usualPauseMs())
+          break
+        }
       }
     }
+    settle('failed', lastReason)
   }
 
-  /** One attempt beside whatever waits: only its success or final failure changes the course. */
+  /** Ends the pause, or makes one attempt beside the activity that waits in Temporal: only its success or final failure
+   *  changes the course. */
   const attemptNow = async (): Promise<void> => {
-    wakeUps++
+    if (isPausing) {
+      isPausing = false
+      return
+    }
     const outcome = await run((next) => once(endpointId).attemptInTurn(next))
     if (outcome.kind === 'delivered') settle('delivered')
     if (outcome.kind === 'rejected') settle('failed', outcome.reason)
@@ -197,13 +204,4 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
       if (!waitsForTurn) settle('superseded')
     },
   }
-}
-
-function describeFailure(error: unknown): { reason: string; record?: AttemptRecord } {
-  const cause = error instanceof ActivityFailure ? error.cause : error
-  if (!(cause instanceof ApplicationFailure))
-    return { reason: 'the last attempt was not finished within the retry window' }
-  if (cause.type === failureTypes.endpointSaturated) return { reason: 'not attempted: endpoint saturated' }
-  const [record] = (cause.details ?? []) as [AttemptRecord?]
-  return { reason: cause.message, ...(record?.attempts && { record }) }
 }

@@ -20,7 +20,7 @@ export function createRetryClock(windowMs: number): RetryClock {
       windowMs - (Date.now() - startedAt) + (pausedAtStart === undefined ? 0 : pausedNow - pausedAtStart),
     notePause(pausedTotalMs) {
       pausedAtStart ??= pausedTotalMs
-      pausedNow = pausedTotalMs
+      pausedNow = Math.max(pausedNow, pausedTotalMs)
     },
   }
 }

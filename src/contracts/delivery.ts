@@ -69,7 +69,7 @@ export type AttemptOutcome =
   /** Failed for good; no request was made when there is no attempt. */
   | { kind: 'rejected'; reason: string; attempt?: Attempt }
   /** Not made: as many as the endpoint may have are under way. */
-  | { kind: 'deferred'; pausedTotalMs: number }
+  | { kind: 'deferred'; pausedTotalMs?: number }
   /** Not made: the destination is paused. */
   | { kind: 'held' }
   /** Not made: the destination is switched off or deleted. */
@@ -84,7 +84,8 @@ export interface RetryOutcome {
 /** Details that a failed attempt of a retried activity leaves in Temporal. */
 export interface AttemptRecord {
   attempts: Attempt[]
-  pausedTotalMs: number
+  /** Milliseconds until the next attempt, if the window has room for it. */
+  pauseMs: number
 }
 
 /** A destination as a waiting delivery needs to know it. */
@@ -112,6 +113,8 @@ export interface EndpointResult {
   outcome: 'delivered' | 'failed' | 'discarded' | 'superseded'
   attempts: number
   reason?: string
+  /** The last request, when it failed for good. */
+  lastAttempt?: Attempt
 }
 
 /** What became of one destination. */

@@ -1,0 +1,86 @@
+/** Looks at deliveries as Temporal has them, and starts some with a schedule of their own. */
+
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApplicationFailure, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
+import type { DeliverEventInput, DeliverEventResult, RetrySchedule } from '../../src/contracts/delivery.ts'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import type { MessageBody } from '../../src/schemas/message.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import type { Temporal } from '../../src/temporal/connection.ts'
+import { startDelivery } from '../../src/temporal/start-delivery.ts'
+import type { deliverEvent } from '../../workflows/deliver-event.ts'
+
+export type DeliveryHandle = WorkflowHandle<typeof deliverEvent>
+
+const pollMs = 25
+
+export const deliveryOf = ({ client }: Temporal, { id }: Source, messageId: string): DeliveryHandle =>
+  client.workflow.getHandle<typeof deliverEvent>(eventWorkflowId(id, messageId))
+
+/** Starts the delivery of a track event; for what ingest does not let a caller choose. */
+export async function deliver(
+  temporal: Temporal,
+  source: Source,
+  destinations: Destination[],
+  options: { messageId?: string; message?: MessageBody; retry?: Partial<RetrySchedule> } = {},
+): Promise<DeliveryHandle> {
+  const { messageId = randomUUID(), message = trackMessage(messageId), retry } = options
+  const input: DeliverEventInput = {
+    sourceId: source.id,
+    messageId,
+    message,
+    targets: destinations.map(({ id, successPolicy, settings }) => ({
+      destinationId: id,
+      endpointIds: settings.webhooks.map((webhook) => webhook.id),
+      successPolicy,
+    })),
+    retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
+  }
+  await startDelivery(temporal, input)
+  return deliveryOf(temporal, source, messageId)
+}
+
+const trackMessage = (messageId: string): MessageBody => ({
+  version: 1,
+  type: 'track',
+  messageId,
+  timestamp: '2026-03-01T00:00:00.000Z',
+  userId: 'u1',
+  event: 'Hello',
+  properties: {},
+  context: {},
+})
+
+/** How a failed delivery stands in Temporal: its message, and the result in its details.
+ *  @throws Error when it succeeded */
+export async function failureOf(handle: DeliveryHandle): Promise<{ message: string; result: DeliverEventResult }> {
+  const error: unknown = await handle.result().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof ApplicationFailure))
+    throw new Error(`${handle.workflowId} did not fail as a delivery does`, { cause: error })
+  const [result] = error.cause.details as [DeliverEventResult]
+  return { message: error.cause.message, result }
+}
+
+/** Value of `PostriderOutcome`, as Temporal has it at this moment. */
+export async function outcomeAttribute(handle: DeliveryHandle): Promise<string | undefined> {
+  const { typedSearchAttributes } = await handle.describe()
+  const pair = typedSearchAttributes.getAll().find(({ key }) => key.name === 'PostriderOutcome')
+  return pair?.value as string | undefined
+}
+
+export const untilOutcome = (handle: DeliveryHandle, outcome: string): Promise<void> =>
+  until(`${handle.workflowId} is ${outcome}`, async () => (await outcomeAttribute(handle)) === outcome)
+
+/** Waits for a condition. @throws Error naming `what` when it is not met within the limit */
+export async function until(what: string, isMet: () => Promise<boolean> | boolean, withinMs = 20_000): Promise<void> {
+  const deadline = Date.now() + withinMs
+  while (!(await isMet())) {
+    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`)
+    await sleep(pollMs)
+  }
+}

@@ -1,0 +1,21 @@
+/** What the failure of an activity that Temporal gave up says of the attempts that it made. */
+
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow'
+import type { AttemptRecord } from '../src/contracts/delivery.ts'
+
+/** The reason is that of the last attempt; the record is absent when none left one. */
+export function readFailure(error: unknown): { reason: string; record?: AttemptRecord } {
+  const failure = error instanceof ActivityFailure ? error.cause : error
+  const record = recordOf(failure)
+  const reason = record?.attempts.at(-1)?.error
+  if (record !== undefined && reason !== undefined) return { reason, record }
+  if (failure instanceof ApplicationFailure) return { reason: failure.message }
+  return { reason: 'the last attempt was not finished within the retry window' }
+}
+
+/** In the details of the last failure, or of the last heartbeat when the window ended in the middle of an attempt. */
+function recordOf(failure: unknown): AttemptRecord | undefined {
+  if (failure instanceof ApplicationFailure) return (failure.details as [AttemptRecord?] | undefined)?.[0]
+  if (!(failure instanceof TimeoutFailure)) return undefined
+  return recordOf(failure.cause) ?? (failure.lastHeartbeatDetails as AttemptRecord | undefined)
+}
