@@ -1,35 +1,7 @@
 /** Messages that wait, already cut into batches that one request can carry. */
 
-import { MAX_BATCH_MESSAGES } from './limits.ts'
-import type { BatchFile, Platform } from './platform.ts'
-
-/** Room for what stands around the messages: `{"batch":[],"sentAt":"…","writeKey":"…"}`. */
-const ENVELOPE_BYTES = 512
-
-/** Messages that travel in one request. */
-export class Batch {
-  readonly messages: string[]
-  readonly file: BatchFile | undefined
-  bytes: number
-  /** Resolves when the batch is delivered or given up. */
-  readonly settled: Promise<void>
-  readonly settle: () => void
-
-  constructor(file?: BatchFile, messages: string[] = [], bytes = 0) {
-    this.file = file
-    this.messages = messages
-    this.bytes = bytes
-    let settle = () => {}
-    this.settled = new Promise((resolve) => (settle = resolve))
-    this.settle = settle
-  }
-
-  add(json: string, bytes: number): void {
-    this.messages.push(json)
-    this.bytes += bytes
-    this.file?.append(json)
-  }
-}
+import { Batch } from './batch.ts'
+import type { Platform } from './platform.ts'
 
 /** First in, first out. New messages go into the open batch, the last one; all before it are full. */
 export class BatchQueue {
@@ -40,6 +12,7 @@ export class BatchQueue {
   #full: Batch[] = []
   #open: Batch | undefined
   #openIsDue = false
+  #spare: Uint8Array<ArrayBuffer> | undefined
   /** JSON bytes that wait or are under way. */
   bytes = 0
   /** Messages that wait or are under way. */
@@ -47,15 +20,18 @@ export class BatchQueue {
 
   constructor(flushAt: number, { maxBatchBytes, store }: Pick<Platform, 'maxBatchBytes' | 'store'>) {
     this.#flushAt = flushAt
-    this.#maxBatchBytes = maxBatchBytes - ENVELOPE_BYTES
+    this.#maxBatchBytes = maxBatchBytes
     this.#store = store
   }
 
-  add(json: string, bytes: number): void {
-    if (this.#open && !this.#fits(this.#open, bytes)) this.#closeOpen()
-    this.#open ??= new Batch(this.#store?.create())
-    this.#open.add(json, bytes)
-    this.bytes += bytes
+  /** Adds a message: its JSON for the store, and the same in UTF-8. */
+  add(json: string, message: Uint8Array): void {
+    if (this.#open && !this.#open.hasRoomFor(message, this.#maxBatchBytes)) this.#closeOpen()
+    const before = this.#open?.bytes ?? 0
+    this.#open ??= this.#newBatch()
+    this.#open.add(message)
+    this.#open.file?.append(json)
+    this.bytes += this.#open.bytes - before
     this.messages++
   }
 
@@ -63,12 +39,12 @@ export class BatchQueue {
   addBatch(batch: Batch): void {
     this.#full.push(batch)
     this.bytes += batch.bytes
-    this.messages += batch.messages.length
+    this.messages += batch.count
   }
 
   /** Whether something waits that `take` would give. */
   get isDue(): boolean {
-    return this.#full.length > 0 || this.#openIsDue || (this.#open?.messages.length ?? 0) >= this.#flushAt
+    return this.#full.length > 0 || this.#openIsDue || (this.#open?.count ?? 0) >= this.#flushAt
   }
 
   /** Makes due all that waits. The open batch still takes in messages until its turn comes. */
@@ -89,7 +65,8 @@ export class BatchQueue {
   done(batch: Batch): void {
     this.#taken.delete(batch)
     this.bytes -= batch.bytes
-    this.messages -= batch.messages.length
+    this.messages -= batch.count
+    this.#spare = batch.buffer
     batch.settle()
   }
 
@@ -108,10 +85,10 @@ export class BatchQueue {
     return batches
   }
 
-  #fits(batch: Batch, bytes: number): boolean {
-    // A comma stands between two messages.
-    const total = batch.bytes + batch.messages.length + bytes
-    return batch.messages.length < MAX_BATCH_MESSAGES && total <= this.#maxBatchBytes
+  #newBatch(): Batch {
+    const batch = new Batch(this.#store?.create(), this.#spare)
+    this.#spare = undefined
+    return batch
   }
 
   #closeOpen(): void {

@@ -5,7 +5,6 @@ import { Client } from './client.ts'
 import type { AnalyticsOptions } from './options.ts'
 import { readOptions } from './options.ts'
 import type { Platform } from './platform.ts'
-import { writeBody } from './platform.ts'
 
 export type * from './calls.ts'
 export type { Stats } from './client.ts'
@@ -47,8 +46,8 @@ function createPlatform(writeKey: string, gzip: boolean): Platform {
   return {
     maxBatchBytes: MAX_KEEPALIVE_BYTES,
     debug: readDebug(),
-    async createRequest(messages) {
-      const body = writeBody(messages, writeKey)
+    async createRequest(batch) {
+      const body = batch.body(writeKey)
       // A page being left may not live to see its body compressed.
       const compress = gzip && 'CompressionStream' in globalThis && !isHidden()
       return {
@@ -63,8 +62,8 @@ function createPlatform(writeKey: string, gzip: boolean): Platform {
   }
 }
 
-function compressed(text: string): Promise<ArrayBuffer> {
-  return new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
+function compressed(body: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
+  return new Response(new Blob([body]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
 }
 
 function readDebug(): string {

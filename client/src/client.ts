@@ -1,12 +1,14 @@
 /** The client on every platform; `index.ts` and `browser.ts` add what only theirs can do. */
 
-import { Batch, BatchQueue } from './batch-queue.ts'
+import { Batch } from './batch.ts'
+import { BatchQueue } from './batch-queue.ts'
 import type {
   AliasCall,
   AnyEvents,
   CallType,
   GroupCall,
   IdentifyCall,
+  Message,
   PageCall,
   ScreenCall,
   TrackCall,
@@ -112,7 +114,11 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
   /** Queues and sends what ended processes left in the store, as far as there is room. */
   protected recover(store: BatchStore): void {
     const room = this.#settings.maxQueueBytes - this.#queue.bytes
-    for (const { file, messages, bytes } of store.recover(room)) this.#queue.addBatch(new Batch(file, messages, bytes))
+    for (const { file, messages } of store.recover(room)) {
+      const batch = new Batch(file)
+      for (const json of messages) batch.add(new TextEncoder().encode(json))
+      this.#queue.addBatch(batch)
+    }
     this.#delivery.start()
   }
 
@@ -133,8 +139,10 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
   #enqueue(type: CallType, call: unknown): string {
     if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
     const { messageId, json, bytes } = writeMessage(type, call, new Date())
-    if (this.#queue.bytes + bytes > this.#settings.maxQueueBytes) {
-      this.#delivery.drop('queue_full', `${this.#settings.maxQueueBytes} bytes wait already`, [json])
+    if (this.#queue.bytes + bytes.length > this.#settings.maxQueueBytes) {
+      this.#delivery.drop('queue_full', `${this.#settings.maxQueueBytes} bytes wait already`, [
+        JSON.parse(json) as Message,
+      ])
       return messageId
     }
     this.#queue.add(json, bytes)

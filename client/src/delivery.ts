@@ -1,6 +1,7 @@
 /** Carries queued batches to the server: one at a time, in order, each until it is accepted or given up. */
 
-import type { Batch, BatchQueue } from './batch-queue.ts'
+import type { Batch } from './batch.ts'
+import type { BatchQueue } from './batch-queue.ts'
 import type { Message } from './calls.ts'
 import { createDebug } from './debug.ts'
 import type { DeliveryErrorCode } from './errors.ts'
@@ -8,7 +9,7 @@ import { DeliveryError } from './errors.ts'
 import type { Settings } from './options.ts'
 import type { Platform } from './platform.ts'
 import { pause, retryPauseMs } from './retry.ts'
-import type { Outcome } from './send-batch.ts'
+import type { Outcome, RejectedItem } from './send-batch.ts'
 import { sendBatch } from './send-batch.ts'
 
 /**
@@ -46,9 +47,9 @@ export class Delivery {
   /** Ends the request and the pause under way, and gives up what is queued; a store keeps it for the next process. */
   stop(): void {
     this.#stop.abort(new Error('closed'))
-    for (const { file, messages } of this.#queue.drain()) {
-      if (file) this.#debug(`left ${messages.length} to the next process`)
-      else this.drop('closed', 'closed before delivery', messages)
+    for (const batch of this.#queue.drain()) {
+      if (batch.file) this.#debug(`left ${batch.count} to the next process`)
+      else this.drop('closed', 'closed before delivery', batch.read())
     }
     this.#platform.store?.release()
   }
@@ -57,12 +58,12 @@ export class Delivery {
   drop(
     code: Exclude<DeliveryErrorCode, 'spool_failed'>,
     message: string,
-    lost: readonly string[],
+    lost: readonly Message[],
     answer: Answer = {},
   ): void {
     this.dropped += lost.length
     this.#debug(`dropped ${lost.length}: ${code}, ${message}`)
-    this.#settings.onError(new DeliveryError(code, message, lost.map(parseMessage), answer))
+    this.#settings.onError(new DeliveryError(code, message, lost, answer))
   }
 
   async #run(): Promise<void> {
@@ -74,7 +75,7 @@ export class Delivery {
   async #deliver(batch: Batch): Promise<void> {
     const { signal } = this.#stop
     for (let attempt = 1; ; attempt++) {
-      const outcome = await sendBatch(batch.messages, this.#settings, this.#platform, signal)
+      const outcome = await sendBatch(batch, this.#settings, this.#platform, signal)
       if (outcome.kind !== 'failed' || attempt > this.#settings.maxRetries) {
         if (!signal.aborted) this.#finish(batch, outcome)
         return
@@ -88,26 +89,27 @@ export class Delivery {
 
   #finish(batch: Batch, outcome: Outcome): void {
     if (outcome.kind === 'accepted') {
-      let rejected = 0
-      for (const { index, code, message } of outcome.rejected) {
-        const lost = batch.messages[index]
-        if (lost === undefined) continue
-        rejected++
-        this.drop('rejected', message ?? 'rejected', [lost], { reason: code })
-      }
-      this.delivered += batch.messages.length - rejected
-      this.#debug(`sent ${batch.messages.length}, rejected ${rejected}`)
+      const rejected = outcome.rejected.length > 0 ? this.#reject(batch.read(), outcome.rejected) : 0
+      this.delivered += batch.count - rejected
+      this.#debug(`sent ${batch.count}, rejected ${rejected}`)
     } else {
       const code = outcome.kind === 'refused' ? 'refused' : 'gave_up'
-      this.drop(code, outcome.message, batch.messages, { status: outcome.status, reason: outcome.reason })
+      this.drop(code, outcome.message, batch.read(), { status: outcome.status, reason: outcome.reason })
     }
     batch.file?.remove()
     this.#queue.done(batch)
   }
+
+  #reject(messages: readonly Message[], items: readonly RejectedItem[]): number {
+    let rejected = 0
+    for (const { index, code, message } of items) {
+      const lost = messages[index]
+      if (!lost) continue
+      rejected++
+      this.drop('rejected', message ?? 'rejected', [lost], { reason: code })
+    }
+    return rejected
+  }
 }
 
 type Answer = Partial<Pick<DeliveryError, 'status' | 'reason'>>
-
-function parseMessage(json: string): Message {
-  return JSON.parse(json) as Message
-}

@@ -8,7 +8,6 @@ import { addExitHooks } from './exit-hooks.ts'
 import type { AnalyticsOptions, Settings } from './options.ts'
 import { readFlag, readOptions, readText } from './options.ts'
 import type { Platform } from './platform.ts'
-import { writeBody } from './platform.ts'
 import { MAX_BATCH_BYTES } from './limits.ts'
 import { unref } from './retry.ts'
 import { Spool } from './spool.ts'
@@ -75,8 +74,8 @@ function createPlatform(writeKey: string, settings: Settings, store: Spool | und
   return {
     maxBatchBytes: MAX_BATCH_BYTES,
     debug: process.env.DEBUG ?? '',
-    async createRequest(messages) {
-      const body = writeBody(messages)
+    async createRequest(batch) {
+      const body = batch.body()
       if (!settings.gzip || body.length < MIN_GZIP_BYTES) return { method: 'POST', headers, body }
       const zipped = await compress(body, { level: GZIP_LEVEL })
       return { method: 'POST', headers: { ...headers, 'Content-Encoding': 'gzip' }, body: zipped }

@@ -13,11 +13,10 @@ export const MAX_DEPTH = 100
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(MAX_CALL_BYTES)
 
-/** Length of `text` in UTF-8 bytes, or undefined when it is over `max` (at most 32,768). */
-export function utf8Bytes(text: string, max: number): number | undefined {
-  if (text.length > max) return undefined
+/** `text` in UTF-8, or undefined when it is over 32,768 bytes. The bytes are good until the next call. */
+export function encode(text: string): Uint8Array | undefined {
   const { read, written } = encoder.encodeInto(text, scratch)
-  return read < text.length || written > max ? undefined : written
+  return read < text.length ? undefined : scratch.subarray(0, written)
 }
 
 /** Whether `json` has more than `levels` objects and arrays inside each other. */

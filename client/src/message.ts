@@ -2,7 +2,7 @@
 
 import type { CallType, JsonObject } from './calls.ts'
 import { AnalyticsError } from './errors.ts'
-import { isDeeperThan, MAX_CALL_BYTES, MAX_DEPTH, utf8Bytes } from './limits.ts'
+import { encode, isDeeperThan, MAX_CALL_BYTES, MAX_DEPTH } from './limits.ts'
 
 declare const PACKAGE_VERSION: string
 
@@ -41,8 +41,8 @@ const isoTime =
 export interface WrittenMessage {
   messageId: string
   json: string
-  /** Length of `json` in UTF-8 bytes. */
-  bytes: number
+  /** `json` in UTF-8; good until the next message is written. */
+  bytes: Uint8Array
 }
 
 /**
@@ -54,17 +54,17 @@ export function writeMessage(type: CallType, call: unknown, now: Date): WrittenM
   if (!isObject(call)) throw new AnalyticsError('wrong_type', `${type} takes an object`)
   check(type, call)
   const messageId = (call.messageId as string | null | undefined) ?? crypto.randomUUID()
-  const message: JsonObject = {
-    ...call,
+  // Object.assign, because V8 keeps what spread makes until the next full collection: that doubled a program's memory.
+  const message: JsonObject = Object.assign({}, call, {
     type,
     messageId,
     timestamp: readTimestamp(type, call.timestamp ?? now),
-    context: { library: LIBRARY, ...(call.context as JsonObject | null | undefined) },
-  }
+    context: Object.assign({ library: LIBRARY }, call.context),
+  })
   if (type === 'page') movePageTraits(message)
   const json = stringify(type, message)
-  const bytes = utf8Bytes(json, MAX_CALL_BYTES)
-  if (bytes === undefined) throw tooMuch('too_large', `over ${MAX_CALL_BYTES} bytes`, type, message)
+  const bytes = encode(json)
+  if (!bytes) throw tooMuch('too_large', `over ${MAX_CALL_BYTES} bytes`, type, message)
   if (isDeeperThan(MAX_DEPTH, json)) throw tooMuch('too_deep', `over ${MAX_DEPTH} levels`, type, message)
   return { messageId, json, bytes }
 }

@@ -37,7 +37,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  */
 export function readOptions(writeKey: unknown, options: AnalyticsOptions): Settings {
   // A colon would end the user name of Basic authentication (RFC 7617).
-  if (typeof writeKey !== 'string' || !/^[^:]+$/.test(writeKey)) throw invalid('writeKey', 'a string without colons')
+  if (typeof writeKey !== 'string' || !/^[!-9;-~]{1,200}$/.test(writeKey)) {
+    throw invalid('writeKey', '1 to 200 ASCII characters without colons')
+  }
   const { endpoint, flushAt, size, flushAfter, maxQueueBytes, maxRetries, requestTimeoutMs, gzip, onError, ...rest } =
     options
   const unknown = Object.keys(rest)[0]

@@ -1,5 +1,7 @@
 /** What differs between Node, Deno and Bun on one side and browsers on the other. */
 
+import type { Batch } from './batch.ts'
+
 /** The safe copy of one batch. */
 export interface BatchFile {
   append(json: string): void
@@ -10,7 +12,6 @@ export interface BatchFile {
 export interface RecoveredBatch {
   file: BatchFile
   messages: string[]
-  bytes: number
 }
 
 /** Where batches are kept until they are delivered. */
@@ -25,15 +26,9 @@ export interface BatchStore {
 export interface Platform {
   /** The largest JSON that one request may carry, in bytes. */
   maxBatchBytes: number
-  /** Method, headers and body of the request that carries `messages`, each of them already JSON. */
-  createRequest(messages: readonly string[]): RequestInit | Promise<RequestInit>
+  /** Method, headers and body of the request that carries a batch. */
+  createRequest(batch: Batch): RequestInit | Promise<RequestInit>
   /** Value of the platform's DEBUG setting, as in `analytics,http`. */
   debug: string
   store?: BatchStore | undefined
-}
-
-/** The JSON of a request; `sentAt` lets the server correct this machine's clock. */
-export function writeBody(messages: readonly string[], writeKey?: string): string {
-  const key = writeKey === undefined ? '' : `,"writeKey":${JSON.stringify(writeKey)}`
-  return `{"batch":[${messages.join(',')}],"sentAt":"${new Date().toISOString()}"${key}}`
 }

@@ -1,5 +1,6 @@
 /** One request to the server, and what its answer means. */
 
+import type { Batch } from './batch.ts'
 import type { Settings } from './options.ts'
 import type { Platform } from './platform.ts'
 
@@ -20,9 +21,9 @@ export type Outcome =
       retryAfterMs?: number | undefined
     }
 
-/** Sends messages once. `refused` is final, `failed` may pass. Never rejects. */
+/** Sends a batch once. `refused` is final, `failed` may pass. Never rejects. */
 export async function sendBatch(
-  messages: readonly string[],
+  batch: Batch,
   { endpoint, requestTimeoutMs }: Settings,
   platform: Platform,
   stop: AbortSignal,
@@ -32,7 +33,7 @@ export async function sendBatch(
   const timer = setTimeout(() => request.abort(new Error(`no answer in ${requestTimeoutMs} ms`)), requestTimeoutMs)
   stop.addEventListener('abort', end)
   try {
-    const init = await platform.createRequest(messages)
+    const init = await platform.createRequest(batch)
     // Followed, a redirect would turn the POST into a GET and count as delivered.
     const response = await fetch(`${endpoint}/v1/batch`, { ...init, redirect: 'manual', signal: request.signal })
     return readAnswer(response.status, response.headers, await response.text())

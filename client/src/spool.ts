@@ -63,7 +63,7 @@ export class Spool implements BatchStore {
         for (const name of listFiles(folder)) {
           const batch = this.#takeOver(join(folder, name), room)
           if (!batch) continue
-          room -= batch.bytes
+          room -= batch.messages.reduce((sum, json) => sum + Buffer.byteLength(json) + 1, 0)
           recovered.push(batch)
         }
         removeIfEmpty(folder)
@@ -90,8 +90,7 @@ export class Spool implements BatchStore {
       return undefined
     }
     const messages = fs.readFileSync(path, 'utf8').split('\n').filter(isWhole)
-    const bytes = messages.reduce((sum, json) => sum + Buffer.byteLength(json), 0)
-    if (messages.length > 0) return { messages, bytes, file: { append: () => {}, remove: () => this.#remove(path) } }
+    if (messages.length > 0) return { messages, file: { append: () => {}, remove: () => this.#remove(path) } }
     this.#remove(path)
     return undefined
   }

@@ -119,7 +119,7 @@ describe('the spool', () => {
   it('is read only with the same write key, and by nobody else on the machine', async () => {
     const { server, spoolDir } = await setUp()
     await crash(server, spoolDir, 3)
-    const other = open(server, spoolDir, 'other key')
+    const other = open(server, spoolDir, 'other-key')
     other.analytics.track({ userId: 'u1', event: 'Bought', properties: { number: 99 } })
     await other.analytics.flush()
     expect(numbers(server)).toEqual([99])
