@@ -32,7 +32,21 @@ export interface DeliveryDependencies {
   firstTurns: Turns
   /** Bound on retries in flight to one endpoint. */
   retryTurns: Turns
+  /** Told of each attempt that was made. */
+  observe: (observation: AttemptObservation) => void
   logger: Logger
+}
+
+/** What figures are made of: one attempt at an endpoint. */
+export interface AttemptObservation {
+  destinationId: string
+  endpointId: string
+  /** When the attempt ended. */
+  at: Date
+  /** From the first scheduling of the endpoint's delivery to the end of this attempt, in milliseconds. */
+  latencyMs: number
+  /** Why it failed; absent on success. */
+  failure?: string
 }
 
 export function createDeliveryActivities(dependencies: DeliveryDependencies): DeliveryActivities {
@@ -82,6 +96,7 @@ async function attempt(dependencies: DeliveryDependencies, turns: Turns, input: 
     const outbound = { messageId, message, endpoint, secrets: destination.secrets, at }
     const outcome = await postMessage(dependencies.sender, outbound, Context.current().cancellationSignal)
     log(dependencies.logger, input, outcome)
+    dependencies.observe(observation(input, outcome))
     return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
   } finally {
     release()
@@ -106,6 +121,19 @@ function toAttemptOutcome(outcome: SendOutcome, endpointId: string, at: Date, pa
       const { retryAfterMs } = outcome
       return { kind: 'unavailable', attempt, pausedTotalMs, ...(retryAfterMs !== undefined && { retryAfterMs }) }
     }
+  }
+}
+
+function observation({ destinationId, endpointId }: AttemptInput, outcome: SendOutcome): AttemptObservation {
+  const at = new Date()
+  // The server's clock may be ahead of this node's.
+  const latencyMs = Math.max(outcome.durationMs, at.getTime() - Context.current().info.scheduledTimestampMs)
+  return {
+    destinationId,
+    endpointId,
+    at,
+    latencyMs,
+    ...(outcome.kind !== 'delivered' && { failure: outcome.reason }),
   }
 }
 

@@ -1,2 +1,2 @@
-export { createDeliveryActivities, type DeliveryDependencies } from './delivery.ts'
+export { createDeliveryActivities, type AttemptObservation, type DeliveryDependencies } from './delivery.ts'
 export { createSteeringActivities, type SteeringActivityDependencies } from './steering.ts'

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { createDeliveryActivities, createSteeringActivities } from '../activities/index.ts'
+import { sessionKeys } from './access/session.ts'
 import type { Config } from './config.ts'
 import type { DeliverEventInput } from './contracts/delivery.ts'
 import { openDataFolder } from './data-folder.ts'
@@ -12,6 +13,7 @@ import { createDestinationStore } from './db/destinations.ts'
 import { migrate } from './db/migrate.ts'
 import { openPglite } from './db/pglite.ts'
 import { openPostgres } from './db/postgres.ts'
+import { createTokenStore } from './db/tokens.ts'
 import { createDeliveryLog } from './deliveries/delivery-log.ts'
 import { createAddressGuard } from './delivery/guard-address.ts'
 import { createSender } from './delivery/send.ts'
@@ -25,11 +27,14 @@ import { createInboxWriter } from './intake/inbox-writer.ts'
 import { createIngestPort } from './intake/ingest-port.ts'
 import { createIntake } from './intake/intake.ts'
 import { installationSecrets } from './installation.ts'
+import { createLiveEvents } from './live/live-events.ts'
 import type { Logger } from './logger.ts'
+import { createAttemptRecorder } from './observation/attempts.ts'
 import { startQuickstart, type Quickstart } from './quickstart/quickstart.ts'
 import { createSecretBox } from './secrets.ts'
 import { deliveryTarget } from './settings/delivery-target.ts'
 import { watchSettings } from './settings/settings.ts'
+import { statusReader } from './status.ts'
 import { createBulkSteerings } from './temporal/bulk-steering.ts'
 import { findTemporalCli } from './temporal/cli-binary.ts'
 import { connectTemporal, externalTemporal, type Temporal } from './temporal/connection.ts'
@@ -117,11 +122,14 @@ async function startParts(
     return destination && deliveryTarget(destination)
   }
   const steering = createSteering({ temporal, findTarget, retry: config.retry })
+  const attemptRecorder = createAttemptRecorder(database, logger)
+  cleanUps.push(() => attemptRecorder.stop())
   const deliveryActivities = createDeliveryActivities({
     findDestination: settings.destination,
     sender,
     firstTurns: createTurns({ perEndpoint: firstAttemptsPerEndpoint }),
     retryTurns: createTurns({ perEndpoint: retriesPerEndpoint }),
+    observe: attemptRecorder.observe,
     logger,
   })
   const steeringActivities = createSteeringActivities({
@@ -141,8 +149,14 @@ async function startParts(
   const inbox = createInboxWriter(database, config.inboxMax, drainer.wake)
   const slots = createDirectSlots()
   const intake = createIntake({ start, inbox, slots, retry: config.retry, count: fates.count, logger })
+  const liveEvents = createLiveEvents()
+  const shownUiUrl = config.temporalUiUrl ?? temporalUiUrl
   const server = await buildServer({
     adminToken,
+    sessionKeys: sessionKeys(encryptionKeys, adminToken),
+    tokens: createTokenStore(database, logger),
+    liveEvents,
+    readStatus: statusReader({ config, database, temporal, temporalUiUrl: shownUiUrl }),
     database,
     destinations,
     settings,
@@ -155,9 +169,9 @@ async function startParts(
       temporal,
       deliveries: createDeliveries(temporal, pausedDestinations),
       isPaused,
-      temporalUiUrl: config.temporalUiUrl ?? temporalUiUrl,
+      temporalUiUrl: shownUiUrl,
     }),
-    ingest: createIngestPort(settings, intake, fates),
+    ingest: createIngestPort(settings, intake, fates, liveEvents.sink),
     lenientAuth: config.lenientAuth,
     logger,
     registry,
@@ -178,7 +192,7 @@ async function startParts(
         })
       : undefined
   if (quickstart !== undefined) cleanUps.unshift(() => quickstart.receiver.stop())
-  return { url, adminToken, temporal, temporalUiUrl: config.temporalUiUrl ?? temporalUiUrl, quickstart }
+  return { url, adminToken, temporal, temporalUiUrl: shownUiUrl, quickstart }
 }
 
 /** A node can accept as long as the database or Temporal can hold an event. */

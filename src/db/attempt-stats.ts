@@ -23,6 +23,12 @@ export interface EndpointHealth {
   reason: string | null
 }
 
+/** What a node saw of an endpoint since it wrote last. */
+export interface EndpointSighting extends EndpointHealth {
+  /** Whether any attempt succeeded. */
+  succeeded: boolean
+}
+
 /** Adds to the counts in one statement; each minute of an endpoint at most once in `minutes`. */
 export async function addAttemptMinutes(database: Queryable, minutes: readonly AttemptMinute[]): Promise<void> {
   await database.query(
@@ -46,9 +52,12 @@ export async function addAttemptMinutes(database: Queryable, minutes: readonly A
   )
 }
 
-/** Writes how endpoints do, unless another node saw a later attempt. An endpoint that fails on goes on failing since
- *  its first failure. */
-export async function writeEndpointHealth(database: Queryable, health: readonly EndpointHealth[]): Promise<void> {
+/** Writes how endpoints do, unless another node saw a later attempt. An endpoint that failed before and had no success
+ *  since goes on failing since then. */
+export async function writeEndpointHealth(database: Queryable, health: readonly EndpointSighting[]): Promise<void> {
+  const recovered = health.filter(({ succeeded }) => succeeded).map(({ endpointId }) => endpointId)
+  if (recovered.length > 0)
+    await database.query('update endpoint_health set failing_since = null where endpoint_id = any($1)', [recovered])
   await database.query(
     `insert into endpoint_health (endpoint_id, destination_id, observed_at, failing_since, reason)
      select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[])

@@ -13,6 +13,7 @@ import {
 import type { EventFault, Read, SourceEvent } from '../schemas/source-event.ts'
 import { takeEvents } from './take-events.ts'
 import { maxBatchEvents, maxCallBytes } from './limits.ts'
+import { liveEvent } from './live-event.ts'
 import { brokenBound } from './measure.ts'
 import type { IngestPort, IngestSource } from './port.ts'
 import { faultPath, faultSentence, refusal } from './refusal.ts'
@@ -50,6 +51,8 @@ export interface IngestAnswer {
 interface Tally {
   sourceId: string | undefined
   events: number
+  /** The single call that the caller sent, and what its path says it is. */
+  call?: { body: unknown; type: EventType }
 }
 
 const nothing: IngestAnswer = { accepted: [], rejected: [] }
@@ -60,7 +63,8 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
   /** Takes one call.
    *  @throws AppError with the fault's code and path; or what the port's `accept` throws */
   const single = (type: EventType, request: IngestRequest): Promise<IngestAnswer> =>
-    countingRefusals(async (tally) => {
+    countingRefusals(request, async (tally) => {
+      tally.call = { body: request.body, type }
       const { writeKey } = expectRead(readJson(SingleEnvelopeSchema, request.body))
       const source = authenticate(request, writeKey, tally)
       if (source === undefined) return nothing
@@ -72,7 +76,7 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
   /** Takes the good events of a batch; a bad one does not sink the others.
    *  @throws AppError when the batch as a whole cannot be read; or what the port's `accept` throws */
   const batch = (request: IngestRequest): Promise<IngestAnswer> =>
-    countingRefusals(async (tally) => {
+    countingRefusals(request, async (tally) => {
       const envelope = expectRead(readJson(BatchEnvelopeSchema, request.body))
       tally.events = Array.isArray(envelope.batch) ? envelope.batch.length : 1
       const source = authenticate(request, envelope.writeKey, tally)
@@ -88,7 +92,11 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
         if (result.ok) events.push(result.value)
         else rejected.push(rejection(item, index, result.fault))
       })
-      for (const { code } of rejected) port.count('rejected', source.id, 1, code)
+      const show = rejected.length > 0 ? port.liveSink?.(source.id) : undefined
+      for (const { index, code } of rejected) {
+        port.count('rejected', source.id, 1, code)
+        show?.(liveEvent(items[index], 'rejected', request.receivedAt, code))
+      }
       tally.events = events.length
       return { accepted: await takeEvents(port, source, events, envelope, request), rejected }
     })
@@ -105,15 +113,24 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
     return undefined
   }
 
-  async function countingRefusals(handle: (tally: Tally) => Promise<IngestAnswer>): Promise<IngestAnswer> {
+  async function countingRefusals(
+    { receivedAt }: IngestRequest,
+    handle: (tally: Tally) => Promise<IngestAnswer>,
+  ): Promise<IngestAnswer> {
     const tally: Tally = { sourceId: undefined, events: 1 }
     try {
       return await handle(tally)
     } catch (error) {
       const code = error instanceof AppError ? error.code : 'internal_error'
       port.count('rejected', tally.sourceId, tally.events, code)
+      showRefusal(tally, code, receivedAt)
       throw error
     }
+  }
+
+  function showRefusal({ sourceId, call }: Tally, code: ErrorCode, receivedAt: Date): void {
+    const show = sourceId === undefined ? undefined : port.liveSink?.(sourceId)
+    show?.({ ...liveEvent(call?.body, 'rejected', receivedAt, code), ...(call && { type: call.type }) })
   }
 
   return { single, batch }

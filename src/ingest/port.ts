@@ -2,6 +2,7 @@
 
 import type { DeliveryTarget } from '../contracts/delivery.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { LiveEvent } from '../schemas/live-event.ts'
 import type { MessageBody } from '../schemas/message.ts'
 
 /** Name by which the `integrations` object of a call refers to a destination; exact and case-sensitive. */
@@ -51,4 +52,6 @@ export interface IngestPort {
   count(fate: Fate, sourceId: string | undefined, events: number, reason?: ErrorCode): void
   /** Whether events of this user are to be dropped at the door, after a deletion request with `suppress`. */
   isSuppressed?(sourceId: string, userId: string): boolean
+  /** Takes each event of a source with its fate, for those who watch it; undefined while nobody does. */
+  liveSink?(sourceId: string): ((event: LiveEvent) => void) | undefined
 }

@@ -5,8 +5,9 @@ import type { DeliveryTarget } from '../contracts/delivery.ts'
 import type { JsonObject, SourceEvent } from '../schemas/source-event.ts'
 import { eventTime } from './event-time.ts'
 import { isIntegrationOn } from './integrations.ts'
+import { acceptedLive, liveEvent } from './live-event.ts'
 import { messageBody } from './message-body.ts'
-import type { AcceptedEvent, IngestPort, IngestSource } from './port.ts'
+import type { AcceptedEvent, Fate, IngestPort, IngestSource } from './port.ts'
 
 /** What the events of a batch share. */
 export interface SharedMembers {
@@ -33,32 +34,41 @@ export async function takeEvents(
   shared: SharedMembers,
   arrival: Arrival,
 ): Promise<string[]> {
+  const show = port.liveSink?.(source.id)
   const messageIds: string[] = []
   const accepted: AcceptedEvent[] = []
   for (const event of events) {
     const messageId = event.messageId ?? randomUUID()
     messageIds.push(messageId)
-    const targets = targetsOf(port, source, event, shared)
-    if (targets.length > 0) accepted.push(acceptedEvent(source.id, event, messageId, targets, shared, arrival))
+    const { fate, targets } = route(port, source, event, shared)
+    if (fate === 'accepted') accepted.push(acceptedEvent(source.id, event, messageId, targets, shared, arrival))
+    else {
+      port.count(fate, source.id, 1)
+      show?.(liveEvent({ ...event, messageId }, fate, arrival.receivedAt))
+    }
   }
   if (accepted.length > 0) {
     await port.accept(accepted)
     port.count('accepted', source.id, accepted.length)
+    if (show !== undefined) accepted.map(acceptedLive).forEach(show)
   }
   return messageIds
 }
 
-/** Where an event goes; when nowhere, the reason is counted. */
-function targetsOf(port: IngestPort, source: IngestSource, event: SourceEvent, shared: SharedMembers) {
-  if (event.userId !== undefined && port.isSuppressed?.(source.id, event.userId) === true) {
-    port.count('suppressed', source.id, 1)
-    return []
-  }
+interface Route {
+  fate: Exclude<Fate, 'dropped' | 'rejected'>
+  targets: DeliveryTarget[]
+}
+
+/** Where an event goes, or why nowhere. */
+function route(port: IngestPort, source: IngestSource, event: SourceEvent, shared: SharedMembers): Route {
+  if (event.userId !== undefined && port.isSuppressed?.(source.id, event.userId) === true)
+    return { fate: 'suppressed', targets: [] }
   const targets = source.destinations
     .filter(({ integration }) => isIntegrationOn(integration, event.integrations, shared.integrations))
     .map(({ destinationId, endpointIds, successPolicy }) => ({ destinationId, endpointIds, successPolicy }))
-  if (targets.length === 0) port.count(source.destinations.length === 0 ? 'no_destination' : 'filtered', source.id, 1)
-  return targets
+  if (targets.length > 0) return { fate: 'accepted', targets }
+  return { fate: source.destinations.length === 0 ? 'no_destination' : 'filtered', targets }
 }
 
 function acceptedEvent(

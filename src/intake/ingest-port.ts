@@ -1,11 +1,17 @@
 import type { IngestPort, IngestSource } from '../ingest/port.ts'
+import type { LiveEvents } from '../live/live-events.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { ConnectedSource, Settings } from '../settings/settings.ts'
 import type { Fates } from './fates.ts'
 import type { Intake } from './intake.ts'
 
 /** What the ingest API needs, on the settings in memory and the intake. */
-export function createIngestPort(settings: Settings, intake: Intake, fates: Fates): IngestPort {
+export function createIngestPort(
+  settings: Settings,
+  intake: Intake,
+  fates: Fates,
+  liveSink: LiveEvents['sink'],
+): IngestPort {
   return {
     findSource: (writeKey) => {
       const source = settings.sourceByWriteKey(writeKey)
@@ -13,6 +19,7 @@ export function createIngestPort(settings: Settings, intake: Intake, fates: Fate
     },
     accept: (events) => intake.accept(events),
     count: (...fate) => fates.count(...fate),
+    liveSink,
   }
 }
 

@@ -39,7 +39,7 @@ export const OverviewSchema = z.object({
     cancelled: deliveries,
   }),
   rejectedReasons: z.array(z.object({ reason: z.string(), events })),
-  /** At most 120 equal steps; `delivered` and `failed` count requests to endpoints. */
+  /** At most 125 equal steps; `delivered` and `failed` count requests to endpoints. */
   series: z.array(
     z.object({
       at: z.iso.datetime(),

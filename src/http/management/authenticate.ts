@@ -1,18 +1,135 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
-import { AppError } from '../../errors.ts'
+/** Who calls the management API, and whether they may: one hook for all of its routes. */
 
-/** A hook that lets only requests with the admin token through. Hashes are compared, so that neither the token's length
- *  nor a common beginning shows in the time that it takes.
- *  @throws AppError unauthorized (as the request's error) */
-export function requireAdminToken(adminToken: string): (request: FastifyRequest) => Promise<void> {
-  const expected = sha256(adminToken)
-  return async ({ headers }) => {
-    const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
-    if (token === undefined)
-      throw new AppError('unauthorized', 'send the admin token: Authorization: Bearer <admin token>')
-    if (!timingSafeEqual(sha256(token), expected)) throw new AppError('unauthorized', 'the admin token is wrong')
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readClaims, sessionMs, writeClaims } from '../../access/session.ts'
+import { createThrottle, type Throttle } from '../../access/throttle.ts'
+import type { TokenStore } from '../../db/tokens.ts'
+import { AppError } from '../../errors.ts'
+import { maxTokenLength, type Role } from '../../schemas/access.ts'
+import { checkOrigin, clearSessionCookie, sessionCookie, setSessionCookie } from './session-cookie.ts'
+
+/** What a route needs: `public` no one's name, `read` any role, `write` the role `admin`. */
+export type Access = 'public' | 'read' | 'write'
+
+/** Who calls. */
+export interface Actor {
+  /** Name of the API token, or `admin` for the configured one. */
+  name: string
+  role: Role
+  /** Null: the configured admin token. */
+  tokenId: string | null
+  /** When the session ends by itself; null for a bearer token. */
+  expiresAt: Date | null
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Unless given: `read` for GET and HEAD, `write` for all other methods. */
+    access?: Access
   }
+  interface FastifyRequest {
+    /** Set on all routes of the management API that are not `public`. */
+    actor: Actor | null
+  }
+}
+
+/** Wrong tries of one address before it has to wait: at sign-in, and different wrong bearer tokens. */
+const signInLimit = { maxTries: 10, windowMs: 60_000 }
+const bearerLimit = { maxTries: 20, windowMs: 60_000 }
+
+export interface Gate {
+  /** Lets a request through that may do what its route does, and sets its `actor`.
+   *  @throws AppError unauthorized, forbidden, too_many_requests (as the request's error) */
+  admit(request: FastifyRequest): Promise<void>
+  /** Begins a session.
+   *  @throws AppError unauthorized when the token is wrong, too_many_requests after too many of these */
+  signIn(token: string, request: FastifyRequest, reply: FastifyReply): Promise<Actor>
+  signOut(request: FastifyRequest, reply: FastifyReply): void
+}
+
+export function createGate(adminToken: string, tokens: TokenStore): Gate {
+  const adminHash = sha256(adminToken)
+  const signInThrottle = createThrottle(signInLimit)
+  const bearerThrottle = createThrottle(bearerLimit)
+
+  /** Hashes are compared, so that neither the admin token's length nor a common beginning shows in the time it takes. */
+  const identify = async (token: string): Promise<Actor | undefined> => {
+    if (token.length > maxTokenLength) return undefined
+    if (timingSafeEqual(sha256(token), adminHash)) return adminActor(null)
+    const found = await tokens.findByToken(token)
+    return found && { name: found.name, role: found.role, tokenId: found.id, expiresAt: null }
+  }
+
+  const fromBearer = async (token: string, { ip }: FastifyRequest): Promise<Actor> => {
+    refuseWhenThrottled(bearerThrottle, ip)
+    const actor = await identify(token)
+    if (actor !== undefined) return actor
+    bearerThrottle.failed(ip, sha256(token).toString('base64'))
+    throw new AppError('unauthorized', 'the token is wrong')
+  }
+
+  const fromSession = async (request: FastifyRequest): Promise<Actor | undefined> => {
+    const cookie = sessionCookie(request)
+    const claims = cookie === undefined ? undefined : readClaims(cookie, Date.now())
+    if (claims === undefined) return undefined
+    const expiresAt = new Date(claims.expiresAt)
+    if (claims.tokenId === null) return adminActor(expiresAt)
+    const token = await tokens.findById(claims.tokenId)
+    return token && { name: token.name, role: token.role, tokenId: token.id, expiresAt }
+  }
+
+  return {
+    async admit(request) {
+      const access = accessOf(request)
+      if (access === 'public') return
+      const token = bearerToken(request)
+      const actor = token === undefined ? await fromSession(request) : await fromBearer(token, request)
+      if (actor === undefined)
+        throw new AppError('unauthorized', 'sign in, or send a token: Authorization: Bearer <token>')
+      if (token === undefined && !isSafe(request)) checkOrigin(request)
+      if (access === 'write' && actor.role !== 'admin')
+        throw new AppError('forbidden', `the role ${actor.role} may read but not change anything`)
+      request.actor = actor
+    },
+
+    async signIn(token, request, reply) {
+      checkOrigin(request, { needsHeader: false })
+      refuseWhenThrottled(signInThrottle, request.ip)
+      const actor = await identify(token)
+      if (actor === undefined) {
+        signInThrottle.failed(request.ip)
+        throw new AppError('unauthorized', 'the token is wrong', { path: 'token' })
+      }
+      const expiresAt = new Date(Date.now() + sessionMs)
+      setSessionCookie(
+        request,
+        reply,
+        writeClaims({ tokenId: actor.tokenId, expiresAt: expiresAt.getTime() }),
+        expiresAt,
+      )
+      return { ...actor, expiresAt }
+    },
+
+    signOut: clearSessionCookie,
+  }
+}
+
+const adminActor = (expiresAt: Date | null): Actor => ({ name: 'admin', role: 'admin', tokenId: null, expiresAt })
+
+const isSafe = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
+
+/** What the request's route needs. */
+export const accessOf = (request: FastifyRequest): Access =>
+  request.routeOptions.config.access ?? (isSafe(request) ? 'read' : 'write')
+
+const bearerToken = ({ headers }: FastifyRequest): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+
+function refuseWhenThrottled(throttle: Throttle, address: string): void {
+  const retryAfterSeconds = throttle.waitSeconds(address)
+  if (retryAfterSeconds > 0)
+    throw new AppError('too_many_requests', 'too many wrong tokens came from this address', { retryAfterSeconds })
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

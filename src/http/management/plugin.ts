@@ -1,18 +1,64 @@
-/** The management API under `/api/v1`: every call carries the admin token. */
+/** The management API under `/api/v1`: who may call it, what they get to see, and the trace that changes leave. */
 
+import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
-import { requireAdminToken } from './authenticate.ts'
+import { maskSecrets } from '../../access/mask.ts'
+import { getSource } from '../../db/sources.ts'
+import type { TokenStore } from '../../db/tokens.ts'
+import type { Logger } from '../../logger.ts'
+import { auditLogRoutes } from './audit-log.ts'
+import { auditChanges } from './audit-log-hooks.ts'
+import { createGate } from './authenticate.ts'
+import { catalogRoutes } from './catalog.ts'
 import { deliveryRoutes, type DeliveryRouteDependencies } from './deliveries.ts'
 import { destinationRoutes, type DestinationDependencies } from './destinations.ts'
+import { liveRoutes, type LiveDependencies } from './live.ts'
+import { onboardingRoutes } from './onboarding.ts'
+import { overviewRoutes } from './overview.ts'
+import { sessionRoutes } from './session.ts'
 import { sourceRoutes, type SourceDependencies } from './sources.ts'
+import { statusRoutes, type StatusRouteDependencies } from './status.ts'
+import { tokenRoutes } from './tokens.ts'
 
-export interface ManagementDependencies extends SourceDependencies, DestinationDependencies, DeliveryRouteDependencies {
+export interface ManagementDependencies
+  extends
+    SourceDependencies,
+    DestinationDependencies,
+    DeliveryRouteDependencies,
+    LiveDependencies,
+    StatusRouteDependencies {
   adminToken: string
+  /** Keys that sign session cookies, the first of them new ones. */
+  sessionKeys: Buffer[]
+  tokens: TokenStore
+  logger: Logger
 }
 
 export async function managementRoutes(app: FastifyInstance, dependencies: ManagementDependencies): Promise<void> {
-  app.addHook('onRequest', requireAdminToken(dependencies.adminToken))
+  const { adminToken, sessionKeys, tokens, database, destinations, logger } = dependencies
+  await app.register(cookie, { secret: sessionKeys })
+  const gate = createGate(adminToken, tokens)
+  app.decorateRequest('actor', null)
+  app.addHook('onRequest', gate.admit)
+  app.addHook('preSerialization', async ({ actor }, _reply, payload) =>
+    actor?.role === 'viewer' ? maskSecrets(payload) : payload,
+  )
+  const readers = {
+    sources: (id: string) => getSource(database, id),
+    destinations: destinations.get,
+    tokens: tokens.get,
+  }
+  auditChanges(app, { database, readers, logger })
+
+  await app.register(sessionRoutes, { gate })
+  await app.register(tokenRoutes, { tokens })
+  await app.register(auditLogRoutes, { database })
+  await app.register(overviewRoutes, dependencies)
+  await app.register(onboardingRoutes, dependencies)
+  await app.register(statusRoutes, dependencies)
+  await app.register(catalogRoutes)
   await app.register(sourceRoutes, dependencies)
+  await app.register(liveRoutes, dependencies)
   await app.register(destinationRoutes, dependencies)
   await app.register(deliveryRoutes, dependencies)
 }

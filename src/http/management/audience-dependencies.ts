@@ -1,0 +1,25 @@
+import type { PullGuard } from '../../audiences/pull-http.ts'
+import type { AudienceStore } from '../../db/audiences.ts'
+import type { Database } from '../../db/database.ts'
+import { requestSync, type SyncRequest } from '../../db/audiences-syncs.ts'
+import { runRequestedSync } from '../../temporal/audience-syncs.ts'
+import type { Temporal } from '../../temporal/connection.ts'
+
+export interface AudienceRouteDependencies {
+  database: Database
+  temporal: Temporal
+  audiences: AudienceStore
+  /** Which addresses a membership may be fetched from, and how. */
+  pullGuard: PullGuard
+}
+
+/** Puts a sync into the queue and sees to it that it is run. Should Temporal be away, the sync waits in the database for
+ *  the next one that is asked for. */
+export async function startSync(
+  { database, temporal }: AudienceRouteDependencies,
+  request: SyncRequest,
+): Promise<{ syncId: string }> {
+  const syncId = await requestSync(database, request)
+  await runRequestedSync(temporal, request.audienceId)
+  return { syncId }
+}

@@ -1,0 +1,83 @@
+/** What a sync would send: counts and a sample, and nothing sent. */
+
+import type { FastifyRequest } from 'fastify'
+import { identifyBody } from '../../audiences/identify.ts'
+import { MembershipError } from '../../audiences/membership-error.ts'
+import { pullMembership } from '../../audiences/pull.ts'
+import { stageMembers, type StagedRows } from '../../audiences/stage-members.ts'
+import type { StoredAudience } from '../../db/audiences.ts'
+import { nextChanges } from '../../db/audiences-changes.ts'
+import { compareWhole, countAcknowledged } from '../../db/audiences-comparison.ts'
+import { countMembers, createLoad, dropLoad, previewNumber, writeRows } from '../../db/audiences-staging.ts'
+import { AppError } from '../../errors.ts'
+import type { Preview } from '../../schemas/audience.ts'
+import type { AudienceRouteDependencies } from './audience-dependencies.ts'
+import { stageUpload } from './audience-members.ts'
+
+const sampleSize = 10
+
+/** Previews the membership of the body, else the one that would be fetched, else the present one.
+ *  @throws AppError bad_request when the membership cannot be used */
+export async function previewSync(
+  dependencies: AudienceRouteDependencies,
+  audienceId: string,
+  request: FastifyRequest,
+): Promise<Preview> {
+  const { database, audiences } = dependencies
+  await audiences.get(audienceId)
+  const audience = await audiences.getStored(audienceId)
+  const { load, rows, isUnchanged } = await stage(dependencies, audience, request)
+  try {
+    const membership = isUnchanged ? (audience.load ?? '0') : load
+    const members = await countMembers(database, membership)
+    const destinations = []
+    for (const link of audience.links) {
+      const { added, removed } = await compareWhole(database, previewNumber(load), link, membership, false)
+      const sample = await nextChanges(database, previewNumber(load), link, '', sampleSize)
+      const acknowledged = removed === 0 ? 0 : await countAcknowledged(database, link)
+      const context = { audience, syncId: 'preview', timestamp: new Date().toISOString() }
+      destinations.push({
+        destinationId: link.destinationId,
+        added,
+        removed,
+        unchanged: members - added,
+        needsConfirmation: removed > audience.maxRemovalShare * acknowledged,
+        sample: sample.map((change) => identifyBody(context, change)),
+      })
+    }
+    return { ...rows, destinations }
+  } finally {
+    await dropLoad(database, load)
+  }
+}
+
+interface Staged {
+  load: string
+  rows: StagedRows
+  /** There is nothing new: the present membership stands. */
+  isUnchanged: boolean
+}
+
+async function stage(
+  { database, pullGuard }: AudienceRouteDependencies,
+  audience: StoredAudience,
+  request: FastifyRequest,
+): Promise<Staged> {
+  if (request.body !== undefined && request.body !== null)
+    return { ...(await stageUpload(database, audience, request)), isUnchanged: false }
+  const load = await createLoad(database, audience.id)
+  const nothing: Staged = { load, rows: { rowsRead: 0, badRows: 0, badRowSample: [] }, isUnchanged: true }
+  if (audience.membership.kind === 'push') return nothing
+  const gone = new AbortController()
+  request.raw.once('close', () => gone.abort())
+  try {
+    const pulled = await pullMembership(audience, pullGuard, gone.signal)
+    if (pulled.kind === 'unchanged') return nothing
+    const rows = await stageMembers(pulled.readings, (group) => writeRows(database, load, group))
+    return { load, rows, isUnchanged: false }
+  } catch (error) {
+    await dropLoad(database, load)
+    const reason = error instanceof MembershipError ? error.message : 'it could not be fetched'
+    throw new AppError('bad_request', `The membership cannot be used: ${reason}.`, { cause: error })
+  }
+}

@@ -1,0 +1,126 @@
+/** Syncs of an audience: start, look at, steer, take back. */
+
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { confirmSync, getSync, listSyncs, readSync, requestStop } from '../../db/audiences-syncs.ts'
+import { AppError } from '../../errors.ts'
+import { AudienceSchema, PreviewSchema, SyncSchema } from '../../schemas/audience.ts'
+import { backfill, putSchedule } from '../../temporal/audience-schedules.ts'
+import { runRequestedSync, stopRunningSync } from '../../temporal/audience-syncs.ts'
+import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
+import { SyncStartedSchema, takeStreams } from './audience-members.ts'
+import { previewSync } from './audience-preview.ts'
+import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+
+const tags = ['audiences']
+
+const SyncParamsSchema = z.object({ id: z.string(), syncId: z.string() })
+
+const BackfillSchema = z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) })
+
+export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = async (app, dependencies) => {
+  const { database, temporal, audiences } = dependencies
+
+  for (const kind of ['sync', 'resync'] as const)
+    app.post(
+      `/audiences/:id/${kind}`,
+      { schema: { tags, security, params: IdParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
+      async ({ params }, reply) => {
+        await audiences.get(params.id)
+        return reply.code(202).send(await startSync(dependencies, { audienceId: params.id, kind }))
+      },
+    )
+
+  app.get(
+    '/audiences/:id/syncs',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        querystring: PageQuerySchema,
+        response: { 200: pageSchema(SyncSchema), ...errorResponses },
+      },
+    },
+    async ({ params, query }) => {
+      await audiences.getStored(params.id)
+      return listSyncs(database, params.id, query)
+    },
+  )
+
+  app.get(
+    '/audiences/:id/syncs/:syncId',
+    { schema: { tags, security, params: SyncParamsSchema, response: { 200: SyncSchema, ...errorResponses } } },
+    ({ params }) => getSync(database, params.id, params.syncId),
+  )
+
+  app.post(
+    '/audiences/:id/syncs/:syncId/confirm',
+    { schema: { tags, security, params: SyncParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
+    async ({ params: { id, syncId } }, reply) => {
+      await confirmSync(database, id, syncId)
+      await runRequestedSync(temporal, id)
+      return reply.code(202).send({ syncId })
+    },
+  )
+
+  app.post(
+    '/audiences/:id/syncs/:syncId/stop',
+    { schema: { tags, security, params: SyncParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
+    async ({ params: { id, syncId } }, reply) => {
+      await requestStop(database, id, syncId)
+      await stopRunningSync(temporal, id, syncId)
+      return reply.code(202).send({ syncId })
+    },
+  )
+
+  app.post(
+    '/audiences/:id/syncs/:syncId/undo',
+    { schema: { tags, security, params: SyncParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
+    async ({ params: { id, syncId } }, reply) => {
+      const { number, status, undoable } = await readSync(database, id, syncId)
+      if (status === 'running' || status === 'waiting')
+        throw new AppError('conflict', 'the sync has not ended: stop it')
+      if (!undoable) throw new AppError('conflict', 'the sync is too old to be undone')
+      return reply.code(202).send(await startSync(dependencies, { audienceId: id, kind: 'undo', undoOf: number }))
+    },
+  )
+
+  for (const action of ['pause', 'resume'] as const)
+    app.post(
+      `/audiences/:id/${action}`,
+      { schema: { tags, security, params: IdParamsSchema, response: { 200: AudienceSchema, ...errorResponses } } },
+      async ({ params }) => {
+        const { schedule } = await audiences.get(params.id)
+        if (schedule !== null) await putSchedule(temporal, params.id, schedule, action === 'pause')
+        return audiences.setPaused(params.id, action === 'pause')
+      },
+    )
+
+  app.post(
+    '/audiences/:id/backfill',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        body: BackfillSchema,
+        response: { 202: DoneSchema, ...errorResponses },
+      },
+    },
+    async ({ params, body }, reply) => {
+      await audiences.get(params.id)
+      await backfill(temporal, params.id, new Date(body.from), new Date(body.to))
+      return reply.code(202).send({ success: true as const })
+    },
+  )
+
+  await app.register(async (previews) => {
+    takeStreams(previews)
+    previews.post<{ Params: { id: string } }>(
+      '/audiences/:id/preview',
+      { schema: { tags, security, params: IdParamsSchema, response: { 200: PreviewSchema, ...errorResponses } } },
+      (request) => previewSync(dependencies, request.params.id, request),
+    )
+  })
+}

@@ -1,0 +1,133 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { audienceKey } from '../../audiences/audience-key.ts'
+import { dropAudience } from '../../db/audiences-purge.ts'
+import { AppError } from '../../errors.ts'
+import {
+  AudiencePatchSchema,
+  AudienceSchema,
+  NewAudienceSchema,
+  maxKeyLength,
+  type Audience,
+  type AudiencePatch,
+} from '../../schemas/audience.ts'
+import { deleteSchedule, putSchedule } from '../../temporal/audience-schedules.ts'
+import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
+import { checkMembership } from './check-membership.ts'
+import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+
+const tags = ['audiences']
+
+/** `notify`: tell the members first that they no longer belong to it. */
+const DeleteQuerySchema = z.strictObject({
+  notify: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
+})
+
+export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = async (app, dependencies) => {
+  const { database, temporal, audiences, pullGuard } = dependencies
+
+  app.get(
+    '/audiences',
+    {
+      schema: {
+        tags,
+        security,
+        querystring: PageQuerySchema,
+        response: { 200: pageSchema(AudienceSchema), ...errorResponses },
+      },
+    },
+    ({ query }) => audiences.list(query),
+  )
+
+  app.post(
+    '/audiences',
+    { schema: { tags, security, body: NewAudienceSchema, response: { 201: AudienceSchema, ...errorResponses } } },
+    async ({ body }, reply) => {
+      checkMembership(body.membership, pullGuard, { isNew: true })
+      const audience = await audiences.create({ ...body, key: body.key ?? keyOf(body.name) })
+      try {
+        if (audience.schedule !== null) await putSchedule(temporal, audience.id, audience.schedule, false)
+      } catch (error) {
+        await dropAudience(database, audience.id)
+        throw error
+      }
+      return reply.code(201).send(audience)
+    },
+  )
+
+  app.get(
+    '/audiences/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: AudienceSchema, ...errorResponses } } },
+    ({ params }) => audiences.get(params.id),
+  )
+
+  app.patch(
+    '/audiences/:id',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        body: AudiencePatchSchema,
+        response: { 200: AudienceSchema, ...errorResponses },
+      },
+    },
+    async ({ params, body }) => {
+      if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
+      const before = await audiences.get(params.id)
+      const newKey = changedKey(before, body)
+      const reschedules = body.schedule !== undefined
+      if (reschedules) await putSchedule(temporal, params.id, body.schedule ?? null, before.paused)
+      try {
+        return await audiences.update(params.id, body, newKey)
+      } catch (error) {
+        if (reschedules) await putSchedule(temporal, params.id, before.schedule, before.paused)
+        throw error
+      }
+    },
+  )
+
+  app.delete(
+    '/audiences/:id',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        querystring: DeleteQuerySchema,
+        response: { 200: z.object({ success: z.literal(true), syncId: z.string() }), ...errorResponses },
+      },
+    },
+    async ({ params, query }) => {
+      await audiences.markDeleted(params.id, query.notify)
+      await deleteSchedule(temporal, params.id)
+      const { syncId } = await startSync(dependencies, { audienceId: params.id, kind: 'delete' })
+      return { success: true as const, syncId }
+    },
+  )
+}
+
+function keyOf(name: string): string {
+  const key = audienceKey(name)
+  if (key !== '' && key.length <= maxKeyLength) return key
+  throw new AppError('bad_request', 'name: it gives no trait name of 1 to 100 characters: send `key` as well', {
+    path: 'name',
+  })
+}
+
+/** The key that a rename leads to; undefined when it stays. One that was chosen by itself stays without a question. */
+function changedKey(before: Audience, { name, keepKey }: AudiencePatch): string | undefined {
+  if (name === undefined || keepKey === true || before.key !== audienceKey(before.name)) return undefined
+  const key = keyOf(name)
+  if (key === before.key) return undefined
+  if (keepKey === false) return key
+  throw new AppError(
+    'conflict',
+    `keepKey: the key of the new name is ${key}: send keepKey true to keep ${before.key}, or false to take it and send ` +
+      'every member anew',
+    { path: 'keepKey' },
+  )
+}

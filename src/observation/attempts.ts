@@ -1,0 +1,117 @@
+/** Remembers what attempts came to and writes it in groups: never a write per attempt. */
+
+import type { AttemptObservation } from '../../activities/index.ts'
+import {
+  addAttemptMinutes,
+  removeOldAttemptStats,
+  writeEndpointHealth,
+  type AttemptMinute,
+  type EndpointSighting,
+} from '../db/attempt-stats.ts'
+import type { Database } from '../db/database.ts'
+import type { Logger } from '../logger.ts'
+import { bucketOf, emptyBuckets } from './latency-buckets.ts'
+
+const writePauseMs = 2_000
+
+/** Endpoints, and minutes of endpoints, that wait to be written; more mean that the database is away. */
+const maxWaiting = 10_000
+
+/** How long the figures are kept: 31 days. */
+const keepMs = 31 * 24 * 3_600_000
+const removePauseMs = 3_600_000
+
+export interface AttemptRecorder {
+  observe: (observation: AttemptObservation) => void
+  /** Writes what waits. */
+  stop(): Promise<void>
+}
+
+export function createAttemptRecorder(database: Database, logger: Logger): AttemptRecorder {
+  let minutes = new Map<string, AttemptMinute>()
+  let health = new Map<string, EndpointSighting>()
+  let removedAt = -Infinity
+
+  const count = ({ endpointId, destinationId, at, latencyMs, failure }: AttemptObservation): void => {
+    const minute = new Date(Math.floor(at.getTime() / 60_000) * 60_000)
+    const key = `${minute.getTime()} ${endpointId}`
+    let entry = minutes.get(key)
+    if (entry === undefined) {
+      if (minutes.size >= maxWaiting) return
+      entry = { minute, endpointId, destinationId, delivered: 0, failed: 0, latency: emptyBuckets() }
+      minutes.set(key, entry)
+    }
+    if (failure !== undefined) entry.failed++
+    else {
+      entry.delivered++
+      const bucket = bucketOf(latencyMs)
+      entry.latency[bucket] = (entry.latency[bucket] ?? 0) + 1
+    }
+  }
+
+  const note = ({ endpointId, destinationId, at, failure }: AttemptObservation): void => {
+    const before = health.get(endpointId)
+    if (before === undefined && health.size >= maxWaiting) return
+    const failingSince = failure === undefined ? null : (before?.failingSince ?? at)
+    const succeeded = failure === undefined || before?.succeeded === true
+    health.set(endpointId, {
+      endpointId,
+      destinationId,
+      observedAt: at,
+      failingSince,
+      reason: failure ?? null,
+      succeeded,
+    })
+  }
+
+  const write = async (): Promise<void> => {
+    const [writtenMinutes, writtenHealth] = [minutes, health]
+    minutes = new Map()
+    health = new Map()
+    try {
+      if (writtenMinutes.size > 0) await addAttemptMinutes(database, [...writtenMinutes.values()])
+      writtenMinutes.clear()
+      if (writtenHealth.size > 0) await writeEndpointHealth(database, [...writtenHealth.values()])
+      if (performance.now() - removedAt < removePauseMs) return
+      await removeOldAttemptStats(database, new Date(Date.now() - keepMs))
+      removedAt = performance.now()
+    } catch (error) {
+      logger.warn({ error: (error as Error).message }, 'attempts.not_written')
+      minutes = mergeMinutes(writtenMinutes, minutes)
+      health = new Map([...writtenHealth, ...health])
+    }
+  }
+
+  let writing = Promise.resolve()
+  const timer = setInterval(() => (writing = writing.then(write)), writePauseMs).unref()
+  return {
+    observe(observation) {
+      count(observation)
+      note(observation)
+    },
+    async stop() {
+      clearInterval(timer)
+      await writing
+      await write()
+    },
+  }
+}
+
+function mergeMinutes(
+  older: Map<string, AttemptMinute>,
+  newer: Map<string, AttemptMinute>,
+): Map<string, AttemptMinute> {
+  const merged = new Map(older)
+  for (const [key, entry] of newer) {
+    const before = merged.get(key)
+    if (before === undefined) merged.set(key, entry)
+    else
+      merged.set(key, {
+        ...entry,
+        delivered: before.delivered + entry.delivered,
+        failed: before.failed + entry.failed,
+        latency: entry.latency.map((events, bucket) => events + (before.latency[bucket] ?? 0)),
+      })
+  }
+  return merged
+}

@@ -1,0 +1,82 @@
+/** How the node and what it stands on do, for the operator. */
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { tsToMs } from '@temporalio/common/lib/time.js'
+import { z } from 'zod'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import { inboxDepth } from './db/inbox.ts'
+import type { Status } from './schemas/system.ts'
+import type { Temporal } from './temporal/connection.ts'
+
+/** How long a look at Temporal may take, in milliseconds. */
+const lookLimitMs = 2_000
+
+export interface StatusDependencies {
+  config: Pick<Config, 'databaseUrl' | 'retentionMs' | 'retry'>
+  database: Database
+  temporal: Temporal
+  temporalUiUrl: string | undefined
+}
+
+/** @returns a function that looks; what does not answer is told as not healthy */
+export function statusReader({ config, database, temporal, temporalUiUrl }: StatusDependencies): () => Promise<Status> {
+  const version = packageVersion()
+  return async () => {
+    const [engine, databaseVersion] = await Promise.all([
+      lookAtTemporal(temporal).catch(() => undefined),
+      readDatabaseVersion(database).catch(() => undefined),
+    ])
+    return {
+      version,
+      nodeVersion: process.version,
+      temporal: {
+        address: temporal.address,
+        namespace: temporal.namespace,
+        healthy: engine !== undefined,
+        uiUrl: temporalUiUrl ?? null,
+        serverVersion: engine?.serverVersion ?? null,
+      },
+      database: {
+        kind: config.databaseUrl === undefined ? 'pglite' : 'postgresql',
+        healthy: databaseVersion !== undefined,
+        version: databaseVersion ?? null,
+      },
+      // An existing namespace has a retention of its own.
+      retentionMs: engine?.retentionMs ?? config.retentionMs,
+      retry: config.retry,
+      inboxDepth: databaseVersion === undefined ? 0 : await inboxDepth(database).catch(() => 0),
+    }
+  }
+}
+
+async function lookAtTemporal({ connection, namespace }: Temporal) {
+  return connection.withDeadline(Date.now() + lookLimitMs, async () => {
+    const { workflowService } = connection
+    const [{ serverVersion }, { config }] = await Promise.all([
+      workflowService.getSystemInfo({}),
+      workflowService.describeNamespace({ namespace }),
+    ])
+    const retention = config?.workflowExecutionRetentionTtl
+    return { serverVersion, retentionMs: retention ? tsToMs(retention) : undefined }
+  })
+}
+
+async function readDatabaseVersion(database: Database): Promise<string | undefined> {
+  const [row] = await database.query<{ server_version: string }>('show server_version')
+  return row?.server_version
+}
+
+/** From the package's own description, which stands above `src` and above `dist/src`. */
+function packageVersion(): string {
+  for (const path of ['../package.json', '../../package.json']) {
+    try {
+      const text = readFileSync(fileURLToPath(new URL(path, import.meta.url)), 'utf8')
+      return z.object({ version: z.string() }).parse(JSON.parse(text)).version
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+  return 'unknown'
+}
