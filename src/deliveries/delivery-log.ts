@@ -67,7 +67,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     async read(id) {
       const delivery = await readDelivery(temporal, id, isPaused)
       if (delivery !== undefined) {
-        const { input: _input, runId, ...detail } = delivery
+        const { input, runId, ...detail } = delivery
         return { ...detail, temporalUiUrl: uiLink(temporalUiUrl, temporal.namespace, id, runId) }
       }
       const queued = await findQueued(database, id)

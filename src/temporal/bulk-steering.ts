@@ -74,7 +74,7 @@ async function read({ client }: Temporal, id: string): Promise<BulkSteering> {
   const result = last?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0]
   const details = last?.workflowExecutionCanceledEventAttributes?.details?.payloads?.[0]
   const payload = result ?? heartbeat ?? details
-  const progress = payload ? defaultPayloadConverter.fromPayload<SteeringProgress>(payload as never) : undefined
+  const progress = payload ? defaultPayloadConverter.fromPayload<SteeringProgress>(payload) : undefined
   return {
     id,
     action: input.order.action === 'recheck' ? 'retry' : input.order.action,

@@ -1,12 +1,12 @@
 /** One delivery with every attempt, read from its workflow's history and pending activities. */
 
 import { defaultPayloadConverter } from '@temporalio/common'
-import type { temporal } from '@temporalio/proto'
+import proto, { type temporal } from '@temporalio/proto'
 import type { Attempt, AttemptOutcome, AttemptRecord, DeliverEventInput, RetryOutcome } from '../contracts/delivery.ts'
 import { signals, type SteeringTrace } from '../contracts/delivery.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { toDelivery, toIso } from './delivery-query.ts'
+import { toDelivery, toIso, type ExecutionInfo } from './delivery-query.ts'
 import { isNotFound } from './grpc-errors.ts'
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent
@@ -19,9 +19,6 @@ const maxHistoryPages = 20
 
 /** Marker that the SDK records for a local activity. */
 const localActivityMarker = 'core_local_activity'
-
-/** Value of PendingActivityState for an attempt that is under way. */
-const startedState = 2
 
 /** What a history says of a delivery. */
 interface Story {
@@ -70,12 +67,20 @@ export async function readDelivery(
         excerpt,
       })),
       pending,
-      steering: story.steering,
+      steering: [...orderedBy(workflowExecutionInfo), ...story.steering],
     }
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
   }
+}
+
+/** A repeated delivery tells in its memo who ordered it. */
+function orderedBy({ memo, startTime }: ExecutionInfo): DeliveryDetail['steering'] {
+  const payload = memo?.fields?.['redelivery']
+  if (!payload) return []
+  const { by = null, why = null } = decode(payload) as SteeringTrace
+  return [{ at: toIso(startTime) ?? '', action: 'redeliver', by, why }]
 }
 
 async function readHistory({ client, namespace }: Temporal, workflowId: string, runId: string): Promise<Story> {
@@ -126,8 +131,7 @@ function tell(story: Story, event: HistoryEvent): void {
   }
 }
 
-const decode = (payload: temporal.api.common.v1.IPayload): unknown =>
-  defaultPayloadConverter.fromPayload(payload as never)
+const decode = (payload: temporal.api.common.v1.IPayload): unknown => defaultPayloadConverter.fromPayload(payload)
 
 const first = <Value>(payloads: Payloads | null | undefined): Value | undefined => {
   const payload = payloads?.payloads?.[0]
@@ -151,7 +155,7 @@ function pendingAttempts({ lastFailure, heartbeatDetails }: PendingActivity): At
 
 function toPending(activity: PendingActivity): DeliveryDetail['pending'][number] {
   const input = activity.activityOptions
-  const running = activity.state === startedState
+  const running = activity.state === proto.temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
   return {
     endpointId: input?.priority?.fairnessKey ?? activity.priority?.fairnessKey ?? '',
     running,

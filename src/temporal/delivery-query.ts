@@ -1,21 +1,23 @@
 /** Visibility queries over deliveries, and what a row of their answers says. */
 
-import type { temporal } from '@temporalio/proto'
+import proto, { type temporal } from '@temporalio/proto'
 import { defaultPayloadConverter } from '@temporalio/common'
 import type { OutcomeAttribute } from '../contracts/delivery.ts'
 import type { SearchAttributeName } from '../contracts/names.ts'
 import type { Delivery, DeliveryFilter, DeliveryStatus } from '../schemas/delivery.ts'
-import { keyword } from './search-attributes.ts'
+import { fromKeyword, keyword } from './search-attributes.ts'
 
 export type ExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo
+
+const Status = proto.temporal.api.enums.v1.WorkflowExecutionStatus
 
 /** Names of Temporal's own search attributes that queries use. */
 type OwnAttribute = 'ExecutionStatus' | 'StartTime' | 'WorkflowType'
 
 const equals = (name: SearchAttributeName | OwnAttribute, value: string): string => `${name} = ${quote(value)}`
 
-/** A string literal of the query language: backslash and quote are escaped by a backslash. */
-const quote = (value: string): string => `'${value.replace(/['\\]/g, '\\$&')}'`
+/** A string literal of the query language; values have been through `keyword`, or have no quotes by nature. */
+const quote = (value: string): string => `'${value}'`
 
 /** @param pausedDestinations  ids of the destinations that hold their deliveries now */
 export function deliveryQuery(filter: DeliveryFilter, pausedDestinations: readonly string[]): string {
@@ -64,7 +66,10 @@ function statusQuery(status: DeliveryStatus, pausedDestinations: readonly string
 /** A row of a list. @param isPaused  whether a destination holds its deliveries now */
 export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string) => boolean): Delivery {
   const attribute = (name: SearchAttributeName): unknown => decode(info.searchAttributes?.indexedFields?.[name])
-  const text = (name: SearchAttributeName): string | null => (attribute(name) as string | undefined) ?? null
+  const text = (name: SearchAttributeName): string | null => {
+    const value = attribute(name) as string | undefined
+    return value === undefined ? null : fromKeyword(value)
+  }
   const destinationIds = [attribute('PostriderDestinations') ?? []].flat() as string[]
   const outcome = text('PostriderOutcome') as OutcomeAttribute | null
   const status = statusOf(info, outcome, destinationIds.some(isPaused))
@@ -88,15 +93,14 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
 }
 
 function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPaused: boolean): DeliveryStatus {
-  // Values of WorkflowExecutionStatus in Temporal's API.
   switch (info.status) {
-    case 1:
+    case Status.WORKFLOW_EXECUTION_STATUS_RUNNING:
       if (outcome === 'retrying' && onPaused) return 'held'
       return outcome === 'retrying' || outcome === 'held' || outcome === 'delivered' ? outcome : 'delivering'
-    case 2:
+    case Status.WORKFLOW_EXECUTION_STATUS_COMPLETED:
       return outcome === 'discarded' ? 'discarded' : 'delivered'
-    case 4:
-    case 5:
+    case Status.WORKFLOW_EXECUTION_STATUS_CANCELED:
+    case Status.WORKFLOW_EXECUTION_STATUS_TERMINATED:
       return 'cancelled'
     default:
       return 'failed'
@@ -104,7 +108,7 @@ function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPause
 }
 
 const decode = (payload: temporal.api.common.v1.IPayload | null | undefined): unknown =>
-  payload ? defaultPayloadConverter.fromPayload(payload as never) : undefined
+  payload ? defaultPayloadConverter.fromPayload(payload) : undefined
 
 /** A time of Temporal's API as ISO 8601. */
 export function toIso(time: temporal.api.workflow.v1.IWorkflowExecutionInfo['startTime']): string | null {

@@ -1,6 +1,6 @@
 /** What Temporal's errors say. */
 
-import { isGrpcServiceError } from '@temporalio/client'
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client'
 
 /** gRPC status codes that have a meaning for us. */
 const invalidArgument = 3
@@ -9,10 +9,11 @@ const notFound = 5
 const codeOf = (error: unknown): number | undefined => {
   const candidates = [error, (error as Error | undefined)?.cause]
   const grpcError = candidates.find((candidate) => isGrpcServiceError(candidate))
-  return isGrpcServiceError(grpcError) ? (grpcError.code as number) : undefined
+  return isGrpcServiceError(grpcError) ? grpcError.code : undefined
 }
 
-export const isNotFound = (error: unknown): boolean => codeOf(error) === notFound
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof WorkflowNotFoundError || codeOf(error) === notFound
 
 /** The same request would be refused again. */
 export const isInvalidArgument = (error: unknown): boolean => codeOf(error) === invalidArgument

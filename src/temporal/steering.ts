@@ -37,6 +37,20 @@ export interface Steering {
 export function createSteering({ temporal, findTarget, retry }: SteeringDependencies): Steering {
   const { client, namespace } = temporal
 
+  /** Asked first: Temporal takes a cancellation of what is over without a word.
+   *  @throws AppError when it knows no such delivery, or none that runs */
+  const ofRunning = async (deliveryId: string, act: () => Promise<unknown>): Promise<void> => {
+    try {
+      const { status } = await client.workflow.getHandle(deliveryId).describe()
+      if (status.name !== 'RUNNING')
+        throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
+      await act()
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      throw new AppError('not_found', `no delivery that runs has the id ${deliveryId}`, { cause: error })
+    }
+  }
+
   const signal = (deliveryId: string, name: string, argument: unknown): Promise<void> =>
     ofRunning(deliveryId, () => client.workflow.getHandle(deliveryId).signal(name, argument))
 
@@ -56,10 +70,7 @@ export function createSteering({ temporal, findTarget, retry }: SteeringDependen
     trace: SteeringTrace,
   ): Promise<string> => {
     const eventId = deliveryId.replace(/\/redelivery\/\d+$/, '')
-    const { count } = await client.workflow.count(
-      `WorkflowId STARTS_WITH '${eventId.replace(/['\\]/g, '\\$&')}/redelivery/'`,
-    )
-    for (let n = count + 1; n <= maxRedeliveries; n++) {
+    for (let n = 1; n <= maxRedeliveries; n++) {
       const id = redeliveryWorkflowId(eventId, n)
       if ((await startDelivery(temporal, input, { workflowId: id, redelivery: trace })) === 'started') return id
     }
@@ -86,17 +97,3 @@ export function createSteering({ temporal, findTarget, retry }: SteeringDependen
   }
   return steering
 }
-
-/** @throws AppError when Temporal knows no such delivery, or none that runs */
-async function ofRunning(deliveryId: string, act: () => Promise<unknown>): Promise<void> {
-  try {
-    await act()
-  } catch (error) {
-    if (!isNotFound(error)) throw error
-    if (/already completed/i.test(errorText(error)))
-      throw new AppError('conflict', 'the delivery is over: redeliver it to send it again', { cause: error })
-    throw new AppError('not_found', `no delivery that runs has the id ${deliveryId}`, { cause: error })
-  }
-}
-
-const errorText = (error: unknown): string => `${String(error)} ${String((error as Error).cause ?? '')}`

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+
+let node: TestApp
+beforeAll(async () => {
+  // A pause between attempts that no test waits for.
+  node = await startTestApp({
+    environment: { POSTRIDER_RETRY_INITIAL: '10m', POSTRIDER_RETRY_MAX: '10m', POSTRIDER_RETRY_WINDOW: '4h' },
+  })
+})
+afterAll(() => node[Symbol.asyncDispose]())
+
+const path = (id: string, action = ''): string => `/deliveries/${encodeURIComponent(id)}${action}`
+
+async function read(id: string): Promise<DeliveryDetail> {
+  const { status, body } = await node.api<DeliveryDetail>('GET', path(id))
+  expect(status).toBe(200)
+  return body
+}
+
+const untilStatus = (id: string, status: string): Promise<DeliveryDetail> =>
+  until(`${id} is ${status}`, async () => {
+    const { status: code, body } = await node.api<DeliveryDetail>('GET', path(id))
+    return code === 200 && body.status === status && body
+  })
+
+/** Posts a track call and answers the delivery's id. */
+async function track(source: Source, userId = 'u1'): Promise<string> {
+  const { status, body } = await node.post('/track', source.writeKey, { userId, event: 'Order Completed' })
+  expect(status).toBe(200)
+  return `event/${source.id}/${(body.accepted as string[])[0]}`
+}
+
+describe('one delivery', () => {
+  it('is shown with every attempt, its body and the next attempt, and woken by hand', async () => {
+    await using receiver = await startReceiver()
+    receiver.answerInTurn({ status: 503, body: 'down for a while' }, { status: 500 }, { status: 200 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const id = await track(source)
+
+    const waiting = await untilStatus(id, 'retrying')
+    expect(waiting).toMatchObject({ attempts: 1, message: { type: 'track', event: 'Order Completed' } })
+    expect(waiting.timeline).toMatchObject([{ status: 503, excerpt: 'down for a while' }])
+    expect(Date.parse(waiting.nextAttemptAt ?? '')).toBeGreaterThan(Date.now() + 60_000)
+
+    expect(await node.api('POST', path(id, '/retry'), { why: 'the receiver is back' })).toMatchObject({ status: 200 })
+    const twice = await until('two attempts', async () => {
+      const detail = await read(id)
+      return detail.timeline.length >= 2 && detail
+    })
+    expect(twice.steering).toMatchObject([{ action: 'retry', by: 'management API', why: 'the receiver is back' }])
+
+    await until('woken again', async () => {
+      if (receiver.requests.length < 3) await node.api('POST', path(id, '/retry'))
+      return (await read(id)).status === 'delivered'
+    })
+    const done = await read(id)
+    expect(done.timeline.map(({ status }) => status)).toEqual([503, 500, 200])
+    expect(done).toMatchObject({ status: 'delivered', attempts: 3, nextAttemptAt: null, pending: [] })
+  })
+
+  it('is cancelled with who and why, and can be delivered again', async () => {
+    await using receiver = await startReceiver()
+    receiver.answerInTurn({ status: 503 }, { status: 200 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const id = await track(source)
+    await untilStatus(id, 'retrying')
+
+    expect(await node.api('POST', path(id, '/redeliver'))).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(await node.api('POST', path(id, '/cancel'), { why: 'sent by mistake' })).toMatchObject({ status: 200 })
+    const cancelled = await untilStatus(id, 'cancelled')
+    expect(cancelled.steering).toMatchObject([{ action: 'cancel', by: 'management API', why: 'sent by mistake' }])
+    expect(await node.api('POST', path(id, '/cancel'))).toMatchObject({ status: 409, body: { code: 'conflict' } })
+
+    const { status, body } = await node.api<{ id: string }>('POST', path(id, '/redeliver'), { why: 'not a mistake' })
+    expect({ status, body }).toEqual({ status: 200, body: { id: `${id}/redelivery/1` } })
+    const repeated = await untilStatus(body.id, 'delivered')
+    expect(repeated.steering).toMatchObject([{ action: 'redeliver', why: 'not a mistake' }])
+    const [first, second] = await receiver.received(2)
+    expect(second?.body).toEqual(first?.body)
+    const again = await node.api<{ id: string }>('POST', path(body.id, '/redeliver'))
+    expect(again.body.id).toBe(`${id}/redelivery/2`)
+  })
+
+  it('is unknown under any other id', async () => {
+    for (const action of ['', '/retry', '/cancel', '/redeliver'])
+      expect(await node.api(action === '' ? 'GET' : 'POST', path('event/src_none/none', action))).toMatchObject({
+        status: 404,
+        body: { success: false, code: 'not_found' },
+      })
+  })
+})
+
+describe('the list of deliveries', () => {
+  it('is filtered by each member, paged, and counted', async () => {
+    await using good = await startReceiver()
+    await using bad = await startReceiver()
+    bad.answer({ status: 404, body: 'nothing here' })
+    const [delivering, failing] = [await node.createSource(), await node.createSource()]
+    await node.connect([delivering], [good.url])
+    const destination = await node.connect([failing], [bad.url])
+    const ids: string[] = []
+    for (const userId of ["o'brien\\", 'u2', 'u3']) {
+      ids.push(await track(delivering, userId))
+      await untilStatus(ids.at(-1) ?? '', 'delivered')
+    }
+    const failed = await track(failing)
+    await untilStatus(failed, 'failed')
+
+    const list = async (query: string): Promise<Delivery[]> => {
+      const { status, body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?${query}`)
+      expect(status).toBe(200)
+      return body.items
+    }
+    const listed = (query: string, expected: string[]) =>
+      until(query, async () => {
+        const found = (await list(query)).map(({ id }) => id)
+        return found.sort().join() === [...expected].sort().join()
+      })
+    await listed(`sourceId=${delivering.id}`, ids)
+    await listed(`sourceId=${delivering.id}&userId=${encodeURIComponent("o'brien\\")}`, ids.slice(0, 1))
+    await listed(`messageId=${ids[1]?.split('/')[2]}`, ids.slice(1, 2))
+    await listed(`destinationId=${destination.id}&status=failed&type=track`, [failed])
+    await listed(`sourceId=${delivering.id}&status=failed`, [])
+    await listed(`sourceId=${delivering.id}&since=${new Date(Date.now() + 60_000).toISOString()}`, [])
+    const [row] = await list(`destinationId=${destination.id}`)
+    expect(row).toMatchObject({ status: 'failed', attempts: 1, event: 'Order Completed' })
+    expect(row?.reason).toContain('404')
+    const [plain] = await list(`messageId=${ids[1]?.split('/')[2]}`)
+    expect(plain).toMatchObject({ status: 'delivered', attempts: 1, reason: null, nextAttemptAt: null })
+
+    const first = await node.api<{ items: Delivery[]; nextCursor: string }>(
+      'GET',
+      `/deliveries?sourceId=${delivering.id}&limit=2`,
+    )
+    const second = await node.api<{ items: Delivery[]; nextCursor: string | null }>(
+      'GET',
+      `/deliveries?sourceId=${delivering.id}&limit=2&cursor=${first.body.nextCursor}`,
+    )
+    expect([...first.body.items, ...second.body.items].map(({ id }) => id)).toEqual([...ids].reverse())
+    expect(second.body.nextCursor).toBeNull()
+    const count = await node.api('GET', `/deliveries/count?sourceId=${delivering.id}`)
+    expect(count.body).toEqual({ count: 3 })
+  })
+
+  it('refuses an unknown member and a wrong cursor, by name', async () => {
+    expect(await node.api('GET', '/deliveries?state=failed')).toMatchObject({
+      status: 400,
+      body: { code: 'bad_request' },
+    })
+    expect(await node.api('GET', '/deliveries?cursor=xyz')).toMatchObject({ status: 400, body: { path: 'cursor' } })
+  })
+})
+
+describe('all deliveries that match', () => {
+  it('are retried, cancelled and delivered again, with progress', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const ids = await Promise.all(Array.from({ length: 5 }, (_, index) => track(source, `u${index}`)))
+    for (const id of ids) await untilStatus(id, 'retrying')
+
+    const bulk = async (action: string, filter: object): Promise<BulkSteering> => {
+      const { status, body } = await node.api<BulkSteering>('POST', `/deliveries/${action}`, filter)
+      expect({ status, matched: body.matched }).toEqual({ status: 202, matched: 5 })
+      return until(`${action} is done`, async () => {
+        const now = await node.api<BulkSteering>('GET', `/deliveries/bulk/${body.id}`)
+        return now.body.status !== 'running' && now.body
+      })
+    }
+    await until('five in the list', async () => {
+      const { body } = await node.api<{ count: number }>(
+        'GET',
+        `/deliveries/count?sourceId=${source.id}&status=retrying`,
+      )
+      return body.count === 5
+    })
+    const retried = await bulk('retry', { sourceId: source.id, status: 'retrying' })
+    expect(retried).toMatchObject({ status: 'completed', done: 5, failed: 0 })
+    await receiver.received(10)
+    expect(await bulk('cancel', { sourceId: source.id, status: 'retrying' })).toMatchObject({ done: 5 })
+    for (const id of ids) await untilStatus(id, 'cancelled')
+    receiver.answer({ status: 200 })
+    expect(await bulk('redeliver', { sourceId: source.id, status: 'cancelled' })).toMatchObject({ done: 5 })
+    for (const id of ids) await untilStatus(`${id}/redelivery/1`, 'delivered')
+  })
+})
+
+describe('a paused destination', () => {
+  it('holds its deliveries and wakes them when it is resumed', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    await node.api('PATCH', `/destinations/${destination.id}`, { paused: true })
+    const ids = [await track(source), await track(source)]
+    for (const id of ids) await untilStatus(id, 'held')
+    expect(receiver.requests).toEqual([])
+    await until('both in the list', async () => {
+      const { body } = await node.api<{ count: number }>(
+        'GET',
+        `/deliveries/count?destinationId=${destination.id}&status=held`,
+      )
+      return body.count === 2
+    })
+    const resumedAt = performance.now()
+    await node.api('PATCH', `/destinations/${destination.id}`, { paused: false })
+    for (const id of ids) await untilStatus(id, 'delivered')
+    // Woken by the resume, not by the look at the destination every 30 s.
+    expect(performance.now() - resumedAt).toBeLessThan(25_000)
+  })
+
+  it('discards what waits when it is switched off', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const id = await track(source)
+    await untilStatus(id, 'retrying')
+    await until('in the list', async () => {
+      const { body } = await node.api<{ count: number }>(
+        'GET',
+        `/deliveries/count?destinationId=${destination.id}&status=retrying`,
+      )
+      return body.count === 1
+    })
+    await node.api('PATCH', `/destinations/${destination.id}`, { enabled: false })
+    const discarded = await untilStatus(id, 'discarded')
+    expect(discarded.reason).toContain('switched off')
+  })
+})
