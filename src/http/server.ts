@@ -1,8 +1,7 @@
 /** The HTTP server: ingest API, management API, health. Built as a value, so that tests and production start the same. */
 
-import swagger from '@fastify/swagger'
 import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import type { Logger } from '../logger.ts'
 import type { IngestPort } from '../ingest/port.ts'
 import { answerErrors } from './errors.ts'
@@ -10,6 +9,7 @@ import { ingestRoutes } from './ingest/plugin.ts'
 import { ingestServerOptions } from './ingest/server-options.ts'
 import { healthRoutes, type HealthDependencies } from './health.ts'
 import { managementRoutes, type ManagementDependencies } from './management/plugin.ts'
+import { describeRoutes } from './openapi.ts'
 import { webAppRoutes } from './web-app.ts'
 
 /** Longest id in a path, in characters; Fastify allows 100 unless told. */
@@ -34,18 +34,10 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
   server.setValidatorCompiler(validatorCompiler)
   server.setSerializerCompiler(serializerCompiler)
   answerErrors(server)
-  await server.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: 'Postrider', version: '1', description: 'Ingest and management API' },
-      components: { securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } } },
-    },
-    transform: jsonSchemaTransform,
-  })
+  await describeRoutes(server)
   await server.register(ingestRoutes, { port: dependencies.ingest, lenientAuth: dependencies.lenientAuth })
   await server.register(healthRoutes, dependencies)
   await server.register((scope) => managementRoutes(scope, dependencies), { prefix: '/api/v1' })
-  server.get('/openapi.json', { schema: { hide: true } }, async () => server.swagger())
   await server.register(webAppRoutes)
   return server
 }

@@ -13,7 +13,8 @@ export const ErrorSchema = z.object({
 /** Answers that any call may have beside its own. */
 export const errorResponses = { '4xx': ErrorSchema, '5xx': ErrorSchema }
 
-export const security = [{ adminToken: [] }]
+/** Either of the two. */
+export const security = [{ adminToken: [] }, { session: [] }]
 
 export const IdParamsSchema = z.object({ id: z.string() })
 
