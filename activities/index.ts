@@ -1,2 +1,3 @@
+export { createAudienceActivities, type AudienceActivityDependencies } from './audiences.ts'
 export { createDeliveryActivities, type AttemptObservation, type DeliveryDependencies } from './delivery.ts'
 export { createSteeringActivities, type SteeringActivityDependencies } from './steering.ts'

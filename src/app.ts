@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { createDeliveryActivities, createSteeringActivities } from '../activities/index.ts'
 import { sessionKeys } from './access/session.ts'
+import { createAudienceParts } from './audience-parts.ts'
 import type { Config } from './config.ts'
 import type { DeliverEventInput } from './contracts/delivery.ts'
 import { openDataFolder } from './data-folder.ts'
@@ -107,7 +108,8 @@ async function startParts(
     openTemporal(config, folder.path, options, cleanUps),
     openDatabase(config, folder.path, options, cleanUps),
   )
-  const destinations = createDestinationStore(database, createSecretBox(encryptionKeys))
+  const secrets = createSecretBox(encryptionKeys)
+  const destinations = createDestinationStore(database, secrets)
   const settings = await watchSettings(database, destinations, logger)
   cleanUps.push(async () => settings.close())
 
@@ -137,10 +139,22 @@ async function startParts(
     oldestFirst: (...range) => oldestFirst(temporal, ...range),
     retentionMs: config.retentionMs,
   })
-  const worker = await runWorker(temporal, { ...deliveryActivities, ...steeringActivities }, logger)
+  const registry = new Registry()
+  const audienceParts = createAudienceParts({
+    database,
+    secrets,
+    settings,
+    guard,
+    sender,
+    temporal,
+    retry: config.retry,
+    registry,
+    logger,
+  })
+  const activities = { ...deliveryActivities, ...steeringActivities, ...audienceParts.activities }
+  const worker = await runWorker(temporal, activities, logger)
   cleanUps.push(() => worker.stop())
 
-  const registry = new Registry()
   const fates = createFates(database, registry, logger)
   cleanUps.push(() => fates.stop())
   const start = (input: DeliverEventInput) => startDelivery(temporal, input)
@@ -162,6 +176,9 @@ async function startParts(
     settings,
     guard,
     sender,
+    temporal,
+    audiences: audienceParts.audiences,
+    pullGuard: audienceParts.pullGuard,
     steering,
     bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
     deliveryLog: createDeliveryLog({

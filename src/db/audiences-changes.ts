@@ -1,7 +1,7 @@
 /** The changes of a sync: what is left to tell, and what became of it. */
 
 import type { Change } from '../audiences/identify.ts'
-import type { AudienceLink } from '../contracts/audiences.ts'
+import type { AudienceLink, SyncTotals } from '../contracts/audiences.ts'
 import type { Queryable } from './database.ts'
 
 /** States of a change in the table. */
@@ -33,8 +33,8 @@ export async function settleChanges(
   sync: string,
   { link }: AudienceLink,
   results: readonly ChangeResult[],
-): Promise<void> {
-  await database.query(
+): Promise<SyncTotals> {
+  const [row] = await database.query<Record<keyof SyncTotals, string>>(
     `with given as (
        select * from unnest($3::text[], $4::int[], $5::text[]) as g(user_id, state, workflow_id)),
      settled as (
@@ -57,7 +57,8 @@ export async function settleChanges(
        sent = sent + (select count(*) from settled where state = 1),
        handed_on = handed_on + (select count(*) from settled where state = 2),
        failed = failed + (select count(*) from settled where state = 3)
-     where number = $1`,
+     where number = $1
+     returning sent, handed_on as "handedOn", failed`,
     [
       sync,
       link,
@@ -66,19 +67,22 @@ export async function settleChanges(
       results.map((result) => (result.kind === 'handedOn' ? result.workflowId : null)),
     ],
   )
+  return { sent: Number(row?.sent), handedOn: Number(row?.handedOn), failed: Number(row?.failed) }
 }
 
 /** Destinations that now have all that the sync had to tell are in step: a later change needs to look at its own users
- *  only. */
-export async function noteInStep(database: Queryable, audienceId: string, sync: string): Promise<void> {
+ *  only.
+ *  @param whole  the sync looked at the whole membership wherever a destination was not in step */
+export async function noteInStep(
+  database: Queryable,
+  audienceId: string,
+  sync: string,
+  { whole }: { whole: boolean },
+): Promise<void> {
   await database.query(
-    `update audience_links l set in_step = not exists (
+    `update audience_links l set in_step = (in_step or $3) and not exists (
        select 1 from audience_changes c where c.sync = $2 and c.link = l.link and c.state in (0, 3))
      where audience_id = $1 and connected`,
-    [audienceId, sync],
+    [audienceId, sync, whole],
   )
-}
-
-export async function noteOutOfStep(database: Queryable, audienceId: string): Promise<void> {
-  await database.query('update audience_links set in_step = false where audience_id = $1', [audienceId])
 }

@@ -24,15 +24,14 @@ export async function clearChanges(database: Queryable, sync: string, { link }: 
 }
 
 /** Compares a whole membership.
- *  @param full  also what is acknowledged already is told again
- *  @param onRange  told after each range */
+ *  @param full  also what is acknowledged already is told again */
+
 export async function compareWhole(
   database: Queryable,
   sync: string,
   { link }: AudienceLink,
   load: string,
   full: boolean,
-  onRange: () => void,
 ): Promise<LinkCounts> {
   const counts = { added: 0, removed: 0 }
   for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [load])) {
@@ -52,7 +51,6 @@ export async function compareWhole(
       [sync, link, load, after, upTo, full],
     )
     add(counts, row)
-    onRange()
   }
   return counts
 }
@@ -64,7 +62,6 @@ export async function compareChanged(
   { link }: AudienceLink,
   change: string,
   load: string,
-  onRange: () => void,
 ): Promise<LinkCounts> {
   const counts = { added: 0, removed: 0 }
   for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [change])) {
@@ -82,7 +79,6 @@ export async function compareChanged(
       [sync, link, load, change, after, upTo],
     )
     add(counts, row)
-    onRange()
   }
   return counts
 }
@@ -93,7 +89,6 @@ export async function compareUndone(
   sync: string,
   { link }: AudienceLink,
   undone: string,
-  onRange: () => void,
 ): Promise<LinkCounts> {
   const counts = { added: 0, removed: 0 }
   for await (const { after, upTo } of userRanges(database, 'audience_changes', 'sync = $1 and link = $2', [
@@ -115,7 +110,6 @@ export async function compareUndone(
       [sync, link, undone, after, upTo],
     )
     add(counts, row)
-    onRange()
   }
   return counts
 }
@@ -192,16 +186,11 @@ export async function takeOverUndo(database: Database, audienceId: string, sync:
 export async function takeOverMembership(
   database: Database,
   audienceId: string,
-  membership: { load: string; members: number; etag: string | null; sync: string },
+  membership: { load: string; etag: string | null; sync: string },
 ): Promise<void> {
-  const { load, members, etag, sync } = membership
+  const { load, etag, sync } = membership
   await database.transaction(async (tx) => {
-    await tx.query('update audiences set load = $2, members = $3, etag = $4 where id = $1', [
-      audienceId,
-      load,
-      members,
-      etag,
-    ])
+    await tx.query('update audiences set load = $2, etag = $3 where id = $1', [audienceId, load, etag])
     await tx.query(
       `update audience_syncs set load = null where audience_id = $1 and status = 'refused' and number < $2`,
       [audienceId, sync],

@@ -38,8 +38,12 @@ export async function completeLoad(database: Queryable, load: string): Promise<v
   await database.query('update audience_loads set complete = true where load = $1', [load])
 }
 
-/** Removes a load and its rows. */
+/** The number under which a preview of a load keeps its changes: no sync has a negative one. */
+export const previewNumber = (load: string): string => `-${load}`
+
+/** Removes a load with its rows and those of its preview. */
 export async function dropLoad(database: Queryable, load: string): Promise<void> {
+  await database.query('delete from audience_changes where sync = $1', [previewNumber(load)])
   await deleteInRanges(database, 'audience_rows', 'load = $1', [load])
   await database.query('delete from audience_loads where load = $1', [load])
 }

@@ -23,10 +23,7 @@ export type AudienceKind = z.infer<typeof AudienceKindSchema>
 export const memberFormats = ['ndjson', 'csv', 'json'] as const
 export type MemberFormat = (typeof memberFormats)[number]
 
-const httpUrl = z
-  .string()
-  .max(2_048)
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be a full http or https URL')
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a full http or https URL' }).max(2_048)
 
 const PushSchema = z.strictObject({ kind: z.literal('push') })
 

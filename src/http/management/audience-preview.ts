@@ -1,9 +1,11 @@
 /** What a sync would send: counts and a sample, and nothing sent. */
 
+import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { identifyBody } from '../../audiences/identify.ts'
 import { MembershipError } from '../../audiences/membership-error.ts'
 import { pullMembership } from '../../audiences/pull.ts'
+import { formatOf } from '../../audiences/read-members.ts'
 import { stageMembers, type StagedRows } from '../../audiences/stage-members.ts'
 import type { StoredAudience } from '../../db/audiences.ts'
 import { nextChanges } from '../../db/audiences-changes.ts'
@@ -16,7 +18,7 @@ import { stageUpload } from './audience-members.ts'
 
 const sampleSize = 10
 
-/** Previews the membership of the body, else the one that would be fetched, else the present one.
+/** Previews the membership of the body (NDJSON or CSV), else the one that would be fetched, else the present one.
  *  @throws AppError bad_request when the membership cannot be used */
 export async function previewSync(
   dependencies: AudienceRouteDependencies,
@@ -63,7 +65,7 @@ async function stage(
   audience: StoredAudience,
   request: FastifyRequest,
 ): Promise<Staged> {
-  if (request.body !== undefined && request.body !== null)
+  if (request.body instanceof Readable && formatOf(request.headers['content-type']) !== 'json')
     return { ...(await stageUpload(database, audience, request)), isUnchanged: false }
   const load = await createLoad(database, audience.id)
   const nothing: Staged = { load, rows: { rowsRead: 0, badRows: 0, badRowSample: [] }, isUnchanged: true }

@@ -119,7 +119,10 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     takeStreams(previews)
     previews.post<{ Params: { id: string } }>(
       '/audiences/:id/preview',
-      { schema: { tags, security, params: IdParamsSchema, response: { 200: PreviewSchema, ...errorResponses } } },
+      {
+        config: { audit: false },
+        schema: { tags, security, params: IdParamsSchema, response: { 200: PreviewSchema, ...errorResponses } },
+      },
       (request) => previewSync(dependencies, request.params.id, request),
     )
   })

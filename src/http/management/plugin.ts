@@ -6,6 +6,10 @@ import { maskSecrets } from '../../access/mask.ts'
 import { getSource } from '../../db/sources.ts'
 import type { TokenStore } from '../../db/tokens.ts'
 import type { Logger } from '../../logger.ts'
+import type { AudienceRouteDependencies } from './audience-dependencies.ts'
+import { audienceMemberRoutes } from './audience-members.ts'
+import { audienceSyncRoutes } from './audience-syncs.ts'
+import { audienceRoutes } from './audiences.ts'
 import { auditLogRoutes } from './audit-log.ts'
 import { auditChanges } from './audit-log-hooks.ts'
 import { createGate } from './authenticate.ts'
@@ -25,6 +29,7 @@ export interface ManagementDependencies
     SourceDependencies,
     DestinationDependencies,
     DeliveryRouteDependencies,
+    AudienceRouteDependencies,
     LiveDependencies,
     StatusRouteDependencies {
   adminToken: string
@@ -47,6 +52,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
     sources: (id: string) => getSource(database, id),
     destinations: destinations.get,
     tokens: tokens.get,
+    audiences: dependencies.audiences.get,
   }
   auditChanges(app, { database, readers, logger })
 
@@ -61,4 +67,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(liveRoutes, dependencies)
   await app.register(destinationRoutes, dependencies)
   await app.register(deliveryRoutes, dependencies)
+  await app.register(audienceRoutes, dependencies)
+  await app.register(audienceMemberRoutes, dependencies)
+  await app.register(audienceSyncRoutes, dependencies)
 }

@@ -1,0 +1,182 @@
+/** The activity that compares a membership with what was acknowledged, guards against a removal by mistake, and takes the
+ *  membership over. */
+
+import { MembershipError } from '../src/audiences/membership-error.ts'
+import type { AudienceMetrics } from '../src/audiences/metrics.ts'
+import type { AudienceLink, ComparisonResult, SyncDescription } from '../src/contracts/audiences.ts'
+import type { AudienceStore, StoredAudience } from '../src/db/audiences.ts'
+import {
+  clearChanges,
+  compareChanged,
+  compareUndone,
+  compareWhole,
+  countAcknowledged,
+  countChangedUsers,
+  takeOverChange,
+  takeOverMembership,
+  takeOverUndo,
+  writeMemberCount,
+  type LinkCounts,
+} from '../src/db/audiences-comparison.ts'
+import { forgetHandedOn, handedOnPage, overtaken, takeBack } from '../src/db/audiences-handed-on.ts'
+import { countMembers } from '../src/db/audiences-staging.ts'
+import { readSync, updateSync, type SyncRow } from '../src/db/audiences-syncs.ts'
+import type { Database } from '../src/db/database.ts'
+
+/** Deliveries that are looked at together. */
+const handedOnPageSize = 100
+
+/** A load that has no rows: the membership of nobody. */
+const noLoad = '0'
+
+export interface ComparingDependencies {
+  database: Database
+  audiences: AudienceStore
+  metrics: AudienceMetrics
+  deliveryState: (workflowId: string) => Promise<'running' | 'delivered' | 'failed'>
+  endDelivery: (workflowId: string, reason: string) => Promise<void>
+}
+
+/** Compares and takes over; a repeat of it comes to the same.
+ *  @throws MembershipError when too many rows are bad */
+export async function compareMembership(
+  dependencies: ComparingDependencies,
+  sync: SyncDescription,
+): Promise<ComparisonResult> {
+  const { database, audiences, metrics } = dependencies
+  await updateSync(database, sync.number, { phase: 'comparing' })
+  const row = await readSync(database, sync.audience.id, sync.syncId)
+  const audience = await audiences.getStored(sync.audience.id)
+  countRows(metrics, row)
+  refuseBadRows(row, audience)
+  await settleHandedOn(dependencies, audience.id)
+
+  const load = await membershipOf(database, sync, row, audience)
+  const counts = new Map<AudienceLink, LinkCounts>()
+  for (const link of sync.links) {
+    await clearChanges(database, sync.number, link)
+    counts.set(link, await compareLink(database, sync, row, audience, link, load))
+  }
+  const reason = await reasonToRefuse(database, audience, row, counts)
+  if (reason !== undefined) {
+    for (const link of sync.links) await clearChanges(database, sync.number, link)
+    return { kind: 'refused', reason, ...(await usersOf(database, sync, counts)), unchanged: 0 }
+  }
+  await takeOver(database, sync, row, audience, load)
+  await endOvertaken(dependencies, sync)
+
+  const users = await usersOf(database, sync, counts)
+  const members = sync.kind === 'delete' ? 0 : await countMembers(database, load)
+  const result = { ...users, unchanged: Math.max(0, members - users.added) }
+  await writeMemberCount(database, audience.id, members)
+  await updateSync(database, sync.number, { phase: 'sending', counts: result })
+  metrics.changes.inc({ change: 'added' }, users.added)
+  metrics.changes.inc({ change: 'removed' }, users.removed)
+  return { kind: 'compared', ...result }
+}
+
+function countRows({ rows }: AudienceMetrics, { rows_read, bad_rows }: SyncRow): void {
+  rows.inc({ result: 'good' }, Number(rows_read) - Number(bad_rows))
+  rows.inc({ result: 'bad' }, Number(bad_rows))
+}
+
+function refuseBadRows({ rows_read, bad_rows, bad_row_sample }: SyncRow, { maxBadRowShare }: StoredAudience): void {
+  if (Number(bad_rows) <= maxBadRowShare * Number(rows_read)) return
+  const [first] = bad_row_sample
+  const example = first === undefined ? '' : `; line ${first.line} ${first.reason}`
+  throw new MembershipError(`${bad_rows} of ${rows_read} rows are bad${example}`)
+}
+
+/** Looks what became of the deliveries that earlier syncs handed changes on to. */
+async function settleHandedOn({ database, deliveryState }: ComparingDependencies, audienceId: string): Promise<void> {
+  for (let after = { link: 0, userId: '' }; ;) {
+    const page = await handedOnPage(database, audienceId, after, handedOnPageSize)
+    const states = await Promise.all(page.map(({ workflowId }) => deliveryState(workflowId)))
+    for (const [index, one] of page.entries()) {
+      if (states[index] === 'delivered') await forgetHandedOn(database, one)
+      if (states[index] === 'failed') await takeBack(database, one)
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < handedOnPageSize) return
+    after = last
+  }
+}
+
+/** The load that the sync brings every destination to. */
+async function membershipOf(
+  database: Database,
+  { kind }: SyncDescription,
+  row: SyncRow,
+  audience: StoredAudience,
+): Promise<string> {
+  if (kind === 'delete') return noLoad
+  if (kind === 'change' && row.load !== null) return takeOverChange(database, audience.id, row.load)
+  return row.load ?? audience.load ?? noLoad
+}
+
+async function compareLink(
+  database: Database,
+  sync: SyncDescription,
+  row: SyncRow,
+  audience: StoredAudience,
+  link: AudienceLink,
+  load: string,
+): Promise<LinkCounts> {
+  const isInStep = audience.links.find((known) => known.link === link.link)?.inStep === true
+  if (sync.kind === 'undo') return compareUndone(database, sync.number, link, row.undo_of ?? '0')
+  if (sync.kind === 'change' && row.load !== null && isInStep)
+    return compareChanged(database, sync.number, link, row.load, load)
+  return compareWhole(database, sync.number, link, load, sync.kind === 'resync')
+}
+
+/** A change, an undo and a deletion name what is to be removed; a whole membership may be half a file. */
+async function reasonToRefuse(
+  database: Database,
+  { maxRemovalShare }: StoredAudience,
+  { kind, confirmed }: SyncRow,
+  counts: Map<AudienceLink, LinkCounts>,
+): Promise<string | undefined> {
+  if (confirmed || kind === 'change' || kind === 'undo' || kind === 'delete') return undefined
+  for (const [link, { removed }] of counts) {
+    if (removed === 0) continue
+    const acknowledged = await countAcknowledged(database, link)
+    if (removed > maxRemovalShare * acknowledged)
+      return `It would remove ${removed} of ${acknowledged} members from ${link.destinationId}: confirm it if that is right.`
+  }
+  return undefined
+}
+
+async function takeOver(
+  database: Database,
+  { kind, number }: SyncDescription,
+  row: SyncRow,
+  audience: StoredAudience,
+  load: string,
+): Promise<void> {
+  if (kind === 'undo' && load !== noLoad) await takeOverUndo(database, audience.id, number, load)
+  else if (kind !== 'change' && kind !== 'undo' && row.load !== null)
+    await takeOverMembership(database, audience.id, { load, etag: row.etag, sync: number })
+}
+
+/** Users that the sync tells something; of one destination its own counts. */
+async function usersOf(
+  database: Database,
+  { number }: SyncDescription,
+  counts: Map<AudienceLink, LinkCounts>,
+): Promise<LinkCounts> {
+  const [only] = counts.values()
+  if (counts.size > 1) return countChangedUsers(database, number)
+  return only ?? { added: 0, removed: 0 }
+}
+
+/** Deliveries of earlier syncs that still try, about users that now have newer news. */
+async function endOvertaken({ database, endDelivery }: ComparingDependencies, sync: SyncDescription): Promise<void> {
+  for (;;) {
+    const page = await overtaken(database, sync.number, handedOnPageSize)
+    for (const one of page) {
+      await endDelivery(one.workflowId, `overtaken by ${sync.syncId}`)
+      await forgetHandedOn(database, one)
+    }
+    if (page.length < handedOnPageSize) return
+  }
+}

@@ -1,0 +1,216 @@
+/** The activity that sends the changes of a sync: a page at a time, many calls side by side, by the road of events. */
+
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity'
+import { changeMessageId, identifyBody, type Change, type IdentifyContext } from '../src/audiences/identify.ts'
+import type { AudienceMetrics } from '../src/audiences/metrics.ts'
+import { createPace, postSideBySide, type Posted, type PostedChanges } from '../src/audiences/post-side-by-side.ts'
+import {
+  audienceFailures,
+  changeWorkflowId,
+  type SendInput,
+  type SendResult,
+  type SyncDescription,
+} from '../src/contracts/audiences.ts'
+import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/delivery.ts'
+import { retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { nextChanges, settleChanges, type ChangeResult } from '../src/db/audiences-changes.ts'
+import type { Database } from '../src/db/database.ts'
+import type { StoredDestination } from '../src/db/destinations.ts'
+import { postMessage } from '../src/delivery/post-message.ts'
+import { SendAbortedError, type Sender, type SendOutcome } from '../src/delivery/send.ts'
+import { heartbeating } from './heartbeating.ts'
+
+/** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
+const concurrency = 32
+
+/** Changes that are read and settled together: what may be sent twice when a node is killed. */
+const pageSize = 250
+
+/** How long one activity goes on before its progress becomes part of the workflow's history. */
+const stretchMs = 10_000
+
+/** So many calls in a row that find the endpoint unavailable mean that it is down: it gets a pause. */
+const maxUnavailableInRow = 50
+
+/** Deliveries that are started side by side. */
+const startConcurrency = 8
+
+export interface SendingDependencies {
+  database: Database
+  findDestination: (id: string) => StoredDestination | undefined
+  sender: Sender
+  metrics: AudienceMetrics
+  /** Starts a delivery of its own; the same one only once. */
+  startDelivery: (input: DeliverEventInput, workflowId: string) => Promise<unknown>
+}
+
+/** Sends for some seconds. A call that failed in a way that may pass is handed on to a delivery of its own.
+ *  @throws ApplicationFailure EndpointDown, to be retried, when nothing gets through; all that was sent is settled
+ *  @throws CancelledFailure when it is stopped, after the same */
+export async function sendChanges(dependencies: SendingDependencies, input: SendInput): Promise<SendResult> {
+  const { database } = dependencies
+  const { sync, link } = input
+  const { info, cancellationSignal } = Context.current()
+  const identify: IdentifyContext = { audience: sync.audience, syncId: sync.syncId, timestamp: sync.startedAt }
+  const destination = (): StoredDestination | undefined => dependencies.findDestination(link.destinationId)
+  const endsAt = performance.now() + stretchMs
+  const pace = createPace(sync.audience.maxPerSecond)
+  const goesOn = (): boolean =>
+    !cancellationSignal.aborted && performance.now() < endsAt && obstacleOf(destination()) === undefined
+  // After a failure one call alone finds out whether the endpoint is back.
+  let probes = info.attempt > 1
+  let result: Omit<SendResult, 'kind'> = { after: input.after }
+
+  return heartbeating(async () => {
+    let upcoming = nextChanges(database, sync.number, link, result.after, probes ? 1 : pageSize)
+    for (;;) {
+      const changes = await upcoming
+      const last = changes.at(-1)
+      if (last === undefined) return { kind: 'done', ...result }
+      upcoming = nextChanges(database, sync.number, link, last.userId, pageSize)
+      // Awaited in the next round, if there is one.
+      upcoming.catch(() => undefined)
+
+      const posted = await postSideBySide(
+        changes,
+        (change) => postChange(dependencies.sender, destination(), identify, change),
+        {
+          concurrency,
+          maxUnavailableInRow: probes ? 1 : maxUnavailableInRow,
+          pace,
+          goesOn,
+        },
+      )
+      result = { ...result, ...(await settle(dependencies, input, identify, posted)) }
+      if (cancellationSignal.aborted) throw new CancelledFailure('the sync was stopped')
+      if (posted.isDown) throw endpointDown(sync)
+      const obstacle = obstacleOf(destination())
+      if (obstacle !== undefined) return { kind: obstacle, ...result }
+      if (!isWhole(posted, changes) || performance.now() >= endsAt) return { kind: 'more', ...result }
+      probes = false
+    }
+  })
+}
+
+const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'held' | undefined => {
+  if (!destination?.enabled) return 'skipped'
+  return destination.pausedAt === null ? undefined : 'held'
+}
+
+/** One call to all endpoints of a destination, side by side. */
+async function postChange(
+  sender: Sender,
+  destination: StoredDestination | undefined,
+  identify: IdentifyContext,
+  change: Change,
+): Promise<Posted> {
+  if (destination === undefined) return { kind: 'unmade' }
+  const message = identifyBody(identify, change)
+  const messageId = changeMessageId(identify, change.userId)
+  const { secrets, successPolicy } = destination
+  const endpoints = destination.settings.webhooks
+  try {
+    const outcomes = await Promise.all(
+      endpoints.map((endpoint) => postMessage(sender, { messageId, message, endpoint, secrets, at: new Date() })),
+    )
+    return verdict(
+      outcomes,
+      endpoints.map(({ id }) => id),
+      successPolicy,
+    )
+  } catch (error) {
+    if (error instanceof SendAbortedError) return { kind: 'unmade' }
+    throw error
+  }
+}
+
+function verdict(outcomes: SendOutcome[], endpointIds: string[], policy: 'any' | 'all'): Posted {
+  const delivered = outcomes.filter(({ kind }) => kind === 'delivered').length
+  if (delivered > 0 && (policy === 'any' || delivered === outcomes.length)) return { kind: 'sent' }
+  const rejected = outcomes.find((outcome) => outcome.kind === 'rejected')
+  const waiting = endpointIds.filter((_, index) => outcomes[index]?.kind === 'unavailable')
+  if (waiting.length > 0 && (policy === 'any' || rejected === undefined))
+    return { kind: 'unavailable', endpointIds: waiting }
+  return { kind: 'failed', reason: rejected?.reason ?? 'the destination has no endpoint' }
+}
+
+/** Hands on what may yet get through, and writes down what became of all. */
+async function settle(
+  { database, findDestination, startDelivery, metrics }: SendingDependencies,
+  { sync, link }: SendInput,
+  identify: IdentifyContext,
+  { results }: PostedChanges,
+): Promise<Partial<SendResult>> {
+  const successPolicy = findDestination(link.destinationId)?.successPolicy ?? 'any'
+  const settled: ChangeResult[] = []
+  const toStart: (() => Promise<void>)[] = []
+  let reason: string | undefined
+  for (const { change, posted } of results) {
+    const { userId } = change
+    switch (posted.kind) {
+      case 'sent':
+        settled.push({ userId, kind: 'sent' })
+        break
+      case 'failed':
+        reason ??= posted.reason
+        settled.push({ userId, kind: 'failed' })
+        break
+      case 'unavailable': {
+        const messageId = changeMessageId(identify, userId)
+        const workflowId = changeWorkflowId(sync.audience.id, messageId, link.destinationId)
+        toStart.push(async () => {
+          const target = { destinationId: link.destinationId, endpointIds: posted.endpointIds, successPolicy }
+          await startDelivery(deliveryOf(sync, target, identify, change), workflowId)
+        })
+        settled.push({ userId, kind: 'handedOn', workflowId })
+        break
+      }
+      case 'unmade':
+        break
+    }
+  }
+  const starters = toStart.values()
+  await Promise.all(
+    Array.from({ length: startConcurrency }, async () => {
+      for (const start of starters) await start()
+    }),
+  )
+  const last = results.findLast(({ posted }) => posted.kind !== 'unmade')
+  if (last === undefined) return {}
+  const totals = await settleChanges(database, sync.number, link, settled)
+  for (const { kind } of settled) metrics.identifies.inc({ outcome: kind })
+  // What was not made is read again: the cursor stays before it.
+  const cursor = results.some(({ posted }) => posted.kind === 'unmade') ? {} : { after: last.change.userId }
+  return { ...cursor, totals, ...(reason !== undefined && { reason }) }
+}
+
+const isWhole = ({ results }: PostedChanges, changes: Change[]): boolean =>
+  results.length === changes.length && results.every(({ posted }) => posted.kind !== 'unmade')
+
+/** An ordinary delivery with its own window; the audience stands in the place of the source. */
+const deliveryOf = (
+  { audience, retry }: SyncDescription,
+  target: DeliveryTarget,
+  identify: IdentifyContext,
+  change: Change,
+): DeliverEventInput => ({
+  sourceId: audience.id,
+  messageId: changeMessageId(identify, change.userId),
+  message: identifyBody(identify, change),
+  targets: [target],
+  retry,
+})
+
+function endpointDown({ retry }: SyncDescription): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: audienceFailures.endpointDown,
+    message: 'the destination is down',
+    category: 'BENIGN',
+    nextRetryDelay: retryDelayMs({
+      attempt: Context.current().info.attempt,
+      initialMs: retry.initialMs,
+      maxMs: retry.maxMs,
+      random: Math.random,
+    }),
+  })
+}

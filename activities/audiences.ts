@@ -1,0 +1,138 @@
+/** The activities of `syncAudience` around the sending: take a sync, fetch its membership, compare, finish. */
+
+import { createHash } from 'node:crypto'
+import { ApplicationFailure, Context } from '@temporalio/activity'
+import { MembershipError } from '../src/audiences/membership-error.ts'
+import { pullMembership } from '../src/audiences/pull.ts'
+import type { PullGuard } from '../src/audiences/pull-http.ts'
+import { stageMembers } from '../src/audiences/stage-members.ts'
+import { audienceFailures, type AudienceActivities, type SyncDescription } from '../src/contracts/audiences.ts'
+import type { RetrySchedule } from '../src/contracts/delivery.ts'
+import type { AudienceStore, StoredAudience } from '../src/db/audiences.ts'
+import { noteInStep } from '../src/db/audiences-changes.ts'
+import { dropAudience, purgeAudience } from '../src/db/audiences-purge.ts'
+import { completeLoad, createLoad, dropLoad, writeRows } from '../src/db/audiences-staging.ts'
+import { endSync, readSync, requestSync, takeNextSync, updateSync, type SyncRow } from '../src/db/audiences-syncs.ts'
+import { AppError } from '../src/errors.ts'
+import type { Logger } from '../src/logger.ts'
+import { compareMembership, type ComparingDependencies } from './audience-comparing.ts'
+import { sendChanges, type SendingDependencies } from './audience-sending.ts'
+import { heartbeating } from './heartbeating.ts'
+
+export interface AudienceActivityDependencies extends SendingDependencies, ComparingDependencies {
+  audiences: AudienceStore
+  guard: PullGuard
+  retry: RetrySchedule
+  logger: Logger
+}
+
+export function createAudienceActivities(dependencies: AudienceActivityDependencies): AudienceActivities {
+  const { database, audiences, guard, retry, metrics, logger } = dependencies
+
+  /** Stages what is read; a load that was not read to its end is removed again. */
+  const load = async (sync: SyncDescription): Promise<{ rowsRead: number }> => {
+    const { cancellationSignal } = Context.current()
+    const audience = await audiences.getStored(sync.audience.id)
+    const pulled = await pullMembership(audience, guard, cancellationSignal)
+    if (pulled.kind === 'unchanged') return { rowsRead: 0 }
+    const staged = await createLoad(database, audience.id)
+    try {
+      const rows = await stageMembers(
+        pulled.readings,
+        (group) => writeRows(database, staged, group),
+        (soFar) => updateSync(database, sync.number, { rows: soFar }),
+      )
+      await completeLoad(database, staged)
+      const etag = pulled.etag()
+      await updateSync(database, sync.number, { load: staged, rows, ...(etag !== undefined && { etag }) })
+      return { rowsRead: rows.rowsRead }
+    } catch (error) {
+      await dropLoad(database, staged)
+      throw error
+    }
+  }
+
+  return {
+    async beginSync({ audienceId, scheduledBy }) {
+      const audience = await existing(audiences.getStored(audienceId))
+      if (audience === undefined) return null
+      if (scheduledBy !== undefined) {
+        const syncId = `sync_${createHash('sha256').update(scheduledBy).digest('hex').slice(0, 20)}`
+        await requestSync(database, { audienceId, kind: 'sync', syncId })
+      }
+      let sync = await takeNextSync(database, audienceId)
+      while (sync?.stop_requested) {
+        await endSync(database, sync.id, 'stopped', undefined)
+        sync = await takeNextSync(database, audienceId)
+      }
+      if (sync === undefined) return null
+      metrics.running.inc()
+      logger.info({ audienceId, syncId: sync.id, kind: sync.kind }, 'audience.sync_began')
+      return describeSync(audience, sync, retry)
+    },
+
+    loadMembership: (sync) => heartbeating(() => asFailure(() => load(sync))),
+
+    compareMembership: (sync) => heartbeating(() => asFailure(() => compareMembership(dependencies, sync))),
+
+    sendChanges: (input) => sendChanges(dependencies, input),
+
+    finishSync: ({ audienceId, syncId, status, reason }) =>
+      heartbeating(async () => {
+        const sync = await existing(readSync(database, audienceId, syncId))
+        if (sync === undefined) return
+        if (sync.phase === 'sending')
+          await noteInStep(database, audienceId, sync.number, { whole: sync.kind !== 'undo' })
+        await endSync(database, syncId, status, reason)
+        if (sync.status === 'running') {
+          metrics.running.dec()
+          metrics.ended.inc({ status })
+          logger.info({ audienceId, syncId, status, reason }, 'audience.sync_ended')
+        }
+        if (sync.kind === 'delete') await dropAudience(database, audienceId)
+        else await purgeAudience(database, audienceId)
+      }),
+  }
+}
+
+const describeSync = (audience: StoredAudience, sync: SyncRow, retry: RetrySchedule): SyncDescription => {
+  const { id, key, kind, name, maxPerSecond, membership, links } = audience
+  const loads = sync.kind === 'sync' || sync.kind === 'resync'
+  return {
+    syncId: sync.id,
+    number: sync.number,
+    kind: sync.kind,
+    phase: sync.phase,
+    audience: { id, key, kind, name, maxPerSecond },
+    pulls: loads && membership.kind !== 'push' && sync.load === null && !sync.confirmed,
+    startedAt: (sync.started_at ?? new Date()).toISOString(),
+    links: links.map(({ link, destinationId }) => ({ link, destinationId })),
+    retry,
+  }
+}
+
+/** What is there, or undefined. */
+async function existing<Found>(asked: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+/** A membership that cannot be used fails its sync at once; all else is tried again. */
+async function asFailure<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof MembershipError)) throw error
+    throw ApplicationFailure.create({
+      type: audienceFailures.membershipUnusable,
+      message: `The membership cannot be used: ${error.message}.`,
+      nonRetryable: true,
+      category: 'BENIGN',
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,58 @@
+/** What a node needs for audiences, put together: the activities of their syncs, and what the API uses. */
+
+import type { Registry } from 'prom-client'
+import { createAudienceActivities } from '../activities/index.ts'
+import { createAudienceMetrics } from './audiences/metrics.ts'
+import type { PullGuard } from './audiences/pull-http.ts'
+import type { AudienceActivities } from './contracts/audiences.ts'
+import type { RetrySchedule } from './contracts/delivery.ts'
+import { createAudienceStore, type AudienceStore } from './db/audiences.ts'
+import type { Database } from './db/database.ts'
+import { createConnect } from './delivery/connect.ts'
+import type { AddressGuard } from './delivery/guard-address.ts'
+import type { Sender } from './delivery/send.ts'
+import type { Logger } from './logger.ts'
+import type { SecretBox } from './secrets.ts'
+import type { Settings } from './settings/settings.ts'
+import { deliveryState, endDelivery } from './temporal/audience-syncs.ts'
+import type { Temporal } from './temporal/connection.ts'
+import { startDelivery } from './temporal/start-delivery.ts'
+
+/** Longest that connecting to the server of a membership may take, in milliseconds. */
+const pullConnectMs = 15_000
+
+export interface AudienceParts {
+  activities: AudienceActivities
+  audiences: AudienceStore
+  pullGuard: PullGuard
+}
+
+export function createAudienceParts(parts: {
+  database: Database
+  secrets: SecretBox
+  settings: Settings
+  guard: AddressGuard
+  sender: Sender
+  temporal: Temporal
+  retry: RetrySchedule
+  registry: Registry
+  logger: Logger
+}): AudienceParts {
+  const { database, secrets, settings, guard, sender, temporal, retry, registry, logger } = parts
+  const audiences = createAudienceStore(database, secrets)
+  const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard, timeoutMs: pullConnectMs }) }
+  const activities = createAudienceActivities({
+    database,
+    audiences,
+    guard: pullGuard,
+    findDestination: settings.destination,
+    sender,
+    retry,
+    startDelivery: (input, workflowId) => startDelivery(temporal, input, { workflowId }),
+    deliveryState: (workflowId) => deliveryState(temporal, workflowId),
+    endDelivery: (workflowId, reason) => endDelivery(temporal, workflowId, reason),
+    metrics: createAudienceMetrics(registry),
+    logger,
+  })
+  return { activities, audiences, pullGuard }
+}

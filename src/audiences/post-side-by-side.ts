@@ -1,0 +1,69 @@
+/** Many calls to one destination at a time: bounded, paced, and ended early when the destination is down. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Change } from './identify.ts'
+
+/** What became of one call at its first attempt. */
+export type Posted =
+  | { kind: 'sent' }
+  /** Refused for good. */
+  | { kind: 'failed'; reason: string }
+  /** Failed in a way that may pass at these endpoints. */
+  | { kind: 'unavailable'; endpointIds: string[] }
+  /** Not made: this side is stopping. */
+  | { kind: 'unmade' }
+
+export interface PostOptions {
+  concurrency: number
+  /** So many calls in a row that are unavailable mean that the destination is down. */
+  maxUnavailableInRow: number
+  /** Waits for the moment at which the next call may be made. */
+  pace: () => Promise<void>
+  /** Asked before each call: whether to go on. */
+  goesOn: () => boolean
+}
+
+export interface PostedChanges {
+  /** Of the calls that were made, which are the first ones of those given. */
+  results: { change: Change; posted: Posted }[]
+  isDown: boolean
+}
+
+/** Posts changes in their order until all are posted, `goesOn` says no or the destination is down, and waits for those
+ *  under way. */
+export async function postSideBySide(
+  changes: readonly Change[],
+  post: (change: Change) => Promise<Posted>,
+  { concurrency, maxUnavailableInRow, pace, goesOn }: PostOptions,
+): Promise<PostedChanges> {
+  const results: PostedChanges['results'] = []
+  let next = 0
+  let unavailableInRow = 0
+
+  const work = async (): Promise<void> => {
+    while (next < changes.length && unavailableInRow < maxUnavailableInRow && goesOn()) {
+      const index = next++
+      const change = changes[index]
+      if (change === undefined) return
+      await pace()
+      const posted = await post(change)
+      unavailableInRow = posted.kind === 'unavailable' ? unavailableInRow + 1 : 0
+      results[index] = { change, posted }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, changes.length) }, work))
+  return { results, isDown: unavailableInRow >= maxUnavailableInRow }
+}
+
+/** A pace of so many calls a second, evenly spread.
+ *  @param perSecond  null: as many as can be made */
+export function createPace(perSecond: number | null): () => Promise<void> {
+  if (perSecond === null) return async () => {}
+  let nextAt = performance.now()
+  return async () => {
+    const now = performance.now()
+    const at = Math.max(now, nextAt)
+    nextAt = at + 1000 / perSecond
+    if (at > now) await sleep(at - now)
+  }
+}
