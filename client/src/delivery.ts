@@ -48,7 +48,7 @@ export class Delivery {
   stop(): void {
     this.#stop.abort(new Error('closed'))
     for (const batch of this.#queue.drain()) {
-      if (batch.file) this.#debug(`left ${batch.count} to the next process`)
+      if (batch.file?.complete) this.#debug(`left ${batch.count} to the next process`)
       else this.drop('closed', 'closed before delivery', batch.read())
     }
     this.#platform.store?.release()

@@ -4,14 +4,14 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { AnyEvents } from './calls.ts'
 import { Client } from './client.ts'
+import { DeliveryError } from './errors.ts'
 import { addExitHooks } from './exit-hooks.ts'
+import { MAX_BATCH_BYTES } from './limits.ts'
 import type { AnalyticsOptions, Settings } from './options.ts'
 import { readFlag, readOptions, readText } from './options.ts'
 import type { Platform } from './platform.ts'
-import { MAX_BATCH_BYTES } from './limits.ts'
 import { unref } from './retry.ts'
 import { Spool } from './spool.ts'
-import { DeliveryError } from './errors.ts'
 
 export type * from './calls.ts'
 export type { Stats } from './client.ts'
@@ -23,8 +23,11 @@ declare const PACKAGE_VERSION: string
 
 /** Below this many bytes compression costs more than it saves. */
 const MIN_GZIP_BYTES = 1_000
-/** The quickest level: on event data it is within a fifth of the size of the default one, for a third of the time. */
+/** The quickest level: event data get 15 % larger than at the default one, in half the time. */
 const GZIP_LEVEL = 1
+
+/** How often to look for what other processes left behind, in milliseconds. */
+const RECOVER_EVERY_MS = 30_000
 
 /** Options that only Node, Deno and Bun have. */
 export interface NodeAnalyticsOptions extends AnalyticsOptions {
@@ -59,9 +62,6 @@ export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEv
     this.#removeHooks()
   }
 }
-
-/** How often to look for what other processes left behind, in milliseconds. */
-const RECOVER_EVERY_MS = 30_000
 
 const compress = promisify(gzip)
 

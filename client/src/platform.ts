@@ -4,6 +4,8 @@ import type { Batch } from './batch.ts'
 
 /** The safe copy of one batch. */
 export interface BatchFile {
+  /** False when a message could not be written: then the batch would not survive. */
+  readonly complete: boolean
   append(json: string): void
   remove(): void
 }

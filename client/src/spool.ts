@@ -43,12 +43,18 @@ export class Spool implements BatchStore {
   create(): BatchFile {
     this.#closeNewest()
     const path = this.#nextPath()
+    let complete = true
     return {
-      append: (json) =>
-        this.#attempt(() => {
+      get complete() {
+        return complete
+      },
+      append: (json) => {
+        const written = this.#attempt(() => {
           this.#newest ??= { path, fd: fs.openSync(path, 'a', 0o600) }
           fs.writeSync(this.#newest.fd, `${json}\n`)
-        }),
+        })
+        complete &&= written
+      },
       remove: () => this.#remove(path),
     }
   }
@@ -90,7 +96,8 @@ export class Spool implements BatchStore {
       return undefined
     }
     const messages = fs.readFileSync(path, 'utf8').split('\n').filter(isWhole)
-    if (messages.length > 0) return { messages, file: { append: () => {}, remove: () => this.#remove(path) } }
+    if (messages.length > 0)
+      return { messages, file: { complete: true, append: () => {}, remove: () => this.#remove(path) } }
     this.#remove(path)
     return undefined
   }
@@ -114,13 +121,15 @@ export class Spool implements BatchStore {
     return join(this.#own, `${String(this.#sequence++).padStart(12, '0')}.ndjson`)
   }
 
-  #attempt(action: () => void): void {
+  #attempt(action: () => void): boolean {
     try {
       action()
       this.#failing = false
+      return true
     } catch (error) {
       if (!this.#failing) this.#onFailure(error as Error)
       this.#failing = true
+      return false
     }
   }
 }

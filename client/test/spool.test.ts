@@ -135,6 +135,10 @@ describe('the spool', () => {
     await analytics.flush()
     expect(server.messages()).toHaveLength(1)
     expect(errors[0]).toMatchObject({ code: 'spool_failed', messages: [] })
+    server.answers.push('hang')
+    analytics.identify({ userId: 'u2' })
+    await analytics.close({ timeoutMs: 50 })
+    expect(errors.at(-1)).toMatchObject({ code: 'closed', messages: [{ userId: 'u2' }] })
   })
 
   it('never holds more than maxQueueBytes, however many processes crash', async () => {
