@@ -57,17 +57,18 @@ export async function compareMembership(
     await clearChanges(database, sync.number, link)
     counts.set(link, await compareLink(database, sync, row, audience, link, load))
   }
+  const users = await usersOf(database, sync, counts)
+  const members = sync.kind === 'delete' ? 0 : await countMembers(database, load)
+  const result = { ...users, unchanged: Math.max(0, members - users.added) }
   const reason = await reasonToRefuse(database, audience, row, counts)
   if (reason !== undefined) {
     for (const link of sync.links) await clearChanges(database, sync.number, link)
-    return { kind: 'refused', reason, ...(await usersOf(database, sync, counts)), unchanged: 0 }
+    await updateSync(database, sync.number, { counts: result })
+    return { kind: 'refused', reason, ...result }
   }
   await takeOver(database, sync, row, audience, load)
   await endOvertaken(dependencies, sync)
 
-  const users = await usersOf(database, sync, counts)
-  const members = sync.kind === 'delete' ? 0 : await countMembers(database, load)
-  const result = { ...users, unchanged: Math.max(0, members - users.added) }
   await writeMemberCount(database, audience.id, members)
   await updateSync(database, sync.number, { phase: 'sending', counts: result })
   metrics.changes.inc({ change: 'added' }, users.added)

@@ -1,0 +1,87 @@
+/** How quick syncs of audiences are, and what they cost: `npm run bench:audiences`. Prints a table and the same as JSON.
+ *  Everything is on this machine: the node with its embedded Temporal and PGlite, the receiver, the bare loop.
+ *  Sizes can be set for a quick look: `npm run bench:audiences -- --first 20000 --large 100000`. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { measureBareLoop } from './audiences/bare-loop.ts'
+import { measureDiff } from './audiences/diff.ts'
+import { startBenchNode } from './audiences/node.ts'
+import { startCountingReceiver } from './audiences/receiver.ts'
+import { measureFirstSync } from './audiences/first-sync.ts'
+import { measureLargeSync } from './audiences/large-sync.ts'
+
+const { values } = parseArgs({
+  options: {
+    first: { type: 'string', default: '100000' },
+    large: { type: 'string', default: '1000000' },
+    changed: { type: 'string', default: '10000' },
+    seconds: { type: 'string', default: '90' },
+    only: { type: 'string', default: 'sync,large,diff' },
+  },
+})
+const sizes = { first: Number(values.first), large: Number(values.large), changed: Number(values.changed) }
+const only = values.only.split(',')
+
+interface Line {
+  figure: string
+  value: number
+  unit: string
+  /** What it should be, as in `at least 1500`. */
+  wanted?: string
+}
+
+const lines: Line[] = []
+const say = (figure: string, value: number, unit: string, wanted?: string): void => {
+  lines.push({ figure, value: Math.round(value * 100) / 100, unit, ...(wanted !== undefined && { wanted }) })
+  console.log(`${figure}: ${value.toFixed(2)} ${unit}${wanted === undefined ? '' : ` (${wanted})`}`)
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
+try {
+  if (only.includes('sync') || only.includes('large')) {
+    const receiver = await startCountingReceiver()
+    const node = await startBenchNode(join(folder, 'node'))
+    try {
+      if (only.includes('sync')) {
+        const bare = await measureBareLoop(receiver.url, 20_000)
+        say('bare undici loop', bare, 'calls/s')
+        const first = await measureFirstSync(node, receiver.url, sizes.first)
+        say(`first sync of ${sizes.first}: upload`, first.uploadSeconds, 's')
+        say(`first sync of ${sizes.first}: comparing`, first.comparingSeconds, 's')
+        say(`first sync of ${sizes.first}: sending`, first.rate, 'calls/s', 'at least 1500')
+        const bareAfter = await measureBareLoop(receiver.url, 20_000)
+        say('bare undici loop, again', bareAfter, 'calls/s')
+        say('share of the bare loop', first.rate / ((bare + bareAfter) / 2), '', 'at least 0.5')
+      }
+      if (only.includes('large')) {
+        const large = await measureLargeSync(node, receiver.url, sizes.large, Number(values.seconds))
+        say('live events, no sync: p50', large.idle.p50, 'ms')
+        say('live events, no sync: p99', large.idle.p99, 'ms')
+        say(`live events beside an upload of ${sizes.large}: p99`, large.uploading.p99, 'ms', 'at most 100')
+        say(`live events beside a comparison of ${sizes.large}: p99`, large.comparing.p99, 'ms', 'at most 100')
+        say(`live events beside a sync of ${sizes.large}: p50`, large.sending.p50, 'ms')
+        say(`live events beside a sync of ${sizes.large}: p99`, large.sending.p99, 'ms', 'at most 100')
+        say(`sync of ${sizes.large}, beside live events`, large.rate, 'calls/s')
+      }
+      say('memory of the idle node', node.memory.idleMb, 'MB')
+      say('memory above the idle node, at most', node.memory.peakMb - node.memory.idleMb, 'MB', 'at most 400')
+    } finally {
+      await node.stop()
+      await receiver.close()
+    }
+  }
+  if (only.includes('diff'))
+    for (const kind of ['PostgreSQL', 'PGlite'] as const) {
+      const diff = await measureDiff(kind, join(folder, kind), sizes.large, sizes.changed)
+      const wanted = `at most ${kind === 'PGlite' ? 60 : 30}`
+      say(`diff of ${sizes.large} members, ${sizes.changed} changed, on ${kind}`, diff.seconds, 's', wanted)
+      say(`diff on ${kind}: longest stall of the main thread`, diff.longestStallMs, 'ms')
+    }
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+console.table(lines)
+console.log(JSON.stringify(lines))
