@@ -1,0 +1,77 @@
+/** A node in a process of its own, with its embedded Temporal, as a user starts it. */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findFreePorts } from '../../src/ports.ts'
+
+export interface BenchNode {
+  url: string
+  temporalAddress: string
+  process: ChildProcess
+  api<Answer>(method: string, path: string, body?: unknown): Promise<Answer>
+  /** Resident memory of the node's process, in MB; the Temporal server beside it is not in it. */
+  memoryMb(): Promise<number>
+  stop(): Promise<void>
+}
+
+const adminToken = 'bench-admin-token'
+const readyLimitMs = 600_000
+
+export async function startNode(environment: Record<string, string> = {}): Promise<BenchNode> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
+  const [port = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
+  const cli = new URL('../../dist/src/cli.js', import.meta.url).pathname
+  const child = spawn(process.execPath, [cli, 'start'], {
+    env: {
+      ...process.env,
+      PORT: String(port),
+      POSTRIDER_TEMPORAL_PORT: String(temporalPort),
+      POSTRIDER_TEMPORAL_UI_PORT: String(uiPort),
+      POSTRIDER_DATA_DIR: dataDir,
+      POSTRIDER_ADMIN_TOKEN: adminToken,
+      POSTRIDER_QUICKSTART_PORT: '0',
+      LOG_LEVEL: 'error',
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const url = `http://127.0.0.1:${port}`
+  await ready(url, child)
+  return {
+    url,
+    temporalAddress: `127.0.0.1:${temporalPort}`,
+    process: child,
+    async api(method, path, body) {
+      const response = await fetch(`${url}/api/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+      return (await response.json()) as never
+    },
+    async memoryMb() {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8')
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
+    },
+    async stop() {
+      const exited = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGTERM')
+      await exited
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function ready(url: string, child: ChildProcess): Promise<void> {
+  const deadline = performance.now() + readyLimitMs
+  while (performance.now() < deadline && child.exitCode === null) {
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined)
+    if (answer?.ok) return
+    await sleep(100)
+  }
+  throw new Error('the node did not become ready')
+}
