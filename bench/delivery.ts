@@ -112,7 +112,7 @@ async function besideHanging(node: BenchNode): Promise<Figure[]> {
   const good = await connect(node, healthy.url)
   const bad = await connect(node, hanging.url)
   const alone = await latencies(node, good, healthy.arrivals, 200, 10)
-  const flood = latencies(node, bad, new Map(), 50 * 40, 50).catch(() => [])
+  const flood = postAtPace(node, bad, 50 * 40, 50)
   await sleep(15_000)
   const beside = await latencies(node, good, healthy.arrivals, 200, 10)
   await flood

@@ -1,7 +1,7 @@
 /** The reference, in a process of its own: the least that carries the same bytes through Temporal. */
 
 import { Client } from '@temporalio/client'
-import { NativeConnection, Worker } from '@temporalio/worker'
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import type { DeliverEventInput } from '../../src/contracts/delivery.ts'
@@ -16,6 +16,7 @@ interface Order {
   url: string
 }
 
+Runtime.install({ logger: new DefaultLogger('ERROR') })
 const connection = await NativeConnection.connect({ address: process.argv[2] ?? '' })
 const client = new Client({ connection })
 const dispatcher = new Agent({ connections: 128 })
