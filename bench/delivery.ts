@@ -73,6 +73,17 @@ async function referencePerSecond(reference: ChildProcess, workflow: 'postOnce' 
   return count / ((performance.now() - begun) / 1_000)
 }
 
+/** Posts at an even pace. */
+async function postAtPace(node: BenchNode, source: Source, total: number, perSecond: number): Promise<Posted[]> {
+  const prefix = `paced-${performance.now()}`
+  const posted: Promise<Posted>[] = []
+  for (let index = 0; index < total; index++) {
+    posted.push(post(node, source, `${prefix}-${index}`))
+    await sleep(1_000 / perSecond)
+  }
+  return Promise.all(posted)
+}
+
 /** Milliseconds from post to arrival, of events at an even pace. */
 async function latencies(
   node: BenchNode,
@@ -80,14 +91,8 @@ async function latencies(
   arrivals: Map<string, number>,
   total: number,
   perSecond: number,
-) {
-  const prefix = `latency-${performance.now()}`
-  const posted: Promise<Posted>[] = []
-  for (let index = 0; index < total; index++) {
-    posted.push(post(node, source, `${prefix}-${index}`))
-    await sleep(1_000 / perSecond)
-  }
-  const all = await Promise.all(posted)
+): Promise<number[]> {
+  const all = await postAtPace(node, source, total, perSecond)
   const deadline = performance.now() + 60_000
   while (all.some(({ messageId }) => !arrivals.has(messageId)) && performance.now() < deadline) await sleep(20)
   return all.map(({ messageId, at }) => (arrivals.get(messageId) ?? Infinity) - at)
