@@ -6,8 +6,9 @@ import pg from 'pg'
 import type { Logger } from '../logger.ts'
 import { databaseOf, type Database } from './database.ts'
 
-/** PGlite has one session; further connections would only wait for each other inside it. */
-const maxConnections = 4
+/** PGlite has one session, and its socket server takes turns by protocol message, not by query: the statements of two
+ *  connections would mix. */
+const maxConnections = 1
 
 /** Opens the embedded PGlite in `folder`, made when absent. It runs on a thread of its own, because a query holds its
  *  thread until it is done, and speaks the PostgreSQL protocol over a Unix socket that only this user can reach. */
