@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import helmet from '@fastify/helmet'
 import fastifyStatic from '@fastify/static'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** Names under `assets/` carry a hash of their content. */
 const immutableSeconds = 365 * 24 * 3600
@@ -28,7 +28,7 @@ const contentSecurityPolicy = {
 }
 
 /** Serves the built web app. A navigation to any path that nothing else answers gets the page, whose router reads the
- *  address; other requests for such paths stay unanswered here. Without a build there is nothing to serve. */
+ *  address; other requests for such paths get the 404 of the API. Without a build there is nothing to serve. */
 export async function webAppRoutes(app: FastifyInstance): Promise<void> {
   const root = findBuild()
   if (root === undefined) {
@@ -46,28 +46,29 @@ export async function webAppRoutes(app: FastifyInstance): Promise<void> {
   })
   await app.register(fastifyStatic, {
     root,
-    wildcard: false,
+    serve: false,
     preCompressed: true,
     index: false,
     cacheControl: false,
     setHeaders(reply, path) {
       const isHashed = path.startsWith(join(root, 'assets'))
       const value = isHashed ? `public, max-age=${immutableSeconds}, immutable` : 'no-cache'
-      reply.setHeader('cache-control', value)
+      void reply.header('cache-control', value)
     },
   })
-  app.get('/*', { schema: { hide: true } }, (request: FastifyRequest, reply: FastifyReply) => {
-    if (!isNavigation(request)) return reply.callNotFound()
-    return reply.sendFile('index.html')
-  })
+  app.get<{ Params: { '*': string } }>('/*', { schema: { hide: true } }, (request, reply) =>
+    reply.sendFile(isNavigation(request) ? 'index.html' : request.params['*']),
+  )
 }
 
 /** Programs that ask for a wrong path of the API must not get a page. */
 const isNavigation = ({ url, headers }: FastifyRequest): boolean =>
-  !/^\/(api|v1|assets)(\/|$)/.test(url) && (headers.accept ?? '').includes('text/html')
+  url === '/' || (!/^\/(api|v1|assets)(\/|$)/.test(url) && (headers.accept ?? '').includes('text/html'))
 
 /** `web/dist`, seen from `src/http` or from `dist/src/http`. */
 function findBuild(): string | undefined {
-  const candidates = ['../../web/dist', '../../../web/dist'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  const candidates = ['../../web/dist', '../../../web/dist'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  )
   return candidates.find((path) => existsSync(join(path, 'index.html')))
 }

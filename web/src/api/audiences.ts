@@ -1,0 +1,50 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { z } from 'zod'
+import type { Audience, AudiencePatch, NewAudienceSchema, Preview, Sync } from '../../../src/schemas/audience.ts'
+import { pagedQuery, readAll } from './query-client.ts'
+import { request, segment } from './request.ts'
+
+export type NewAudience = z.input<typeof NewAudienceSchema>
+
+const path = (id: string, rest = ''): string => `/audiences/${segment(id)}${rest}`
+
+export const audiencesQuery = queryOptions({
+  queryKey: ['audiences'],
+  queryFn: ({ signal }) => readAll<Audience>('/audiences', signal),
+})
+
+export const audienceQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['audiences', id],
+    queryFn: ({ signal }) => request<Audience>('GET', path(id), { signal }),
+  })
+
+export const syncsQuery = (id: string) =>
+  pagedQuery<Sync>(['audiences', id, 'syncs'], path(id, '/syncs'), { limit: 20 })
+
+export const createAudience = (body: NewAudience): Promise<Audience> => request('POST', '/audiences', { body })
+
+export const changeAudience = (id: string, body: AudiencePatch): Promise<Audience> =>
+  request('PATCH', path(id), { body })
+
+export const deleteAudience = (id: string): Promise<unknown> => request('DELETE', path(id))
+
+/** Sends what changed (`sync`), or every member anew (`resync`). */
+export const startSync = (id: string, kind: 'sync' | 'resync'): Promise<unknown> =>
+  request('POST', path(id, `/${kind}`))
+
+/** What the next sync would send; with a file, what its upload would. */
+export const previewSync = (id: string, file: File | null): Promise<Preview> =>
+  request('POST', path(id, '/preview'), file === null ? {} : { body: file, contentType: contentTypeOf(file) })
+
+export const setAudiencePaused = (id: string, paused: boolean): Promise<unknown> =>
+  request('POST', path(id, paused ? '/pause' : '/resume'))
+
+export const steerSync = (id: string, syncId: string, action: 'confirm' | 'stop' | 'undo'): Promise<unknown> =>
+  request('POST', path(id, `/syncs/${segment(syncId)}/${action}`))
+
+const contentTypeOf = (file: File): string => (/\.csv$/i.test(file.name) ? 'text/csv' : 'application/x-ndjson')
+
+/** Takes a CSV or NDJSON file as the whole membership. */
+export const uploadMembers = (id: string, file: File): Promise<{ syncId: string }> =>
+  request('PUT', path(id, '/members'), { body: file, contentType: contentTypeOf(file) })

@@ -1,0 +1,39 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { z } from 'zod'
+import type { Destination, DestinationPatch, NewDestinationSchema } from '../../../src/schemas/destination.ts'
+import type { MessageType } from '../../../src/schemas/message.ts'
+import type { CatalogItem } from '../../../src/schemas/system.ts'
+import type { EndpointTest } from '../../../src/schemas/endpoint-test.ts'
+import { readAll } from './query-client.ts'
+import { request, segment } from './request.ts'
+
+export type NewDestination = z.input<typeof NewDestinationSchema>
+
+export const destinationsQuery = queryOptions({
+  queryKey: ['destinations'],
+  queryFn: ({ signal }) => readAll<Destination>('/destinations', signal),
+})
+
+export const destinationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['destinations', id],
+    queryFn: ({ signal }) => request<Destination>('GET', `/destinations/${segment(id)}`, { signal }),
+  })
+
+export const createDestination = (body: NewDestination): Promise<Destination> =>
+  request('POST', '/destinations', { body })
+
+export const changeDestination = (id: string, body: DestinationPatch): Promise<Destination> =>
+  request('PATCH', `/destinations/${segment(id)}`, { body })
+
+export const deleteDestination = (id: string): Promise<unknown> => request('DELETE', `/destinations/${segment(id)}`)
+
+/** Sends a sample event of `type` to every endpoint, now. */
+export const testDestination = (id: string, type: MessageType): Promise<EndpointTest> =>
+  request('POST', `/destinations/${segment(id)}/test`, { body: { type } })
+
+export const catalogQuery = queryOptions({
+  queryKey: ['catalog'],
+  queryFn: ({ signal }) => readAll<CatalogItem>('/catalog', signal),
+  staleTime: Infinity,
+})

@@ -1,0 +1,24 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { NewSource, Source, SourcePatch } from '../../../src/schemas/source.ts'
+import { readAll } from './query-client.ts'
+import { request, segment } from './request.ts'
+
+export const sourcesQuery = queryOptions({
+  queryKey: ['sources'],
+  queryFn: ({ signal }) => readAll<Source>('/sources', signal),
+})
+
+export const sourceQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['sources', id],
+    queryFn: ({ signal }) => request<Source>('GET', `/sources/${segment(id)}`, { signal }),
+  })
+
+export const createSource = (body: NewSource): Promise<Source> => request('POST', '/sources', { body })
+
+export const changeSource = (id: string, body: SourcePatch): Promise<Source> =>
+  request('PATCH', `/sources/${segment(id)}`, { body })
+
+export const deleteSource = (id: string): Promise<unknown> => request('DELETE', `/sources/${segment(id)}`)
+
+export const rotateWriteKey = (id: string): Promise<Source> => request('POST', `/sources/${segment(id)}/rotate-key`)

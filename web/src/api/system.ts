@@ -1,0 +1,40 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { ApiToken, CreatedApiToken, NewApiToken } from '../../../src/schemas/access.ts'
+import type { AuditEntry } from '../../../src/schemas/audit.ts'
+import type { Overview, OverviewQuery } from '../../../src/schemas/overview.ts'
+import type { Onboarding, Status } from '../../../src/schemas/system.ts'
+import { pagedQuery, readAll } from './query-client.ts'
+import { request, segment } from './request.ts'
+
+/** How often what the pages of state show is read again, in milliseconds. */
+const refreshMs = 5_000
+
+export const overviewQuery = (query: OverviewQuery) =>
+  queryOptions({
+    queryKey: ['overview', query],
+    queryFn: ({ signal }) => request<Overview>('GET', '/overview', { query: { ...query }, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: refreshMs,
+  })
+
+export const onboardingQuery = queryOptions({
+  queryKey: ['onboarding'],
+  queryFn: ({ signal }) => request<Onboarding>('GET', '/onboarding', { signal }),
+})
+
+export const statusQuery = queryOptions({
+  queryKey: ['status'],
+  queryFn: ({ signal }) => request<Status>('GET', '/status', { signal }),
+  refetchInterval: refreshMs,
+})
+
+export const auditLogQuery = pagedQuery<AuditEntry>(['audit-log'], '/audit-log', { limit: 50 })
+
+export const tokensQuery = queryOptions({
+  queryKey: ['tokens'],
+  queryFn: ({ signal }) => readAll<ApiToken>('/tokens', signal),
+})
+
+export const createToken = (body: NewApiToken): Promise<CreatedApiToken> => request('POST', '/tokens', { body })
+
+export const revokeToken = (id: string): Promise<unknown> => request('DELETE', `/tokens/${segment(id)}`)

@@ -1,0 +1,177 @@
+import { Badge, Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Audience } from '../../../../src/schemas/audience.ts'
+import { audienceQuery, deleteAudience, setAudiencePaused, startSync } from '../../api/audiences.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
+import { confirm } from '../../shared/confirm.tsx'
+import { Link } from '../../shared/link.tsx'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+import { describeMembership, describeSchedule } from './describe.ts'
+import { NextSync } from './next-sync.tsx'
+import { SyncHistory } from './sync-history.tsx'
+
+const refreshMs = 5_000
+
+export function AudiencePage() {
+  const { id } = useParams({ from: '/shell/audiences/$id' })
+  const query = useQuery({ ...audienceQuery(id), refetchInterval: refreshMs })
+  return <QueryView query={query}>{(audience) => <AudienceView key={id} audience={audience} />}</QueryView>
+}
+
+function AudienceView({ audience }: { audience: Audience }) {
+  const canChange = useCanChange()
+  return (
+    <>
+      <PageHeader
+        title={audience.name}
+        badge={<Badge variant="default">{audience.kind === 'trait' ? 'Computed trait' : 'Audience'}</Badge>}
+        actions={canChange && <Steering audience={audience} />}
+      />
+      <Stack gap="lg">
+        <Facts audience={audience} />
+        {canChange && (
+          <Section title="Next sync">
+            <NextSync audience={audience} />
+          </Section>
+        )}
+        <Section title="Syncs">
+          <SyncHistory audienceId={audience.id} />
+        </Section>
+        {canChange && <DeleteSection audience={audience} />}
+      </Stack>
+    </>
+  )
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Paper withBorder p="lg" component="section">
+      <Stack>
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        {children}
+      </Stack>
+    </Paper>
+  )
+}
+
+function Steering({ audience: { id, schedule, paused } }: { audience: Audience }) {
+  const sync = useChange({
+    change: (kind: 'sync' | 'resync') => startSync(id, kind),
+    stale: ['audiences'],
+    done: 'A sync is requested',
+  })
+  const pause = useChange({ change: () => setAudiencePaused(id, !paused), stale: ['audiences'] })
+  return (
+    <>
+      <Button
+        leftSection={<IconRefresh size={16} aria-hidden />}
+        loading={sync.isPending}
+        onClick={() => sync.mutate('sync')}
+      >
+        Sync now
+      </Button>
+      <Button
+        variant="default"
+        onClick={() =>
+          confirm({
+            title: 'Send every member anew?',
+            text: 'Each destination gets an Identify call for every member, also for those it knows already.',
+            yes: 'Send all',
+            dangerous: false,
+            onYes: () => sync.mutate('resync'),
+          })
+        }
+      >
+        Resync
+      </Button>
+      {schedule !== null && (
+        <Button
+          variant="default"
+          loading={pause.isPending}
+          leftSection={paused ? <IconPlayerPlay size={16} aria-hidden /> : <IconPlayerPause size={16} aria-hidden />}
+          onClick={() => pause.mutate()}
+        >
+          {paused ? 'Resume schedule' : 'Pause schedule'}
+        </Button>
+      )}
+    </>
+  )
+}
+
+function Facts({ audience }: { audience: Audience }) {
+  const destinations = useQuery(destinationsQuery).data ?? []
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} component="dl" m={0}>
+      <Fact name="Members">{audience.members.toLocaleString()}</Fact>
+      <Fact name="Trait">{audience.key}</Fact>
+      <Fact name="Members come from">{describeMembership(audience.membership)}</Fact>
+      <Fact name="Schedule">{describeSchedule(audience)}</Fact>
+      <Fact name="Destinations">
+        {audience.destinationIds.length === 0
+          ? 'none'
+          : audience.destinationIds.map((id) => (
+              <Link key={id} to="/destinations/$id" params={{ id }} mr="xs">
+                {destinations.find((destination) => destination.id === id)?.name ?? id}
+              </Link>
+            ))}
+      </Fact>
+      <Fact name="Asks before removing more than">{Math.round(audience.maxRemovalShare * 100)} % of the members</Fact>
+    </SimpleGrid>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <Text component="dt" size="sm" c="dimmed">
+        {name}
+      </Text>
+      <Text component="dd" m={0} style={{ overflowWrap: 'anywhere' }}>
+        {children}
+      </Text>
+    </div>
+  )
+}
+
+function DeleteSection({ audience }: { audience: Audience }) {
+  const navigate = useNavigate()
+  const remove = useChange({
+    change: () => deleteAudience(audience.id),
+    stale: ['audiences'],
+    done: `${audience.name} is being deleted`,
+    onDone: () => void navigate({ to: '/audiences' }),
+  })
+  return (
+    <Section title="Delete">
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" maw={520}>
+          Its members and the history of its syncs are gone for good.
+        </Text>
+        <Button
+          color="red.9"
+          variant="outline"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          loading={remove.isPending}
+          onClick={() =>
+            confirm({
+              title: `Delete ${audience.name}?`,
+              text: 'Its members and the history of its syncs are gone for good.',
+              yes: 'Delete the audience',
+              onYes: () => remove.mutate(),
+            })
+          }
+        >
+          Delete audience
+        </Button>
+      </Group>
+    </Section>
+  )
+}

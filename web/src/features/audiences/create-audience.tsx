@@ -1,0 +1,135 @@
+import { Alert, Button, Group, MultiSelect, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import { useForm, type UseFormReturnType } from '@mantine/form'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { createAudience } from '../../api/audiences.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
+import { placeError } from '../../shared/form-errors.ts'
+import { useChange } from '../../shared/use-change.ts'
+import { emptyAudience, fieldOf, toNewAudience, type AudienceValues } from './audience-form.ts'
+
+export function CreateAudience() {
+  const navigate = useNavigate()
+  const destinations = useQuery(destinationsQuery).data ?? []
+  const [problem, setProblem] = useState<string>()
+  const form = useForm<AudienceValues>({ mode: 'controlled', initialValues: emptyAudience })
+  const create = useChange({
+    change: (values: AudienceValues) => createAudience(toNewAudience(values)),
+    stale: ['audiences'],
+    onDone: ({ id }) => void navigate({ to: '/audiences/$id', params: { id } }),
+    onFailed: (error) => setProblem(placeError(error, fieldOf, form.setFieldError)),
+  })
+  return (
+    <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
+      <Stack>
+        <TextInput
+          label="Name"
+          description="Receivers see it in snake_case, as a trait of the user"
+          required
+          data-autofocus
+          {...form.getInputProps('name')}
+        />
+        <Radio.Group label="What is sent" {...form.getInputProps('kind')}>
+          <Stack gap="xs" mt="xs">
+            <Radio value="audience" label="Membership: true for who is in, false for who left" />
+            <Radio value="trait" label="A computed trait: a value for each user" />
+          </Stack>
+        </Radio.Group>
+        <MultiSelect
+          label="Destinations"
+          data={destinations.map(({ id, name }) => ({ value: id, label: name }))}
+          {...form.getInputProps('destinationIds')}
+        />
+        <Select
+          label="Members come from"
+          allowDeselect={false}
+          data={[
+            { value: 'push', label: 'Uploads: a file here, or the API' },
+            { value: 'http', label: 'An address that is fetched' },
+            { value: 'sql', label: 'A query on a PostgreSQL database' },
+          ]}
+          {...form.getInputProps('from')}
+        />
+        <Origin form={form} />
+        {problem !== undefined && (
+          <Alert color="red" role="alert" title="Not created">
+            {problem}
+          </Alert>
+        )}
+        <Group justify="flex-end">
+          <Button type="submit" loading={create.isPending}>
+            Create
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
+  const { from, schedule } = form.getValues()
+  if (from === 'push') return null
+  return (
+    <>
+      {from === 'http' ? (
+        <>
+          <TextInput
+            label="URL"
+            required
+            placeholder="https://example.com/members.ndjson"
+            {...form.getInputProps('url')}
+          />
+          <Textarea
+            label="Headers"
+            description="One a line"
+            placeholder="Authorization: Bearer …"
+            autosize
+            minRows={2}
+            {...form.getInputProps('headers')}
+          />
+        </>
+      ) : (
+        <>
+          <TextInput
+            label="Connection"
+            required
+            placeholder="postgres://user:password@host:5432/database"
+            autoComplete="off"
+            {...form.getInputProps('connectionString')}
+          />
+          <Textarea
+            label="Query"
+            description="Gives a column user_id; further columns become traits"
+            required
+            autosize
+            minRows={3}
+            ff="monospace"
+            {...form.getInputProps('query')}
+          />
+        </>
+      )}
+      <Group align="flex-start">
+        <Select
+          label="Schedule"
+          allowDeselect={false}
+          data={[
+            { value: 'none', label: 'None: on demand' },
+            { value: 'interval', label: 'At an interval' },
+            { value: 'cron', label: 'By cron' },
+          ]}
+          {...form.getInputProps('schedule')}
+        />
+        {schedule === 'interval' && (
+          <TextInput
+            label="Interval"
+            description="As in 15m, 6h or 1d"
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            {...form.getInputProps('interval')}
+          />
+        )}
+        {schedule === 'cron' && <TextInput label="Cron, in UTC" {...form.getInputProps('cron')} />}
+      </Group>
+    </>
+  )
+}

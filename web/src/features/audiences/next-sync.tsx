@@ -1,0 +1,116 @@
+import { Alert, Button, FileInput, Group, Stack, Table, Text } from '@mantine/core'
+import { IconEye, IconUpload } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Audience, Preview } from '../../../../src/schemas/audience.ts'
+import { previewSync, uploadMembers } from '../../api/audiences.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
+import { CodeBlock } from '../../shared/copy.tsx'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { useChange } from '../../shared/use-change.ts'
+
+/** What the next sync would send; for pushed memberships, from a file that can be uploaded here. */
+export function NextSync({ audience }: { audience: Audience }) {
+  const [file, setFile] = useState<File | null>(null)
+  const isPushed = audience.membership.kind === 'push'
+  const preview = useChange({ change: () => previewSync(audience.id, file), stale: [], onFailed: () => {} })
+  const upload = useChange({
+    change: (members: File) => uploadMembers(audience.id, members),
+    stale: ['audiences'],
+    done: 'The membership is taken; its sync begins',
+    onDone: () => {
+      setFile(null)
+      preview.reset()
+    },
+    onFailed: () => {},
+  })
+  const error = upload.error ?? preview.error
+  return (
+    <Stack>
+      <Group align="flex-end">
+        {isPushed && (
+          <FileInput
+            label="Members"
+            description="CSV with a column userId, or NDJSON: the whole membership"
+            placeholder="Choose a file"
+            accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
+            clearable
+            clearButtonProps={{ 'aria-label': 'Take the file back' }}
+            value={file}
+            onChange={(chosen) => {
+              setFile(chosen)
+              preview.reset()
+            }}
+            style={{ flex: '1 1 16rem' }}
+          />
+        )}
+        <Button
+          variant="default"
+          leftSection={<IconEye size={16} aria-hidden />}
+          loading={preview.isPending}
+          onClick={() => preview.mutate()}
+        >
+          Preview
+        </Button>
+        {isPushed && (
+          <Button
+            leftSection={<IconUpload size={16} aria-hidden />}
+            disabled={file === null}
+            loading={upload.isPending}
+            onClick={() => file !== null && upload.mutate(file)}
+          >
+            Upload and sync
+          </Button>
+        )}
+      </Group>
+      {error !== null && <ErrorNotice error={error} />}
+      {preview.data !== undefined && <PreviewTable preview={preview.data} />}
+    </Stack>
+  )
+}
+
+function PreviewTable({ preview }: { preview: Preview }) {
+  const destinations = useQuery(destinationsQuery).data ?? []
+  if (preview.destinations.length === 0)
+    return <Text size="sm">This audience has no destination yet: a sync would send nothing.</Text>
+  const sample = preview.destinations.flatMap((destination) => destination.sample)
+  return (
+    <Stack role="status">
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Destination</Table.Th>
+            <Table.Th>Added</Table.Th>
+            <Table.Th>Removed</Table.Th>
+            <Table.Th visibleFrom="xs">Unchanged</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {preview.destinations.map(({ destinationId, added, removed, unchanged }) => (
+            <Table.Tr key={destinationId}>
+              <Table.Td>{destinations.find(({ id }) => id === destinationId)?.name ?? destinationId}</Table.Td>
+              <Table.Td>{added.toLocaleString()}</Table.Td>
+              <Table.Td>{removed.toLocaleString()}</Table.Td>
+              <Table.Td visibleFrom="xs">{unchanged.toLocaleString()}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {preview.destinations.some(({ needsConfirmation }) => needsConfirmation) && (
+        <Alert color="yellow" title="This removes an unusual share of the members">
+          The sync will wait until it is confirmed.
+        </Alert>
+      )}
+      {preview.badRows > 0 && (
+        <Alert color="yellow" title={`${preview.badRows} of ${preview.rowsRead} rows are no members`}>
+          {preview.badRowSample.map(({ line, reason }) => (
+            <Text key={line} size="sm">
+              Line {line}: {reason}
+            </Text>
+          ))}
+        </Alert>
+      )}
+      {sample.length > 0 && <CodeBlock name="first Identify calls" value={JSON.stringify(sample, null, 2)} />}
+    </Stack>
+  )
+}

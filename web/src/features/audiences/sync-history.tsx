@@ -1,0 +1,136 @@
+import { Alert, Badge, Button, Group, Stack, Table, Text } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import type { Sync } from '../../../../src/schemas/audience.ts'
+import { steerSync, syncsQuery } from '../../api/audiences.ts'
+import { confirm } from '../../shared/confirm.tsx'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { LoadMore } from '../../shared/load-more.tsx'
+import { Outline } from '../../shared/query-view.tsx'
+import { Ago } from '../../shared/time.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+
+const colors: Record<Sync['status'], string> = {
+  running: 'blue',
+  completed: 'teal',
+  failed: 'red',
+  refused: 'yellow',
+  stopped: 'gray',
+}
+
+const liveMs = 2_000
+
+/** Past syncs and the one that runs, newest first. */
+export function SyncHistory({ audienceId }: { audienceId: string }) {
+  const query = useInfiniteQuery({
+    ...syncsQuery(audienceId),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : liveMs),
+  })
+  if (query.data === undefined)
+    return query.error === null ? <Outline /> : <ErrorNotice error={query.error} onRetry={query.refetch} />
+  const syncs = query.data.pages.flatMap(({ items }) => items)
+  if (syncs.length === 0)
+    return <Text c="dimmed">None yet. Upload members, or press “Sync now” to begin the first one.</Text>
+  return (
+    <>
+      <Table verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Sync</Table.Th>
+            <Table.Th>Users</Table.Th>
+            <Table.Th visibleFrom="sm">Calls</Table.Th>
+            <Table.Th visibleFrom="sm">Requested</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {syncs.map((sync) => (
+            <SyncRow key={sync.id} sync={sync} />
+          ))}
+        </Table.Tbody>
+      </Table>
+      <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
+    </>
+  )
+}
+
+function SyncRow({ sync }: { sync: Sync }) {
+  const { kind, status, phase, added, removed, unchanged, sent, failed, handedOn, requestedAt, reason } = sync
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Stack gap={4} align="flex-start">
+          <Group gap={6}>
+            <Badge color={colors[status]} variant="light">
+              {status}
+            </Badge>
+            <Text size="sm">
+              {kind}
+              {status === 'running' && `, ${phase}`}
+            </Text>
+          </Group>
+          {reason !== null && (
+            <Text size="xs" c="dimmed">
+              {reason}
+            </Text>
+          )}
+          <SyncActions sync={sync} />
+        </Stack>
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm">+{added.toLocaleString()}</Text>
+        <Text size="sm">−{removed.toLocaleString()}</Text>
+        <Text size="xs" c="dimmed">
+          {unchanged.toLocaleString()} unchanged
+        </Text>
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
+        <Text size="sm">{sent.toLocaleString()} sent</Text>
+        {handedOn > 0 && <Text size="sm">{handedOn.toLocaleString()} tried on</Text>}
+        {failed > 0 && <Text size="sm">{failed.toLocaleString()} failed</Text>}
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
+        <Ago at={requestedAt} />
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+function SyncActions({ sync: { id, audienceId, status } }: { sync: Sync }) {
+  const canChange = useCanChange()
+  const steer = useChange({
+    change: (action: 'confirm' | 'stop' | 'undo') => steerSync(audienceId, id, action),
+    stale: ['audiences'],
+  })
+  if (!canChange) return null
+  if (status === 'running')
+    return (
+      <Button size="compact-xs" variant="default" loading={steer.isPending} onClick={() => steer.mutate('stop')}>
+        Stop
+      </Button>
+    )
+  if (status === 'refused')
+    return (
+      <Alert color="yellow" p="xs">
+        <Button size="compact-xs" variant="default" loading={steer.isPending} onClick={() => steer.mutate('confirm')}>
+          Confirm and go on
+        </Button>
+      </Alert>
+    )
+  return (
+    <Button
+      size="compact-xs"
+      variant="subtle"
+      loading={steer.isPending}
+      onClick={() =>
+        confirm({
+          title: 'Undo this sync?',
+          text: 'Destinations are told the opposite: who was added is removed, and the other way round.',
+          yes: 'Undo it',
+          onYes: () => steer.mutate('undo'),
+        })
+      }
+    >
+      Undo
+    </Button>
+  )
+}

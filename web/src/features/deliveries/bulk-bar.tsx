@@ -1,0 +1,159 @@
+import { Alert, Button, Group, Modal, Progress, Stack, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
+import { deliveryCountQuery } from '../../api/deliveries.ts'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { useBulkSteering, type BulkTarget } from './use-bulk-steering.ts'
+
+interface Props {
+  filter: DeliveryFilter
+  selected: ReadonlySet<string>
+  onDone: () => void
+}
+
+const actions: { action: SteeringAction; label: string; explanation: string }[] = [
+  {
+    action: 'retry',
+    label: 'Retry now',
+    explanation: 'Deliveries that wait for their next attempt make it now. Others stay as they are.',
+  },
+  {
+    action: 'redeliver',
+    label: 'Redeliver',
+    explanation: 'Deliveries that have ended start again, with the settings of now. Endpoints may get an event twice.',
+  },
+  {
+    action: 'cancel',
+    label: 'Cancel',
+    explanation: 'Deliveries that are under way stop for good. They can be redelivered later.',
+  },
+]
+
+/** Steers the chosen deliveries, or all that match the filter. */
+export function BulkBar({ filter, selected, onDone }: Props) {
+  const [action, setAction] = useState<SteeringAction>()
+  const target: BulkTarget = selected.size > 0 ? { kind: 'ids', ids: [...selected] } : { kind: 'filter', filter }
+  return (
+    <Group gap="xs" mb="sm">
+      <Text size="sm" role="status">
+        {selected.size > 0 ? `${selected.size} chosen:` : 'All that match:'}
+      </Text>
+      {actions.map(({ action: name, label }) => (
+        <Button key={name} variant="default" size="xs" onClick={() => setAction(name)}>
+          {label} …
+        </Button>
+      ))}
+      {action !== undefined && (
+        <BulkDialog
+          action={action}
+          target={target}
+          onClose={() => {
+            setAction(undefined)
+            onDone()
+          }}
+        />
+      )}
+    </Group>
+  )
+}
+
+interface DialogProps {
+  action: SteeringAction
+  target: BulkTarget
+  onClose: () => void
+}
+
+/** Counts first, then does it, shows how far it is, and can be stopped. */
+function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
+  // What was counted is what is steered, even if the list behind moves on.
+  const [target] = useState(initialTarget)
+  const client = useQueryClient()
+  const look = actions.find((candidate) => candidate.action === action)
+  const bulk = useBulkSteering(action, target)
+  const count = useQuery({
+    ...deliveryCountQuery(target.kind === 'filter' ? target.filter : {}),
+    enabled: target.kind === 'filter',
+    staleTime: 0,
+  })
+  const matched = target.kind === 'ids' ? target.ids.length : count.data?.count
+  const close = (): void => {
+    void client.invalidateQueries({ queryKey: ['deliveries'] })
+    onClose()
+  }
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={look?.label}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={bulk.state === undefined}
+    >
+      <Stack>
+        {bulk.error !== null && <ErrorNotice error={bulk.error} />}
+        {count.error !== null && <ErrorNotice error={count.error} title="They could not be counted" />}
+        {bulk.state === undefined ? (
+          <>
+            <Text fw={600}>
+              {matched === undefined ? 'Counting …' : `${matched} ${matched === 1 ? 'delivery' : 'deliveries'}`}
+            </Text>
+            <Text size="sm">{look?.explanation}</Text>
+            <Group justify="flex-end">
+              <Button variant="default" onClick={close}>
+                Leave them
+              </Button>
+              <Button
+                loading={bulk.isStarting}
+                disabled={matched === undefined || matched === 0}
+                onClick={bulk.start}
+                data-autofocus
+              >
+                {look?.label} {matched ?? ''}
+              </Button>
+            </Group>
+          </>
+        ) : (
+          <BulkProgress {...bulk.state} onStop={bulk.stop} onClose={close} />
+        )}
+      </Stack>
+    </Modal>
+  )
+}
+
+interface ProgressProps {
+  status: 'running' | 'completed' | 'stopped' | 'failed'
+  matched: number
+  done: number
+  failed: number
+  onStop: () => void
+  onClose: () => void
+}
+
+const endings = { completed: 'Done', stopped: 'Stopped', failed: 'It failed on the way' } as const
+
+function BulkProgress({ status, matched, done, failed, onStop, onClose }: ProgressProps) {
+  const share = matched === 0 ? 100 : Math.min(100, ((done + failed) / matched) * 100)
+  return (
+    <>
+      <Progress.Root size="xl">
+        <Progress.Section value={share} aria-label="Deliveries steered" />
+      </Progress.Root>
+      <Text role="status">
+        {status === 'running' ? '' : `${endings[status]}: `}
+        {done} of {matched} {failed > 0 && `, ${failed} could not be steered`}
+      </Text>
+      {failed > 0 && status !== 'running' && (
+        <Alert color="yellow">Those had already moved on, or this step does not fit where they stand.</Alert>
+      )}
+      <Group justify="flex-end">
+        {status === 'running' ? (
+          <Button color="red.9" onClick={onStop}>
+            Stop
+          </Button>
+        ) : (
+          <Button onClick={onClose}>Close</Button>
+        )}
+      </Group>
+    </>
+  )
+}

@@ -1,0 +1,112 @@
+import { Badge, Button, Group } from '@mantine/core'
+import { IconRefresh, IconSend } from '@tabler/icons-react'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
+import { deliveriesQuery } from '../../api/deliveries.ts'
+import { EmptyState } from '../../shared/empty-state.tsx'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { ButtonLink } from '../../shared/link.tsx'
+import { LoadMore } from '../../shared/load-more.tsx'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { Outline } from '../../shared/query-view.tsx'
+import { useCanChange } from '../../shared/use-role.ts'
+import { BulkBar } from './bulk-bar.tsx'
+import { DeliveryTable } from './delivery-table.tsx'
+import { FilterBar } from './filter-bar.tsx'
+
+/** How often the newest deliveries are read, in milliseconds. */
+const liveMs = 3_000
+
+/** With more pages than this on show, the list stands still: every refresh reads all of them. */
+const maxLivePages = 2
+
+export function DeliveriesPage() {
+  const filter = useSearch({ from: '/shell/deliveries' })
+  const navigate = useNavigate()
+  const canChange = useCanChange()
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const query = useInfiniteQuery({
+    ...deliveriesQuery(filter),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > maxLivePages ? false : liveMs),
+  })
+  const deliveries = query.data?.pages.flatMap(({ items }) => items) ?? []
+  const isLive = (query.data?.pages.length ?? 0) <= maxLivePages
+  const change = (next: DeliveryFilter): void => {
+    setSelected(new Set())
+    void navigate({ to: '/deliveries', search: next, replace: true })
+  }
+  return (
+    <>
+      <PageHeader
+        title="Deliveries"
+        description="Every event that was taken, newest first, and where it stands."
+        badge={
+          <Badge variant="dot" color={isLive ? 'teal' : 'gray'}>
+            {isLive ? 'Live' : 'Still'}
+          </Badge>
+        }
+        actions={
+          <Button
+            variant="default"
+            leftSection={<IconRefresh size={16} aria-hidden />}
+            onClick={() => void query.refetch()}
+          >
+            Refresh
+          </Button>
+        }
+      />
+      <FilterBar filter={filter} onChange={change} />
+      {canChange && deliveries.length > 0 && (
+        <BulkBar filter={filter} selected={selected} onDone={() => setSelected(new Set())} />
+      )}
+      {query.data === undefined ? (
+        query.error === null ? (
+          <Outline />
+        ) : (
+          <ErrorNotice error={query.error} title="The deliveries could not be read" onRetry={query.refetch} />
+        )
+      ) : deliveries.length === 0 ? (
+        <NothingHere filter={filter} onClear={() => change({})} />
+      ) : (
+        <>
+          <DeliveryTable
+            deliveries={deliveries}
+            {...(canChange && { selection: { selected, onChange: setSelected } })}
+          />
+          <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
+        </>
+      )}
+    </>
+  )
+}
+
+function NothingHere({ filter, onClear }: { filter: DeliveryFilter; onClear: () => void }) {
+  if (Object.keys(filter).length > 0)
+    return (
+      <EmptyState
+        icon={<IconSend aria-hidden />}
+        title="No delivery fits"
+        action={<Button onClick={onClear}>Clear filters</Button>}
+      >
+        Deliveries that ended are kept for the retention time; older ones are gone.
+      </EmptyState>
+    )
+  return (
+    <EmptyState
+      icon={<IconSend aria-hidden />}
+      title="No delivery yet"
+      action={
+        <Group justify="center">
+          <ButtonLink to="/sources">Open a source</ButtonLink>
+          <ButtonLink to="/catalog" variant="default">
+            Connect a destination
+          </ButtonLink>
+        </Group>
+      }
+    >
+      Send an event with the snippet of a source that has a destination: it shows up here within a second.
+    </EmptyState>
+  )
+}

@@ -1,0 +1,122 @@
+import { Alert, Badge, Code, Group, Stack, Text, Timeline } from '@mantine/core'
+import { IconCheck, IconClock, IconHandStop, IconX } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import type { DeliveryAttempt, DeliveryDetail } from '../../../../src/schemas/delivery.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
+import { Countdown, formatSpan, formatTime } from '../../shared/time.tsx'
+
+type Entry =
+  | { kind: 'attempt'; at: string; attempt: DeliveryAttempt }
+  | { kind: 'steering'; at: string; steering: DeliveryDetail['steering'][number] }
+
+/** What happened, oldest first: attempts at every endpoint, and who steered; then what comes next. */
+export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
+  const urlOf = useEndpointUrls()
+  const entries: Entry[] = [
+    ...delivery.timeline.map((attempt): Entry => ({ kind: 'attempt', at: attempt.at, attempt })),
+    ...delivery.steering.map((steering): Entry => ({ kind: 'steering', at: steering.at, steering })),
+  ].sort((a, b) => a.at.localeCompare(b.at))
+  if (entries.length === 0 && delivery.pending.length === 0) return <NoAttempt delivery={delivery} />
+  return (
+    <Timeline bulletSize={26} lineWidth={2}>
+      {entries.map((entry, index) =>
+        entry.kind === 'attempt' ? (
+          <Timeline.Item
+            key={index}
+            bullet={<Bullet isGood={isDelivered(entry.attempt)} />}
+            title={urlOf(entry.attempt.endpointId)}
+          >
+            <Attempt attempt={entry.attempt} />
+          </Timeline.Item>
+        ) : (
+          <Timeline.Item
+            key={index}
+            bullet={<IconHandStop size={14} aria-hidden />}
+            title={`Steered: ${entry.steering.action}`}
+          >
+            <Text size="sm" c="dimmed">
+              {formatTime(entry.at)}
+              {entry.steering.by !== null && ` by ${entry.steering.by}`}
+              {entry.steering.why !== null && `: ${entry.steering.why}`}
+            </Text>
+          </Timeline.Item>
+        ),
+      )}
+      {delivery.pending.map(({ endpointId, running, nextAttemptAt }) => (
+        <Timeline.Item
+          key={endpointId}
+          bullet={<IconClock size={14} aria-hidden />}
+          title={urlOf(endpointId)}
+          lineVariant="dashed"
+        >
+          <Text size="sm">
+            {running ? (
+              'An attempt is under way'
+            ) : nextAttemptAt === null ? (
+              'The next attempt is waiting'
+            ) : (
+              <>
+                Next attempt <Countdown to={nextAttemptAt} />
+              </>
+            )}
+          </Text>
+        </Timeline.Item>
+      ))}
+    </Timeline>
+  )
+}
+
+const isDelivered = ({ status, error }: DeliveryAttempt): boolean => error === null && status !== null
+
+/** An endpoint's present URL; endpoints that are gone are named by their id. */
+function useEndpointUrls(): (endpointId: string) => string {
+  const destinations = useQuery(destinationsQuery).data ?? []
+  const endpoints = destinations.flatMap(({ settings }) => settings.webhooks)
+  return (endpointId) => endpoints.find(({ id }) => id === endpointId)?.url ?? endpointId
+}
+
+const Bullet = ({ isGood }: { isGood: boolean }) =>
+  isGood ? (
+    <IconCheck size={14} color="var(--mantine-color-teal-7)" aria-label="taken" />
+  ) : (
+    <IconX size={14} color="var(--mantine-color-red-7)" aria-label="not taken" />
+  )
+
+function Attempt({ attempt: { at, durationMs, status, error, excerpt } }: { attempt: DeliveryAttempt }) {
+  return (
+    <Stack gap={6} align="flex-start">
+      <Group gap="xs">
+        <Text size="sm" c="dimmed">
+          {formatTime(at)}
+        </Text>
+        {status !== null && <Badge variant="default">HTTP {status}</Badge>}
+        <Badge variant="default">{formatSpan(durationMs)}</Badge>
+      </Group>
+      {error !== null && (
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {error}
+        </Text>
+      )}
+      {excerpt !== null && excerpt !== '' && (
+        <Code
+          block
+          tabIndex={0}
+          role="region"
+          aria-label="Beginning of the answer"
+          mah={160}
+          maw="100%"
+          style={{ overflow: 'auto' }}
+        >
+          {excerpt}
+        </Code>
+      )}
+    </Stack>
+  )
+}
+
+function NoAttempt({ delivery: { status } }: { delivery: DeliveryDetail }) {
+  if (status === 'held')
+    return <Alert color="grape">Its destination is paused. The first attempt is made when it is resumed.</Alert>
+  if (status === 'queued') return <Alert color="gray">It waits in the inbox until Temporal takes it.</Alert>
+  return <Text c="dimmed">No attempt was made yet.</Text>
+}

@@ -1,0 +1,110 @@
+import { Button, Group, Select, TextInput } from '@mantine/core'
+import { DateTimePicker } from '@mantine/dates'
+import '@mantine/dates/styles.layer.css'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
+import { sourcesQuery } from '../../api/sources.ts'
+import { readFilter, statuses, types } from './filter.ts'
+import { statusLooks } from './status-badge.tsx'
+
+interface Props {
+  filter: DeliveryFilter
+  onChange: (filter: DeliveryFilter) => void
+}
+
+const statusChoices = statuses.map((value) => ({ value, label: statusLooks[value].label }))
+
+/** Chooses deliveries; all members that are given must fit. */
+export function FilterBar({ filter, onChange }: Props) {
+  const sources = useQuery(sourcesQuery).data ?? []
+  const destinations = useQuery(destinationsQuery).data ?? []
+  const set = (member: keyof DeliveryFilter, value: string | null): void =>
+    onChange(readFilter({ ...filter, [member]: value ?? undefined }))
+  const choice = (member: 'status' | 'type' | 'sourceId' | 'destinationId') => ({
+    value: filter[member] ?? null,
+    onChange: (value: string | null) => set(member, value),
+    clearable: true,
+    w: 160,
+  })
+  const isFiltered = Object.keys(filter).length > 0
+  return (
+    <Group gap="xs" mb="md" align="flex-end" role="search" aria-label="Filter deliveries">
+      <Select label="Status" placeholder="Any" data={statusChoices} {...choice('status')} />
+      <Select label="Source" placeholder="Any" searchable data={sources.map(toChoice)} {...choice('sourceId')} />
+      <Select
+        label="Destination"
+        placeholder="Any"
+        searchable
+        data={destinations.map(toChoice)}
+        {...choice('destinationId')}
+      />
+      <Select label="Type" placeholder="Any" data={types} {...choice('type')} />
+      <TextFilter label="User id" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
+      <TextFilter label="Message id" value={filter.messageId ?? ''} onChange={(value) => set('messageId', value)} />
+      <TimeFilter label="From" value={filter.since} onChange={(value) => set('since', value)} />
+      <TimeFilter label="Until" value={filter.until} onChange={(value) => set('until', value)} />
+      {isFiltered && (
+        <Button variant="subtle" onClick={() => onChange({})}>
+          Clear filters
+        </Button>
+      )}
+    </Group>
+  )
+}
+
+const toChoice = ({ id, name }: { id: string; name: string }) => ({ value: id, label: name })
+
+/** How long typing must pause before the list follows, in milliseconds. */
+const typingPauseMs = 350
+
+interface TextFilterProps {
+  label: string
+  value: string
+  onChange: (value: string) => void
+}
+
+function TextFilter({ label, value, onChange }: TextFilterProps) {
+  const [text, setText] = useState(value)
+  const [last, setLast] = useState(value)
+  // The address bar changed by other means, such as the browser's "back".
+  if (value !== last) {
+    setLast(value)
+    if (value !== text.trim()) setText(value)
+  }
+  const tell = useDebouncedCallback(onChange, typingPauseMs)
+  return (
+    <TextInput
+      label={label}
+      placeholder="Any"
+      w={160}
+      value={text}
+      onChange={({ currentTarget }) => {
+        setText(currentTarget.value)
+        tell(currentTarget.value.trim())
+      }}
+    />
+  )
+}
+
+interface TimeFilterProps {
+  label: string
+  value: string | undefined
+  onChange: (value: string | null) => void
+}
+
+function TimeFilter({ label, value, onChange }: TimeFilterProps) {
+  return (
+    <DateTimePicker
+      label={label}
+      placeholder="Any time"
+      valueFormat="D MMM YYYY HH:mm"
+      clearable
+      w={190}
+      value={value === undefined ? null : new Date(value)}
+      onChange={(picked) => onChange(picked === null ? null : new Date(picked).toISOString())}
+    />
+  )
+}

@@ -1,0 +1,32 @@
+import { Badge } from '@mantine/core'
+import {
+  IconBan,
+  IconCheck,
+  IconClockPause,
+  IconInbox,
+  IconRefresh,
+  IconSend,
+  IconTrash,
+  IconX,
+} from '@tabler/icons-react'
+import type { DeliveryStatus } from '../../../../src/schemas/delivery.ts'
+
+export const statusLooks: Record<DeliveryStatus, { label: string; color: string; Icon: typeof IconX }> = {
+  queued: { label: 'Queued', color: 'gray', Icon: IconInbox },
+  delivering: { label: 'Delivering', color: 'blue', Icon: IconSend },
+  retrying: { label: 'Retrying', color: 'yellow', Icon: IconRefresh },
+  held: { label: 'Held', color: 'grape', Icon: IconClockPause },
+  delivered: { label: 'Delivered', color: 'teal', Icon: IconCheck },
+  failed: { label: 'Failed', color: 'red', Icon: IconX },
+  discarded: { label: 'Discarded', color: 'gray', Icon: IconTrash },
+  cancelled: { label: 'Cancelled', color: 'gray', Icon: IconBan },
+}
+
+export function StatusBadge({ status }: { status: DeliveryStatus }) {
+  const { label, color, Icon } = statusLooks[status]
+  return (
+    <Badge color={color} variant="light" leftSection={<Icon size={12} aria-hidden />}>
+      {label}
+    </Badge>
+  )
+}

@@ -1,0 +1,80 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import type { BulkSteering, DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
+import { bulkSteeringQuery, startBulkSteering, steerDelivery, stopBulkSteering } from '../../api/deliveries.ts'
+
+/** What is steered: deliveries one by one, or whatever matches. */
+export type BulkTarget = { kind: 'ids'; ids: string[] } | { kind: 'filter'; filter: DeliveryFilter }
+
+type State = Pick<BulkSteering, 'status' | 'matched' | 'done' | 'failed'>
+
+interface Bulk {
+  /** Undefined until it has begun. */
+  state: State | undefined
+  isStarting: boolean
+  error: Error | null
+  start: () => void
+  stop: () => void
+}
+
+/** Steers many deliveries: the server works through a filter, this page through a choice of its rows. */
+export function useBulkSteering(action: SteeringAction, target: BulkTarget): Bulk {
+  const byFilter = useFilterSteering(action, target.kind === 'filter' ? target.filter : {})
+  const byIds = useIdSteering(action, target.kind === 'ids' ? target.ids : [])
+  return target.kind === 'filter' ? byFilter : byIds
+}
+
+const progressMs = 500
+
+function useFilterSteering(action: SteeringAction, filter: DeliveryFilter): Bulk {
+  const start = useMutation({ mutationFn: () => startBulkSteering(action, filter) })
+  const id = start.data?.id
+  const progress = useQuery({
+    ...bulkSteeringQuery(id ?? ''),
+    enabled: id !== undefined,
+    refetchInterval: ({ state }) => (state.data === undefined || state.data.status === 'running' ? progressMs : false),
+  })
+  const stop = useMutation({ mutationFn: stopBulkSteering })
+  return {
+    state: progress.data ?? start.data,
+    isStarting: start.isPending,
+    error: start.error ?? stop.error ?? progress.error,
+    start: () => start.mutate(),
+    stop: () => id !== undefined && stop.mutate(id),
+  }
+}
+
+/** Calls under way at a time. */
+const parallelCalls = 4
+
+function useIdSteering(action: SteeringAction, ids: string[]): Bulk {
+  const [state, setState] = useState<State>()
+  const isStopped = useRef(false)
+  const run = useMutation({
+    mutationFn: async () => {
+      const left = [...ids]
+      const counts = { matched: ids.length, done: 0, failed: 0 }
+      setState({ status: 'running', ...counts })
+      const work = async (): Promise<void> => {
+        for (let id = left.shift(); id !== undefined && !isStopped.current; id = left.shift()) {
+          await steerDelivery(id, action).then(
+            () => counts.done++,
+            () => counts.failed++,
+          )
+          setState({ status: 'running', ...counts })
+        }
+      }
+      await Promise.all(Array.from({ length: parallelCalls }, work))
+      setState({ status: isStopped.current ? 'stopped' : 'completed', ...counts })
+    },
+  })
+  return {
+    state,
+    isStarting: run.isPending,
+    error: run.error,
+    start: () => run.mutate(),
+    stop: () => {
+      isStopped.current = true
+    },
+  }
+}

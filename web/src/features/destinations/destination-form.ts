@@ -1,0 +1,107 @@
+/** A destination as the forms hold it, and back to what the API takes. */
+
+import type { Destination, DestinationPatch } from '../../../../src/schemas/destination.ts'
+import type { NewDestination } from '../../api/destinations.ts'
+
+/** Most endpoints of a destination. */
+export const maxEndpoints = 5
+
+export interface HeaderValues {
+  key: string
+  name: string
+  value: string
+}
+
+export interface EndpointValues {
+  key: string
+  id?: string
+  url: string
+  headers: HeaderValues[]
+}
+
+export interface DestinationValues {
+  name: string
+  sourceIds: string[]
+  successPolicy: 'any' | 'all'
+  webhooks: EndpointValues[]
+  /** Empty: none is set, or it stays as it is. */
+  sharedSecret: string
+}
+
+let lastKey = 0
+/** Rows keep their place in the page while others come and go. */
+const nextKey = (): string => `row-${++lastKey}`
+
+export const emptyHeader = (): HeaderValues => ({ key: nextKey(), name: '', value: '' })
+export const emptyEndpoint = (): EndpointValues => ({ key: nextKey(), url: '', headers: [] })
+
+export const emptyDestination = (): DestinationValues => ({
+  name: 'Webhooks',
+  sourceIds: [],
+  successPolicy: 'any',
+  webhooks: [emptyEndpoint()],
+  sharedSecret: '',
+})
+
+export const toValues = ({ name, sourceIds, successPolicy, settings }: Destination): DestinationValues => ({
+  name,
+  sourceIds,
+  successPolicy,
+  webhooks: settings.webhooks.map(({ id, url, headers }) => ({
+    key: nextKey(),
+    id,
+    url,
+    headers: Object.entries(headers).map(([header, value]) => ({ key: nextKey(), name: header, value })),
+  })),
+  sharedSecret: '',
+})
+
+const toSettings = ({ webhooks, sharedSecret }: DestinationValues) => ({
+  ...(sharedSecret !== '' && { sharedSecret }),
+  webhooks: webhooks
+    .filter(({ url }) => url.trim() !== '')
+    .map(({ id, url, headers }) => ({
+      ...(id !== undefined && { id }),
+      url: url.trim(),
+      headers: Object.fromEntries(
+        headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value]),
+      ),
+    })),
+})
+
+/** A destination that is not switched on yet. */
+export const toNewDestination = (values: DestinationValues): NewDestination => ({
+  name: values.name,
+  type: 'webhooks',
+  enabled: false,
+  successPolicy: values.successPolicy,
+  sourceIds: values.sourceIds,
+  settings: toSettings(values),
+})
+
+export const toPatch = (values: DestinationValues): DestinationPatch => ({
+  name: values.name,
+  successPolicy: values.successPolicy,
+  sourceIds: values.sourceIds,
+  settings: toSettings(values),
+})
+
+/** The form's field for a member of the body that the server found wrong. */
+export function fieldOf(path: string, { webhooks }: DestinationValues): string | undefined {
+  const [, index, member] = /^settings\.webhooks\[(\d+)\](?:\.(.+))?$/.exec(path) ?? []
+  if (index === undefined) return path.startsWith('settings.') ? path.slice('settings.'.length) : path
+  const header = member?.startsWith('headers.') === true ? member.slice('headers.'.length) : undefined
+  const row = webhooks[Number(index)]?.headers.findIndex(({ name }) => name === header) ?? -1
+  return row === -1 ? `webhooks.${index}.url` : `webhooks.${index}.headers.${row}.name`
+}
+
+const secretBytes = 32
+
+/** A secret that nobody can guess. */
+export function generateSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(secretBytes))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}

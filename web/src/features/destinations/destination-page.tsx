@@ -1,0 +1,223 @@
+import { Alert, Button, Group, Paper, Stack, Switch, Text, TextInput, Title } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import type { Destination, DestinationPatch } from '../../../../src/schemas/destination.ts'
+import { deliveryCountQuery } from '../../api/deliveries.ts'
+import { changeDestination, deleteDestination, destinationQuery } from '../../api/destinations.ts'
+import { confirm } from '../../shared/confirm.tsx'
+import { placeError } from '../../shared/form-errors.ts'
+import { ButtonLink, Link } from '../../shared/link.tsx'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+import { SuccessPolicy } from './connect-page.tsx'
+import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
+import { DestinationState } from './destination-state.tsx'
+import { EndpointFields } from './endpoint-fields.tsx'
+import { EndpointTestPanel } from './endpoint-test.tsx'
+import { SecretField } from './secret-field.tsx'
+import { SourceChoice } from './source-choice.tsx'
+
+export function DestinationPage() {
+  const { id } = useParams({ from: '/shell/destinations/$id' })
+  const query = useQuery(destinationQuery(id))
+  return <QueryView query={query}>{(destination) => <DestinationView key={id} destination={destination} />}</QueryView>
+}
+
+function DestinationView({ destination }: { destination: Destination }) {
+  const canChange = useCanChange()
+  return (
+    <>
+      <PageHeader
+        title={destination.name}
+        badge={<DestinationState destination={destination} />}
+        actions={
+          <>
+            <ButtonLink to="/deliveries" search={{ destinationId: destination.id }} variant="default">
+              Deliveries
+            </ButtonLink>
+            {canChange && <Steering destination={destination} />}
+          </>
+        }
+      />
+      <Stack gap="lg">
+        <HeldNotice destination={destination} />
+        {canChange ? <SettingsForm destination={destination} /> : <SettingsView destination={destination} />}
+        {canChange && (
+          <Section title="Test">
+            <EndpointTestPanel destinationId={destination.id} />
+          </Section>
+        )}
+        {canChange && <DeleteSection destination={destination} />}
+      </Stack>
+    </>
+  )
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Paper withBorder p="lg" component="section">
+      <Stack>
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        {children}
+      </Stack>
+    </Paper>
+  )
+}
+
+function Steering({ destination: { id, enabled, paused } }: { destination: Destination }) {
+  const change = useChange({
+    change: (patch: DestinationPatch) => changeDestination(id, patch),
+    stale: ['destinations', 'deliveries'],
+  })
+  return (
+    <>
+      <Button
+        variant="default"
+        loading={change.isPending}
+        leftSection={paused ? <IconPlayerPlay size={16} aria-hidden /> : <IconPlayerPause size={16} aria-hidden />}
+        onClick={() => change.mutate({ paused: !paused })}
+      >
+        {paused ? 'Resume' : 'Pause'}
+      </Button>
+      <Switch
+        label="On"
+        checked={enabled}
+        onChange={({ currentTarget }) => change.mutate({ enabled: currentTarget.checked })}
+      />
+    </>
+  )
+}
+
+/** A paused destination keeps its deliveries; says how many. */
+function HeldNotice({ destination: { id, paused } }: { destination: Destination }) {
+  const count = useQuery({
+    ...deliveryCountQuery({ status: 'held', destinationId: id }),
+    enabled: paused,
+    refetchInterval: 5_000,
+  })
+  if (!paused) return null
+  return (
+    <Alert color="yellow" icon={<IconPlayerPause aria-hidden />} title="Paused: deliveries wait, none is lost">
+      {count.data === undefined ? (
+        'Counting the deliveries that it holds …'
+      ) : (
+        <Link to="/deliveries" search={{ destinationId: id, status: 'held' }}>
+          It holds {count.data.count} {count.data.count === 1 ? 'delivery' : 'deliveries'}.
+        </Link>
+      )}
+    </Alert>
+  )
+}
+
+function SettingsForm({ destination }: { destination: Destination }) {
+  const form = useForm<DestinationValues>({ mode: 'controlled', initialValues: toValues(destination) })
+  const [problem, setProblem] = useState<string>()
+  const save = useChange({
+    change: (values: DestinationValues) => changeDestination(destination.id, toPatch(values)),
+    stale: ['destinations'],
+    done: 'Saved. It counts from the next attempt on.',
+    onDone: (saved) => {
+      setProblem(undefined)
+      const values = toValues(saved)
+      form.setInitialValues(values)
+      form.setValues(values)
+    },
+    onFailed: (error) => {
+      const values = form.getValues()
+      setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
+    },
+  })
+  return (
+    <Section title="Settings">
+      <form onSubmit={form.onSubmit((values) => save.mutate(values))}>
+        <Stack>
+          <TextInput label="Name" required maw={420} key={form.key('name')} {...form.getInputProps('name')} />
+          <SourceChoice form={form} />
+          <EndpointFields form={form} />
+          {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
+          <div>
+            <SecretField form={form} isSet={destination.settings.hasSharedSecret} />
+          </div>
+          {problem !== undefined && (
+            <Alert color="red" role="alert" title="Not saved">
+              {problem}
+            </Alert>
+          )}
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              Save
+            </Button>
+            {form.isDirty() && (
+              <Button variant="default" onClick={form.reset}>
+                Discard changes
+              </Button>
+            )}
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  )
+}
+
+/** What a viewer may see. */
+function SettingsView({ destination: { settings } }: { destination: Destination }) {
+  return (
+    <Section title="Settings">
+      <Stack gap="xs">
+        {settings.webhooks.map(({ id, url, headers }) => (
+          <div key={id}>
+            <Text style={{ overflowWrap: 'anywhere' }}>{url}</Text>
+            <Text size="sm" c="dimmed">
+              {Object.keys(headers).length === 0
+                ? 'No headers of its own'
+                : `Headers: ${Object.keys(headers).join(', ')}`}
+            </Text>
+          </div>
+        ))}
+        <Text size="sm">{settings.hasSharedSecret ? 'Requests are signed.' : 'Requests are not signed.'}</Text>
+      </Stack>
+    </Section>
+  )
+}
+
+function DeleteSection({ destination }: { destination: Destination }) {
+  const navigate = useNavigate()
+  const remove = useChange({
+    change: () => deleteDestination(destination.id),
+    stale: ['destinations'],
+    done: `${destination.name} is deleted`,
+    onDone: () => void navigate({ to: '/destinations' }),
+  })
+  return (
+    <Section title="Delete">
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" maw={520}>
+          Deliveries that are under way to it end as discarded. To stop sending for a while, pause it instead.
+        </Text>
+        <Button
+          color="red.9"
+          variant="outline"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          loading={remove.isPending}
+          onClick={() =>
+            confirm({
+              title: `Delete ${destination.name}?`,
+              text: 'Its settings and its secret are gone for good, and deliveries under way end as discarded.',
+              yes: 'Delete the destination',
+              onYes: () => remove.mutate(),
+            })
+          }
+        >
+          Delete destination
+        </Button>
+      </Group>
+    </Section>
+  )
+}

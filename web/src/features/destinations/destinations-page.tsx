@@ -1,0 +1,84 @@
+import { Badge, Table, Text } from '@mantine/core'
+import { IconPlugConnected } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { destinationsQuery } from '../../api/destinations.ts'
+import { sourcesQuery } from '../../api/sources.ts'
+import { EmptyState } from '../../shared/empty-state.tsx'
+import { ButtonLink, Link } from '../../shared/link.tsx'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { useCanChange } from '../../shared/use-role.ts'
+import { DestinationState } from './destination-state.tsx'
+
+export function DestinationsPage() {
+  const query = useQuery(destinationsQuery)
+  const sources = useQuery(sourcesQuery).data ?? []
+  const canChange = useCanChange()
+  const nameOf = (id: string): string => sources.find((source) => source.id === id)?.name ?? id
+  return (
+    <>
+      <PageHeader
+        title="Destinations"
+        description="Each sends the events of its sources to up to five HTTP endpoints."
+        actions={canChange && <ButtonLink to="/catalog">Connect a destination</ButtonLink>}
+      />
+      <QueryView query={query}>
+        {(destinations) =>
+          destinations.length === 0 ? (
+            <EmptyState
+              icon={<IconPlugConnected aria-hidden />}
+              title="No destination yet"
+              action={canChange && <ButtonLink to="/catalog">Open the catalog</ButtonLink>}
+            >
+              Connect an HTTP endpoint from the catalog. It takes a URL and, if you like, a secret.
+            </EmptyState>
+          ) : (
+            <Table.ScrollContainer minWidth={300}>
+              <Table verticalSpacing="sm" highlightOnHover>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Name</Table.Th>
+                    <Table.Th>State</Table.Th>
+                    <Table.Th visibleFrom="sm">Sources</Table.Th>
+                    <Table.Th visibleFrom="md">Endpoints</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {destinations.map((destination) => (
+                    <Table.Tr key={destination.id}>
+                      <Table.Td>
+                        <Link to="/destinations/$id" params={{ id: destination.id }} fw={600}>
+                          {destination.name}
+                        </Link>
+                      </Table.Td>
+                      <Table.Td>
+                        <DestinationState destination={destination} />
+                      </Table.Td>
+                      <Table.Td visibleFrom="sm">
+                        {destination.sourceIds.length === 0 ? (
+                          <Text size="sm" c="dimmed">
+                            none
+                          </Text>
+                        ) : (
+                          destination.sourceIds.map(nameOf).join(', ')
+                        )}
+                      </Table.Td>
+                      <Table.Td visibleFrom="md">
+                        {destination.settings.webhooks.map(({ id, url }) => (
+                          <Text key={id} size="sm" style={{ overflowWrap: 'anywhere' }}>
+                            {url}
+                          </Text>
+                        ))}
+                        {destination.settings.webhooks.length === 0 && <Badge variant="default">no endpoint</Badge>}
+                      </Table.Td>
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </Table.ScrollContainer>
+          )
+        }
+      </QueryView>
+    </>
+  )
+}

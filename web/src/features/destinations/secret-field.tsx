@@ -1,0 +1,48 @@
+import { Button, Group, PasswordInput, Text } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { IconRefresh } from '@tabler/icons-react'
+import { CopyTextButton } from '../../shared/copy.tsx'
+import { generateSecret, type DestinationValues } from './destination-form.ts'
+
+interface Props {
+  form: UseFormReturnType<DestinationValues>
+  /** Whether there is a secret already; it is never shown. */
+  isSet: boolean
+}
+
+/** The secret that signs every request: made here, copied once, never shown again. */
+export function SecretField({ form, isSet }: Props) {
+  const secret = form.getValues().sharedSecret
+  return (
+    <>
+      <Group align="flex-end" gap="xs">
+        <PasswordInput
+          label={isSet ? 'New shared secret' : 'Shared secret'}
+          description={
+            isSet
+              ? 'One is set. Leave this empty to keep it.'
+              : 'With a secret, every request carries an X-Signature header that proves it comes from here.'
+          }
+          placeholder={isSet ? 'unchanged' : 'none: requests are not signed'}
+          autoComplete="new-password"
+          style={{ flex: '1 1 18rem' }}
+          key={form.key('sharedSecret')}
+          {...form.getInputProps('sharedSecret')}
+        />
+        <Button
+          variant="default"
+          leftSection={<IconRefresh size={16} aria-hidden />}
+          onClick={() => form.setFieldValue('sharedSecret', generateSecret())}
+        >
+          Generate
+        </Button>
+        {secret !== '' && <CopyTextButton value={secret} name="secret" />}
+      </Group>
+      {secret !== '' && (
+        <Text size="sm" c="dimmed" mt="xs">
+          Copy it to your receiver now: after saving it is not shown again.
+        </Text>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,68 @@
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { createSource, sourcesQuery } from '../../api/sources.ts'
+import { QueryView } from '../../shared/query-view.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import type { DestinationValues } from './destination-form.ts'
+
+/** Which sources' events go to the destination; a missing source is made on the spot. */
+export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValues> }) {
+  const query = useQuery(sourcesQuery)
+  return (
+    <Stack>
+      <QueryView query={query}>
+        {(sources) =>
+          sources.length === 0 ? (
+            <Text c="dimmed">There is no source yet. Create the first one here.</Text>
+          ) : (
+            <Checkbox.Group
+              label="Sources"
+              description="Every event of a chosen source is sent on."
+              key={form.key('sourceIds')}
+              {...form.getInputProps('sourceIds')}
+            >
+              <Stack gap="xs" mt="sm">
+                {sources.map(({ id, name, enabled }) => (
+                  <Checkbox key={id} value={id} label={enabled ? name : `${name} (switched off)`} />
+                ))}
+              </Stack>
+            </Checkbox.Group>
+          )
+        }
+      </QueryView>
+      <NewSource onCreated={(id) => form.setFieldValue('sourceIds', [...form.getValues().sourceIds, id])} />
+    </Stack>
+  )
+}
+
+function NewSource({ onCreated }: { onCreated: (id: string) => void }) {
+  const [name, setName] = useState('')
+  const create = useChange({
+    change: () => createSource({ name }),
+    stale: ['sources'],
+    onDone: ({ id }) => {
+      onCreated(id)
+      setName('')
+    },
+  })
+  return (
+    <Group align="flex-end" gap="xs">
+      <TextInput
+        label="New source"
+        placeholder="Website"
+        value={name}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <Button
+        variant="default"
+        disabled={name.trim() === ''}
+        loading={create.isPending}
+        onClick={() => create.mutate()}
+      >
+        Create source
+      </Button>
+    </Group>
+  )
+}

@@ -1,0 +1,118 @@
+import { Box, Group, Stack, Text } from '@mantine/core'
+import { Fragment, type ReactNode } from 'react'
+import type { DeliveryFilter, DeliveryStatus } from '../../../../src/schemas/delivery.ts'
+import type { Overview } from '../../../../src/schemas/overview.ts'
+import { Link } from '../../shared/link.tsx'
+
+interface Props {
+  overview: Overview
+  /** What the lists behind the numbers are narrowed to. */
+  filter: { [Member in 'since' | 'until' | 'sourceId' | 'destinationId']?: string | undefined }
+}
+
+type FunnelMember = keyof Overview['funnel']
+
+interface Step {
+  member: FunnelMember
+  label: string
+  color: string
+  /** The list behind the number. */
+  status?: DeliveryStatus
+  /** Left out while it is zero. */
+  isRare?: boolean
+}
+
+const intake: Step[] = [
+  { member: 'received', label: 'Received', color: 'indigo.7' },
+  { member: 'rejected', label: 'Rejected', color: 'red.7' },
+  { member: 'filtered', label: 'Filtered', color: 'gray.6', isRare: true },
+  { member: 'suppressed', label: 'Suppressed', color: 'gray.6', isRare: true },
+  { member: 'duplicate', label: 'Duplicates', color: 'gray.6', isRare: true },
+  { member: 'noDestination', label: 'No destination', color: 'yellow.7' },
+  { member: 'accepted', label: 'Accepted', color: 'indigo.5' },
+]
+
+const outcomes: Step[] = [
+  { member: 'queued', label: 'Queued', color: 'gray.6', status: 'queued', isRare: true },
+  { member: 'delivering', label: 'Delivering', color: 'blue.6', status: 'delivering' },
+  { member: 'retrying', label: 'Retrying', color: 'yellow.7', status: 'retrying' },
+  { member: 'held', label: 'Held', color: 'grape.6', status: 'held' },
+  { member: 'delivered', label: 'Delivered', color: 'teal.7', status: 'delivered' },
+  { member: 'failed', label: 'Failed', color: 'red.7', status: 'failed' },
+  { member: 'discarded', label: 'Discarded', color: 'gray.6', status: 'discarded', isRare: true },
+  { member: 'cancelled', label: 'Cancelled', color: 'gray.6', status: 'cancelled', isRare: true },
+]
+
+/** Where the events of the range went; each number leads to the list behind it. */
+export function Funnel({ overview: { funnel, rejectedReasons }, filter }: Props) {
+  const most = Math.max(1, ...Object.values(funnel).map((value) => value ?? 0))
+  const row = (step: Step): ReactNode => {
+    const value = funnel[step.member]
+    if (step.isRare === true && value === 0) return null
+    return <Bar key={step.member} step={step} value={value} most={most} filter={filter} />
+  }
+  return (
+    <Stack gap="lg">
+      <Stack gap={6}>
+        {intake.map((step) => (
+          <Fragment key={step.member}>
+            {row(step)}
+            {step.member === 'rejected' && <Reasons reasons={rejectedReasons} />}
+          </Fragment>
+        ))}
+      </Stack>
+      <Stack gap={6}>
+        <Text size="sm" c="dimmed">
+          Deliveries that started in this range, as they stand now
+        </Text>
+        {outcomes.map(row)}
+      </Stack>
+    </Stack>
+  )
+}
+
+const Reasons = ({ reasons }: { reasons: Overview['rejectedReasons'] }) =>
+  reasons.map(({ reason, events }) => (
+    <Group key={reason} justify="space-between" pl="md" wrap="nowrap">
+      <Text size="sm" c="dimmed">
+        {reason.replaceAll('_', ' ')}
+      </Text>
+      <Text size="sm" c="dimmed">
+        {events.toLocaleString()}
+      </Text>
+    </Group>
+  ))
+
+interface BarProps {
+  step: Step
+  value: number | null
+  most: number
+  filter: Props['filter']
+}
+
+function Bar({ step: { label, color, status, member }, value, most, filter }: BarProps) {
+  const search: DeliveryFilter = Object.fromEntries(
+    Object.entries({ ...filter, status }).filter(([, member]) => member !== undefined),
+  )
+  const leads = status !== undefined || member === 'accepted'
+  const share = ((value ?? 0) / most) * 100
+  return (
+    <div>
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        {leads ? (
+          <Link to="/deliveries" search={search} size="sm">
+            {label}
+          </Link>
+        ) : (
+          <Text size="sm">{label}</Text>
+        )}
+        <Text size="sm" fw={600}>
+          {value === null ? 'unknown' : value.toLocaleString()}
+        </Text>
+      </Group>
+      <Box h={6} bg="var(--mantine-color-default-hover)" style={{ borderRadius: 3 }} aria-hidden>
+        <Box h={6} w={`${share}%`} bg={color} style={{ borderRadius: 3, minWidth: (value ?? 0) > 0 ? 4 : 0 }} />
+      </Box>
+    </div>
+  )
+}

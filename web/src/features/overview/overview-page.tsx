@@ -1,0 +1,105 @@
+import { Grid, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, type ReactNode } from 'react'
+import type { Overview } from '../../../../src/schemas/overview.ts'
+import { overviewQuery } from '../../api/system.ts'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { formatSpan, useNow } from '../../shared/time.tsx'
+import { FailingEndpoints } from './failing-endpoints.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { Funnel } from './funnel.tsx'
+import { limits } from './range.ts'
+import { RangeBar } from './range-bar.tsx'
+
+/** The chart library is the largest part of the app: it comes after the numbers. */
+const EventChart = lazy(() => import('./event-chart.tsx'))
+
+const rangeStepMs = 10_000
+
+export function OverviewPage() {
+  const search = useSearch({ from: '/shell/' })
+  const navigate = useNavigate()
+  const { sourceId, destinationId } = search
+  const range = limits(search, useNow(rangeStepMs))
+  const query = useQuery(
+    overviewQuery({
+      ...range,
+      ...(sourceId !== undefined && { sourceId }),
+      ...(destinationId !== undefined && { destinationId }),
+    }),
+  )
+  return (
+    <>
+      <PageHeader title="Overview" description="What came in, and what became of it." />
+      <Stack gap="lg">
+        <FirstSteps />
+        <RangeBar search={search} onChange={(next) => void navigate({ to: '/', search: next, replace: true })} />
+        <QueryView query={query}>
+          {(overview) => (
+            <>
+              <Figures overview={overview} />
+              <Grid>
+                <Grid.Col span={{ base: 12, lg: 6 }}>
+                  <Panel title="What became of it">
+                    <Funnel overview={overview} filter={{ ...range, sourceId, destinationId }} />
+                  </Panel>
+                </Grid.Col>
+                <Grid.Col span={{ base: 12, lg: 6 }}>
+                  <Panel title="Over time">
+                    <Suspense fallback={<Skeleton height={280} />}>
+                      <EventChart series={overview.series} />
+                    </Suspense>
+                  </Panel>
+                </Grid.Col>
+              </Grid>
+              <Panel title="Endpoints that fail now">
+                <FailingEndpoints endpoints={overview.failingEndpoints} />
+              </Panel>
+            </>
+          )}
+        </QueryView>
+      </Stack>
+    </>
+  )
+}
+
+function Panel({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Paper withBorder p="lg" h="100%" component="section">
+      <Stack>
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        {children}
+      </Stack>
+    </Paper>
+  )
+}
+
+const span = (ms: number | null): string => (ms === null ? '–' : formatSpan(ms))
+
+function Figures({ overview: { funnel, latency, inboxDepth } }: { overview: Overview }) {
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }}>
+      <Figure name="Received" value={funnel.received.toLocaleString()} />
+      <Figure name="Latency p50" value={span(latency.p50Ms)} />
+      <Figure name="Latency p95" value={span(latency.p95Ms)} />
+      <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} />
+    </SimpleGrid>
+  )
+}
+
+function Figure({ name, value }: { name: string; value: string }) {
+  return (
+    <Paper withBorder p="md">
+      <Text size="sm" c="dimmed">
+        {name}
+      </Text>
+      <Text fz={26} fw={650}>
+        {value}
+      </Text>
+    </Paper>
+  )
+}

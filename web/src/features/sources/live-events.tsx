@@ -1,0 +1,135 @@
+import { Badge, Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core'
+import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react'
+import { useState } from 'react'
+import { Link } from '../../shared/link.tsx'
+import { maxLiveEvents, useLiveEvents, type LiveEventRow } from './use-live-events.ts'
+
+const fates: Record<LiveEventRow['fate'], { label: string; color: string }> = {
+  accepted: { label: 'Accepted', color: 'teal' },
+  no_destination: { label: 'No destination', color: 'yellow' },
+  filtered: { label: 'Filtered', color: 'gray' },
+  suppressed: { label: 'Suppressed', color: 'gray' },
+  dropped: { label: 'Dropped', color: 'red' },
+  rejected: { label: 'Rejected', color: 'red' },
+}
+const fateChoices = Object.entries(fates).map(([value, { label }]) => ({ value, label }))
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+
+/** Every event of the source as it comes in, with what became of it. */
+export function LiveEvents({ sourceId }: { sourceId: string }) {
+  const [isPaused, setPaused] = useState(false)
+  const [search, setSearch] = useState('')
+  const [fate, setFate] = useState<string | null>(null)
+  const { events, received, missed, isConnected, clear } = useLiveEvents(sourceId, isPaused)
+  const wanted = search.trim().toLowerCase()
+  const shown = events.filter(
+    (event) =>
+      (fate === null || event.fate === fate) &&
+      [event.type, event.event, event.userId, event.messageId].some(
+        (text) => text?.toLowerCase().includes(wanted) === true || wanted === '',
+      ),
+  )
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Group gap="xs">
+          <TextInput
+            aria-label="Filter live events"
+            placeholder="Event, user or message id"
+            leftSection={<IconSearch size={16} aria-hidden />}
+            value={search}
+            onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+          <Select
+            aria-label="Fate"
+            placeholder="Any fate"
+            data={fateChoices}
+            value={fate}
+            onChange={setFate}
+            clearable
+            w={170}
+          />
+        </Group>
+        <Group gap="xs">
+          <Badge variant="dot" color={isConnected ? 'teal' : 'gray'} role="status">
+            {isPaused ? 'Paused' : isConnected ? 'Live' : 'Connecting'}
+          </Badge>
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={
+              isPaused ? <IconPlayerPlay size={14} aria-hidden /> : <IconPlayerPause size={14} aria-hidden />
+            }
+            onClick={() => setPaused(!isPaused)}
+          >
+            {isPaused ? 'Go on' : 'Pause'}
+          </Button>
+          <Button variant="default" size="xs" disabled={events.length === 0} onClick={clear}>
+            Clear
+          </Button>
+        </Group>
+      </Group>
+      {shown.length === 0 ? (
+        <Text c="dimmed" ta="center" py="xl">
+          {events.length === 0 ? 'Waiting for events. Send one with a snippet below.' : 'No event fits the filter.'}
+        </Text>
+      ) : (
+        <Table.ScrollContainer minWidth={320} maxHeight={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+          <Table stickyHeader verticalSpacing={6}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Time</Table.Th>
+                <Table.Th>Event</Table.Th>
+                <Table.Th visibleFrom="sm">User</Table.Th>
+                <Table.Th>Fate</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {shown.map((event) => (
+                <EventRow key={event.number} event={event} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      <Text size="xs" c="dimmed">
+        {received} received since this page was opened; the last {maxLiveEvents} stay here.
+        {missed > 0 && ` ${missed} came too fast to be shown.`}
+      </Text>
+    </Stack>
+  )
+}
+
+function EventRow({ event: { at, type, event, userId, fate, reason, deliveryId } }: { event: LiveEventRow }) {
+  const { label, color } = fates[fate]
+  return (
+    <Table.Tr>
+      <Table.Td>{clock.format(new Date(at))}</Table.Td>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+        {type ?? 'unreadable'}
+        {event !== null && ` · ${event}`}
+      </Table.Td>
+      <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
+        {userId ?? '–'}
+      </Table.Td>
+      <Table.Td>
+        <Group gap={6}>
+          <Badge color={color} variant="light">
+            {label}
+          </Badge>
+          {deliveryId !== undefined && (
+            <Link size="sm" to="/deliveries/$id" params={{ id: deliveryId }}>
+              Delivery
+            </Link>
+          )}
+        </Group>
+        {reason !== undefined && (
+          <Text size="xs" c="dimmed">
+            {reason}
+          </Text>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  )
+}

@@ -1,0 +1,110 @@
+import { Badge, Button, Group, Modal, Stack, Table, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useDisclosure } from '@mantine/hooks'
+import { IconBox, IconPlus } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { createSource, sourcesQuery } from '../../api/sources.ts'
+import { EmptyState } from '../../shared/empty-state.tsx'
+import { explain } from '../../shared/error-notice.tsx'
+import { Link } from '../../shared/link.tsx'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { Ago } from '../../shared/time.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+
+export function SourcesPage() {
+  const query = useQuery(sourcesQuery)
+  const canChange = useCanChange()
+  const [isOpen, { open, close }] = useDisclosure()
+  const create = canChange && (
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={open}>
+      Create a source
+    </Button>
+  )
+  return (
+    <>
+      <PageHeader
+        title="Sources"
+        description="A source is a website, app or server that sends events."
+        actions={create}
+      />
+      <QueryView query={query}>
+        {(sources) =>
+          sources.length === 0 ? (
+            <EmptyState icon={<IconBox aria-hidden />} title="No source yet" action={create}>
+              Create a source to get a write key. With it, your program can send its first event.
+            </EmptyState>
+          ) : (
+            <Table verticalSpacing="sm" highlightOnHover>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>Name</Table.Th>
+                  <Table.Th>State</Table.Th>
+                  <Table.Th visibleFrom="sm">Created</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {sources.map(({ id, name, enabled, createdAt }) => (
+                  <Table.Tr key={id}>
+                    <Table.Td>
+                      <Link to="/sources/$id" params={{ id }} fw={600}>
+                        {name}
+                      </Link>
+                    </Table.Td>
+                    <Table.Td>
+                      {enabled ? (
+                        <Badge color="teal" variant="light">
+                          On
+                        </Badge>
+                      ) : (
+                        <Badge variant="default">Off</Badge>
+                      )}
+                    </Table.Td>
+                    <Table.Td visibleFrom="sm">
+                      <Ago at={createdAt} />
+                    </Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+          )
+        }
+      </QueryView>
+      <Modal opened={isOpen} onClose={close} title="Create a source" closeButtonProps={{ 'aria-label': 'Close' }}>
+        <CreateForm />
+      </Modal>
+    </>
+  )
+}
+
+function CreateForm() {
+  const navigate = useNavigate()
+  const form = useForm({ mode: 'uncontrolled', initialValues: { name: '' } })
+  const create = useChange({
+    change: createSource,
+    stale: ['sources'],
+    onDone: ({ id }) => void navigate({ to: '/sources/$id', params: { id } }),
+    onFailed: (error) => form.setFieldError('name', explain(error)),
+  })
+  return (
+    <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
+      <Stack>
+        <TextInput
+          label="Name"
+          description="What sends the events, as in “Website” or “Billing server”"
+          required
+          data-autofocus
+          key={form.key('name')}
+          {...form.getInputProps('name')}
+        />
+        <Group justify="flex-end">
+          <Button type="submit" loading={create.isPending}>
+            Create
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,64 @@
+import { useEffect, useRef, useState } from 'react'
+import type { LiveEvent } from '../../../../src/schemas/live-event.ts'
+import { apiUrl, segment } from '../../api/request.ts'
+
+/** Most events that stay on the page; older ones make room. */
+export const maxLiveEvents = 500
+
+/** How often what came in is shown, in milliseconds: a page cannot draw every one of thousands a second. */
+const showEveryMs = 200
+
+export interface LiveEventRow extends LiveEvent {
+  /** Order of arrival. */
+  number: number
+}
+
+interface LiveEvents {
+  /** Newest first. */
+  events: LiveEventRow[]
+  /** Events that came in since the page was opened. */
+  received: number
+  /** Events that the server could not show, because more came in than a stream holds. */
+  missed: number
+  isConnected: boolean
+  clear: () => void
+}
+
+/** Incoming events of a source as they come, while not paused. */
+export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
+  const [events, setEvents] = useState<LiveEventRow[]>([])
+  const [received, setReceived] = useState(0)
+  const [missed, setMissed] = useState(0)
+  const [isConnected, setConnected] = useState(false)
+  const number = useRef(0)
+
+  useEffect(() => {
+    if (isPaused) return
+    let waiting: LiveEventRow[] = []
+    const stream = new EventSource(apiUrl(`/sources/${segment(sourceId)}/live`))
+    stream.onopen = () => setConnected(true)
+    stream.onerror = () => setConnected(false)
+    stream.onmessage = ({ data }: MessageEvent<string>) => {
+      waiting.unshift({ ...(JSON.parse(data) as LiveEvent), number: ++number.current })
+      waiting.length = Math.min(waiting.length, maxLiveEvents)
+    }
+    stream.addEventListener('dropped', ({ data }: MessageEvent<string>) => {
+      const { dropped } = JSON.parse(data) as { dropped: number }
+      setMissed((before) => before + dropped)
+    })
+    const timer = setInterval(() => {
+      if (waiting.length === 0) return
+      const fresh = waiting
+      waiting = []
+      setReceived(number.current)
+      setEvents((shown) => [...fresh, ...shown].slice(0, maxLiveEvents))
+    }, showEveryMs)
+    return () => {
+      stream.close()
+      clearInterval(timer)
+      setConnected(false)
+    }
+  }, [sourceId, isPaused])
+
+  return { events, received, missed, isConnected, clear: () => setEvents([]) }
+}

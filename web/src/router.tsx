@@ -1,0 +1,170 @@
+/** The addresses of the app. Every page is a file of its own that is loaded when it is first visited. */
+
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  type ErrorComponentProps,
+} from '@tanstack/react-router'
+import { readFilter } from './features/deliveries/filter.ts'
+import { readRange } from './features/overview/range.ts'
+import { SignInPage } from './features/sign-in/sign-in-page.tsx'
+import { sessionQuery } from './api/session.ts'
+import { ErrorNotice } from './shared/error-notice.tsx'
+import { NotFoundPage } from './shell/not-found-page.tsx'
+import { Shell } from './shell/shell.tsx'
+
+const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()()
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const loginRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/login',
+  validateSearch: (search): { next?: string | undefined } => ({ next: text(search['next']) }),
+  component: SignInPage,
+})
+
+/** Everything but the sign-in: only for who is signed in. */
+const shellRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'shell',
+  component: Shell,
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queryClient.ensureQueryData(sessionQuery)
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
+    if (session === null) throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
+  },
+})
+
+const overviewRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/',
+  validateSearch: readRange,
+  component: lazyRouteComponent(() => import('./features/overview/overview-page.tsx'), 'OverviewPage'),
+})
+
+const catalogRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/catalog',
+  component: lazyRouteComponent(() => import('./features/destinations/catalog-page.tsx'), 'CatalogPage'),
+})
+
+const connectRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/catalog/webhooks',
+  component: lazyRouteComponent(() => import('./features/destinations/connect-page.tsx'), 'ConnectPage'),
+})
+
+const destinationsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/destinations',
+  component: lazyRouteComponent(() => import('./features/destinations/destinations-page.tsx'), 'DestinationsPage'),
+})
+
+const destinationRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/destinations/$id',
+  component: lazyRouteComponent(() => import('./features/destinations/destination-page.tsx'), 'DestinationPage'),
+})
+
+const sourcesRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/sources',
+  component: lazyRouteComponent(() => import('./features/sources/sources-page.tsx'), 'SourcesPage'),
+})
+
+const sourceRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/sources/$id',
+  component: lazyRouteComponent(() => import('./features/sources/source-page.tsx'), 'SourcePage'),
+})
+
+const deliveriesRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/deliveries',
+  validateSearch: readFilter,
+  component: lazyRouteComponent(() => import('./features/deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
+})
+
+const deliveryRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/deliveries/$id',
+  component: lazyRouteComponent(() => import('./features/deliveries/delivery-page.tsx'), 'DeliveryPage'),
+})
+
+const audiencesRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/audiences',
+  component: lazyRouteComponent(() => import('./features/audiences/audiences-page.tsx'), 'AudiencesPage'),
+})
+
+const audienceRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/audiences/$id',
+  component: lazyRouteComponent(() => import('./features/audiences/audience-page.tsx'), 'AudiencePage'),
+})
+
+const settingsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/settings',
+  validateSearch: (search): { tab?: string | undefined } => ({ tab: text(search['tab']) }),
+  component: lazyRouteComponent(() => import('./features/settings/settings-page.tsx'), 'SettingsPage'),
+})
+
+const routeTree = rootRoute.addChildren([
+  loginRoute,
+  shellRoute.addChildren([
+    overviewRoute,
+    catalogRoute,
+    connectRoute,
+    destinationsRoute,
+    destinationRoute,
+    sourcesRoute,
+    sourceRoute,
+    deliveriesRoute,
+    deliveryRoute,
+    audiencesRoute,
+    audienceRoute,
+    settingsRoute,
+  ]),
+])
+
+/** Addresses hold plain text: an id of digits stays text, and people can read and write a filter. */
+const parseSearch = (search: string): Record<string, string> => Object.fromEntries(new URLSearchParams(search))
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const entries = Object.entries(search).filter((entry): entry is [string, string] => text(entry[1]) !== undefined)
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
+}
+
+export const createAppRouter = (queryClient: QueryClient) =>
+  createRouter({
+    routeTree,
+    context: { queryClient },
+    parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    defaultNotFoundComponent: NotFoundPage,
+    defaultErrorComponent: PageError,
+  })
+
+function PageError({ error, reset }: ErrorComponentProps) {
+  return (
+    <ErrorNotice
+      error={error instanceof Error ? error : new Error(String(error))}
+      title="This page could not be shown"
+      onRetry={reset}
+    />
+  )
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>
+  }
+}

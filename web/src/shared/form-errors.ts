@@ -1,0 +1,22 @@
+import { ApiError } from '../api/request.ts'
+import { explain } from './error-notice.tsx'
+
+/** Puts an error of the server on the field it names.
+ *  @returns the sentence for the form as a whole, when no field is named */
+export function placeError(
+  error: Error,
+  /** The form's field for a member of the body, as in `settings.webhooks[0].url` → `webhooks.0.url`. */
+  fieldOf: (path: string) => string | undefined,
+  setFieldError: (field: string, message: string) => void,
+): string | undefined {
+  const field = error instanceof ApiError && error.path !== undefined ? fieldOf(error.path) : undefined
+  if (field === undefined) return explain(error)
+  setFieldError(field, withoutPath(error as ApiError))
+  return undefined
+}
+
+/** `settings.webhooks[0].url: must be …` → `Must be …` */
+function withoutPath({ message, path }: ApiError): string {
+  const text = message.startsWith(`${path}: `) ? message.slice((path?.length ?? 0) + 2) : message
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,51 @@
+import { Text, Tooltip } from '@mantine/core'
+import { useEffect, useState } from 'react'
+
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+export const formatTime = (at: string): string => dateTime.format(new Date(at))
+
+/** The time of now, renewed every `everyMs`. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
+
+const units: [name: string, seconds: number][] = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+]
+
+/** A span as a reader wants it: `850 ms`, `12 s`, `4 min`, `3 h`, `2 d`. */
+export function formatSpan(ms: number, { whole = false } = {}): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  const seconds = Math.round(ms / 1_000)
+  const unit = units.find(([, size]) => seconds >= size)
+  return unit === undefined ? `${seconds} s` : `${round(seconds / unit[1], whole)} ${unit[0]}`
+}
+
+const round = (amount: number, whole: boolean): number => (whole ? Math.floor(amount) : Math.round(amount * 10) / 10)
+
+/** How long ago something was; its exact time on demand. */
+export function Ago({ at }: { at: string }) {
+  const now = useNow(10_000)
+  const since = now - Date.parse(at)
+  return (
+    <Tooltip label={formatTime(at)}>
+      <Text span inherit style={{ whiteSpace: 'nowrap' }}>
+        <time dateTime={at}>{since < 5_000 ? 'just now' : `${formatSpan(since, { whole: true })} ago`}</time>
+      </Text>
+    </Tooltip>
+  )
+}
+
+/** Counts down to a time. */
+export function Countdown({ to }: { to: string }) {
+  const left = Date.parse(to) - useNow(500)
+  return <time dateTime={to}>{left <= 0 ? 'any moment now' : `in ${formatSpan(Math.ceil(left / 1_000) * 1_000)}`}</time>
+}

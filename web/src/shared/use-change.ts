@@ -1,0 +1,31 @@
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { explain } from './error-notice.tsx'
+
+interface Options<Input, Answer> {
+  change: (input: Input) => Promise<Answer>
+  /** Queries that the change makes stale, by the first part of their keys. */
+  stale: string[]
+  /** Told when it worked. */
+  done?: string
+  onDone?: (answer: Answer, input: Input) => void
+  /** Shows the error in a place of its own instead of a notification. */
+  onFailed?: (error: Error) => void
+}
+
+/** A change on the server: says how it went and reads again what it made stale. */
+export function useChange<Answer, Input = void>({ change, stale, done, onDone, onFailed }: Options<Input, Answer>) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSuccess: async (answer, input) => {
+      onDone?.(answer, input)
+      if (done !== undefined) notifications.show({ message: done, color: 'teal' })
+      const keys = [...stale, 'onboarding', 'audit-log']
+      await Promise.all(keys.map((key) => client.invalidateQueries({ queryKey: [key] })))
+    },
+    onError:
+      onFailed ??
+      ((error) => notifications.show({ title: 'This did not work', message: explain(error), color: 'red' })),
+  })
+}

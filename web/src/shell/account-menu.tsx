@@ -1,0 +1,39 @@
+import { ActionIcon, Menu } from '@mantine/core'
+import { IconBook, IconLogout, IconUser } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { sessionQuery, signOut } from '../api/session.ts'
+import { useChange } from '../shared/use-change.ts'
+
+export function AccountMenu() {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const session = useQuery(sessionQuery).data
+  const leave = useChange({
+    change: signOut,
+    stale: [],
+    onDone: () => {
+      client.clear()
+      client.setQueryData(sessionQuery.queryKey, null)
+      void navigate({ to: '/login' })
+    },
+  })
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="default" size={34} aria-label="Account">
+          <IconUser size={18} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Signed in as {session?.role}</Menu.Label>
+        <Menu.Item component="a" href="/docs" leftSection={<IconBook size={16} aria-hidden />}>
+          API reference
+        </Menu.Item>
+        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => leave.mutate()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,20 @@
+import {
+  IconBox,
+  IconChartBar,
+  IconLayoutGrid,
+  IconPlugConnected,
+  IconSend,
+  IconSettings,
+  IconUsers,
+} from '@tabler/icons-react'
+
+/** The pages of the menu and of the command palette. */
+export const pages = [
+  { to: '/', label: 'Overview', hint: 'What came in and what became of it', Icon: IconChartBar },
+  { to: '/sources', label: 'Sources', hint: 'Write keys, snippets, live events', Icon: IconBox },
+  { to: '/destinations', label: 'Destinations', hint: 'Endpoints that events go to', Icon: IconPlugConnected },
+  { to: '/catalog', label: 'Catalog', hint: 'Connect a new destination', Icon: IconLayoutGrid },
+  { to: '/deliveries', label: 'Deliveries', hint: 'Every event on its way', Icon: IconSend },
+  { to: '/audiences', label: 'Audiences', hint: 'Members and their syncs', Icon: IconUsers },
+  { to: '/settings', label: 'Settings', hint: 'Tokens, audit log, state of the system', Icon: IconSettings },
+] as const

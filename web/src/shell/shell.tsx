@@ -1,0 +1,125 @@
+import {
+  ActionIcon,
+  AppShell,
+  Badge,
+  Burger,
+  Group,
+  Kbd,
+  ScrollArea,
+  Text,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { spotlight } from '@mantine/spotlight'
+import { IconSearch } from '@tabler/icons-react'
+import { Outlet, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { sessionQuery } from '../api/session.ts'
+import { Link, MenuLink } from '../shared/link.tsx'
+import { AccountMenu } from './account-menu.tsx'
+import { CommandPalette } from './command-palette.tsx'
+import { ColorSchemeMenu } from './color-scheme-menu.tsx'
+import { pages } from './pages.tsx'
+
+/** The frame of all pages: menu, search, account. */
+export function Shell() {
+  const [isOpen, { toggle, close }] = useDisclosure()
+  const { pathname } = useLocation()
+  const main = useRef<HTMLElement>(null)
+  const role = useQuery(sessionQuery).data?.role
+  const isFirst = useRef(true)
+  useEffect(() => {
+    close()
+    // A reader of the screen hears the new page; the first one is announced by the browser.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true })
+    isFirst.current = false
+  }, [pathname, close])
+
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'md', sm: 'xl' }}
+    >
+      <a className="skip-link" href="#main">
+        Skip to the page
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
+              aria-expanded={isOpen}
+            />
+            <Link to="/" underline="never" c="inherit">
+              <Group gap={8} wrap="nowrap">
+                <img src="/favicon.svg" width={26} height={26} alt="" />
+                <Text fw={700}>Postrider</Text>
+              </Group>
+            </Link>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            {role === 'viewer' && (
+              <Tooltip label="You can look at everything but secrets, and change nothing">
+                <Badge variant="default" tabIndex={0} visibleFrom="xs">
+                  Viewer
+                </Badge>
+              </Tooltip>
+            )}
+            <SearchButton />
+            <ColorSchemeMenu />
+            <AccountMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" component="nav" aria-label="Pages">
+        <AppShell.Section grow component={ScrollArea}>
+          {pages.map(({ to, label, Icon }) => (
+            <MenuLink
+              key={to}
+              to={to}
+              label={label}
+              leftSection={<Icon size={18} aria-hidden />}
+              activeOptions={{ exact: to === '/', includeSearch: false }}
+            />
+          ))}
+        </AppShell.Section>
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
+        <Outlet />
+      </AppShell.Main>
+      <CommandPalette />
+    </AppShell>
+  )
+}
+
+function SearchButton() {
+  return (
+    <>
+      <UnstyledButton
+        visibleFrom="sm"
+        onClick={spotlight.open}
+        px="sm"
+        h={34}
+        style={{ border: '1px solid var(--mantine-color-default-border)', borderRadius: 8 }}
+      >
+        <Group gap="xs">
+          <IconSearch size={16} aria-hidden />
+          <Text size="sm" c="dimmed">
+            Go to …
+          </Text>
+          <Kbd size="xs">Ctrl K</Kbd>
+        </Group>
+      </UnstyledButton>
+      <ActionIcon hiddenFrom="sm" variant="default" size={34} onClick={spotlight.open} aria-label="Go to …">
+        <IconSearch size={18} aria-hidden />
+      </ActionIcon>
+    </>
+  )
+}
