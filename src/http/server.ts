@@ -4,6 +4,7 @@ import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } 
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import type { Logger } from '../logger.ts'
 import type { IngestPort } from '../ingest/port.ts'
+import { endConnectionsOnClose } from './end-connections.ts'
 import { answerErrors } from './errors.ts'
 import { ingestRoutes } from './ingest/plugin.ts'
 import { ingestServerOptions } from './ingest/server-options.ts'
@@ -34,6 +35,7 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
   server.setValidatorCompiler(validatorCompiler)
   server.setSerializerCompiler(serializerCompiler)
   answerErrors(server)
+  endConnectionsOnClose(server)
   await describeRoutes(server)
   await server.register(ingestRoutes, { port: dependencies.ingest, lenientAuth: dependencies.lenientAuth })
   await server.register(healthRoutes, dependencies)

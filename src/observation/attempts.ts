@@ -83,7 +83,9 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   }
 
   let writing = Promise.resolve()
-  const timer = setInterval(() => (writing = writing.then(write)), writePauseMs).unref()
+  const timer = setInterval(() => {
+    writing = writing.then(write)
+  }, writePauseMs).unref()
   return {
     observe(observation) {
       count(observation)

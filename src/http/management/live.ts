@@ -53,10 +53,12 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveDependencies> = async (app, {
         throw new AppError('too_many_requests', 'as many live streams as this node has are open', {
           retryAfterSeconds: watchRetrySeconds,
         })
-      request.raw.once('close', () => watcher.close())
+      reply.raw.once('close', () => watcher.close())
       void reply.headers({
         'content-type': 'text/event-stream',
         'cache-control': 'no-store',
+        // A connection that a stream kept busy would outlive the end of the server.
+        connection: 'close',
         // Proxies such as nginx would collect the events otherwise.
         'x-accel-buffering': 'no',
       })

@@ -44,15 +44,15 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(cookie, { secret: sessionKeys })
   const gate = createGate(adminToken, tokens)
   app.decorateRequest('actor', null)
-  app.addHook('onRequest', gate.admit)
+  app.addHook('onRequest', (request) => gate.admit(request))
   app.addHook('preSerialization', async ({ actor }, _reply, payload) =>
     actor?.role === 'viewer' ? maskSecrets(payload) : payload,
   )
   const readers = {
     sources: (id: string) => getSource(database, id),
-    destinations: destinations.get,
-    tokens: tokens.get,
-    audiences: dependencies.audiences.get,
+    destinations: (id: string) => destinations.get(id),
+    tokens: (id: string) => tokens.get(id),
+    audiences: (id: string) => dependencies.audiences.get(id),
   }
   auditChanges(app, { database, readers, logger })
 

@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CreatedApiToken, ApiToken, Session } from '../../src/schemas/access.ts'
+import type { AuditEntry } from '../../src/schemas/audit.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import { adminToken, apiOf, startTestApp, type TestApp } from '../support/app.ts'
+import { until } from '../support/wait.ts'
+
+interface ErrorAnswer {
+  code: string
+  message: string
+  path?: string
+}
+
+interface List<Item> {
+  items: Item[]
+  nextCursor: string | null
+}
+
+let node: TestApp
+beforeAll(async () => {
+  node = await startTestApp()
+})
+afterAll(() => node[Symbol.asyncDispose]())
+
+/** Calls the management API like a browser: with headers of the test's choice and no bearer token. */
+const call = (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) =>
+  fetch(`${node.url}/api/v1${path}`, {
+    method,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+
+const signIn = (token: string, headers: Record<string, string> = {}) => call('POST', '/session', headers, { token })
+
+/** The cookie of a fresh session, as a browser sends it back. */
+async function sessionCookie(token = adminToken): Promise<string> {
+  const [cookie = ''] = (await signIn(token)).headers.getSetCookie()
+  return cookie.split(';', 1)[0] ?? ''
+}
+
+async function makeToken(role: 'admin' | 'viewer', name: string = role): Promise<CreatedApiToken> {
+  const { status, body } = await node.api<CreatedApiToken>('POST', '/tokens', { name, role })
+  expect(status).toBe(201)
+  return body
+}
+
+const csrf = { 'x-postrider-csrf': '1' }
+
+describe('a session', () => {
+  it('begins with a token, in a cookie that scripts and other sites cannot use', async () => {
+    const answer = await signIn(adminToken)
+    expect(answer.status).toBe(200)
+    const { role, expiresAt } = (await answer.json()) as Session
+    expect(role).toBe('admin')
+    const hours = (Date.parse(expiresAt ?? '') - Date.now()) / 3_600_000
+    expect(hours).toBeGreaterThan(11.9)
+    expect(hours).toBeLessThanOrEqual(12)
+    const [cookie = ''] = answer.headers.getSetCookie()
+    expect(cookie).toMatch(/^postrider_session=\S+;/)
+    expect(cookie).toContain('HttpOnly')
+    expect(cookie).toContain('SameSite=Strict')
+    expect(cookie).toContain('Path=/;')
+    expect(cookie).not.toContain('Secure')
+  })
+
+  it('has a Secure cookie when the request came over https', async () => {
+    const answer = await signIn(adminToken, { 'x-forwarded-proto': 'https' })
+    expect(answer.headers.getSetCookie()[0]).toContain('Secure')
+  })
+
+  it('shows who calls, and ends', async () => {
+    const cookie = await sessionCookie()
+    const shown = await call('GET', '/session', { cookie })
+    expect(await shown.json()).toMatchObject({ role: 'admin' })
+    const ended = await call('DELETE', '/session', { cookie, ...csrf })
+    expect(ended.status).toBe(200)
+    expect(ended.headers.getSetCookie()[0]).toMatch(/^postrider_session=;.*Expires=Thu, 01 Jan 1970/)
+  })
+
+  it('is refused without a cookie, and with a cookie that was changed', async () => {
+    expect((await call('GET', '/session')).status).toBe(401)
+    const cookie = await sessionCookie()
+    const claims = Buffer.from(JSON.stringify({ tokenId: null, expiresAt: Date.now() + 1e9 })).toString('base64url')
+    const forged = cookie.replace(/=[^.]+/, `=${claims}`)
+    expect(forged).not.toBe(cookie)
+    expect((await call('GET', '/session', { cookie: forged })).status).toBe(401)
+  })
+
+  it('changes something only with the header that other sites cannot send', async () => {
+    const cookie = await sessionCookie()
+    const without = await call('POST', '/sources', { cookie }, { name: 'No' })
+    expect(without.status).toBe(403)
+    expect(((await without.json()) as ErrorAnswer).code).toBe('forbidden')
+    const withHeader = await call('POST', '/sources', { cookie, ...csrf }, { name: 'Yes' })
+    expect(withHeader.status).toBe(201)
+  })
+
+  it('changes nothing for a page of another site', async () => {
+    const cookie = await sessionCookie()
+    const other = await call('POST', '/sources', { cookie, ...csrf, origin: 'https://evil.example' }, { name: 'No' })
+    expect(other.status).toBe(403)
+    const own = await call('POST', '/sources', { cookie, ...csrf, origin: node.url }, { name: 'Own page' })
+    expect(own.status).toBe(201)
+    expect((await signIn(adminToken, { origin: 'https://evil.example' })).status).toBe(403)
+  })
+
+  it('ends when the API token that began it is revoked', async () => {
+    const token = await makeToken('viewer', 'short-lived')
+    const cookie = await sessionCookie(token.token)
+    const before = await call('GET', '/session', { cookie })
+    expect(await before.json()).toMatchObject({ role: 'viewer' })
+    await node.api('DELETE', `/tokens/${token.id}`)
+    expect((await call('GET', '/session', { cookie })).status).toBe(401)
+  })
+})
+
+describe('a viewer', () => {
+  let viewer: ReturnType<typeof apiOf>
+  let source: Source
+  let destination: Destination
+  beforeAll(async () => {
+    viewer = apiOf(node.url, (await makeToken('viewer', 'reader')).token)
+    source = await node.createSource('Seen by a viewer')
+    destination = await node.connect([source], ['http://127.0.0.1:9/hook'], {
+      sharedSecret: 'a shared secret',
+      headers: { 'X-Api-Key': 'a header secret' },
+    })
+  })
+
+  it('reads settings, but neither write keys nor header values', async () => {
+    const one = await viewer.api<Source>('GET', `/sources/${source.id}`)
+    expect(one.body).toMatchObject({ id: source.id, name: 'Seen by a viewer', writeKey: '********' })
+    const list = await viewer.api<List<Source>>('GET', '/sources')
+    expect(list.body.items.map(({ writeKey }) => writeKey)).toEqual(list.body.items.map(() => '********'))
+    const shown = await viewer.api<Destination>('GET', `/destinations/${destination.id}`)
+    expect(shown.body.settings.webhooks[0]?.headers).toEqual({ 'X-Api-Key': '********' })
+    const everything = JSON.stringify([one, list, shown, await viewer.api('GET', '/audit-log')])
+    for (const secret of [source.writeKey, 'a header secret', 'a shared secret'])
+      expect(everything).not.toContain(secret)
+  })
+
+  it('changes nothing, whichever route it tries', async () => {
+    const { paths } = (await (await fetch(`${node.url}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, unknown>>
+    }
+    const writes = Object.entries(paths)
+      .filter(([path]) => path.startsWith('/api/v1/') && path !== '/api/v1/session')
+      .flatMap(([path, methods]) => Object.keys(methods).map((method) => [method.toUpperCase(), path] as const))
+      .filter(([method]) => method !== 'GET')
+    expect(writes.length).toBeGreaterThan(10)
+    for (const [method, path] of writes) {
+      const { status, body } = await viewer.api<ErrorAnswer>(method, path.slice(7).replace(/\{\w+\}/g, 'x'), {})
+      expect([method, path, status, body.code]).toEqual([method, path, 403, 'forbidden'])
+    }
+    expect((await viewer.api<Source>('GET', `/sources/${source.id}`)).body.name).toBe('Seen by a viewer')
+  })
+
+  it('may sign out', async () => {
+    const token = await makeToken('viewer', 'signs out')
+    const cookie = await sessionCookie(token.token)
+    expect((await call('DELETE', '/session', { cookie, ...csrf })).status).toBe(200)
+  })
+})
+
+describe('API tokens', () => {
+  it('are shown once, work at once, and stop when they are revoked', async () => {
+    const created = await makeToken('admin', 'deploy')
+    expect(created).toMatchObject({ name: 'deploy', role: 'admin', lastUsedAt: null })
+    const mine = apiOf(node.url, created.token)
+    expect((await mine.api('GET', '/sources')).status).toBe(200)
+    const { body } = await node.api<List<ApiToken>>('GET', '/tokens')
+    expect(body.items.find(({ id }) => id === created.id)).not.toHaveProperty('token')
+    await until('a last use', async () => {
+      const { items } = (await node.api<List<ApiToken>>('GET', '/tokens')).body
+      return items.some(({ id, lastUsedAt }) => id === created.id && lastUsedAt !== null)
+    })
+    expect((await node.api('DELETE', `/tokens/${created.id}`)).status).toBe(200)
+    expect((await mine.api('GET', '/sources')).status).toBe(401)
+    expect((await node.api('DELETE', `/tokens/${created.id}`)).status).toBe(404)
+  })
+
+  it('have names of their own, and never that of the configured token', async () => {
+    await makeToken('viewer', 'twice')
+    expect((await node.api('POST', '/tokens', { name: 'Twice', role: 'viewer' })).status).toBe(409)
+    const { status, body } = await node.api<ErrorAnswer>('POST', '/tokens', { name: 'Admin', role: 'viewer' })
+    expect([status, body.path]).toEqual([400, 'name'])
+  })
+
+  it('refuse members that they do not know, by name', async () => {
+    const { status, body } = await node.api<ErrorAnswer>('POST', '/tokens', { name: 'x', role: 'viewer', scope: 'all' })
+    expect(status).toBe(400)
+    expect(body.message).toContain('scope')
+  })
+})
+
+describe('the audit log', () => {
+  const entries = async (query = '') => (await node.api<List<AuditEntry>>('GET', `/audit-log${query}`)).body
+
+  it('tells who changed what, from what to what, without secrets', async () => {
+    const author = await makeToken('admin', 'author')
+    const mine = apiOf(node.url, author.token)
+    const source = await mine.createSource('Before')
+    await mine.api('PATCH', `/sources/${source.id}`, { name: 'After' })
+    await mine.api('POST', `/sources/${source.id}/rotate-key`)
+    await mine.api('DELETE', `/sources/${source.id}`)
+    const { items } = await entries('?limit=5')
+    const subject = `sources/${source.id}`
+    const by = { actor: 'author', subject, outcome: 'done' }
+    expect(items).toMatchObject([
+      { ...by, action: 'sources.delete', before: { name: 'After' }, after: null },
+      { ...by, action: 'sources.rotate-key', before: { writeKey: '********' }, after: { writeKey: '********' } },
+      { ...by, action: 'sources.update', before: { name: 'Before' }, after: { name: 'After' } },
+      { ...by, action: 'sources.create', before: null, after: { name: 'Before' } },
+      { actor: 'admin', action: 'tokens.create', subject: `tokens/${author.id}`, after: { token: '********' } },
+    ])
+  })
+
+  it('keeps no refused change', async () => {
+    const [before] = (await entries('?limit=1')).items
+    expect((await node.api('DELETE', '/sources/src_none')).status).toBe(404)
+    expect((await node.api('POST', '/sources', {})).status).toBe(400)
+    expect((await entries('?limit=1')).items[0]?.id).toBe(before?.id)
+  })
+
+  it('is paged, newest first', async () => {
+    const all = (await entries('?limit=200')).items
+    expect(all.length).toBeGreaterThan(4)
+    const paged: AuditEntry[] = []
+    let cursor: string | null = null
+    do {
+      const page: List<AuditEntry> = await entries(`?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`)
+      paged.push(...page.items)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    expect(paged).toEqual(all)
+    expect((await node.api('GET', '/audit-log?cursor=x')).status).toBe(400)
+  })
+})
+
+// Last: the address of this test has to wait afterwards.
+describe('wrong tokens', () => {
+  it('are refused as bearer tokens, and throttled when they differ', async () => {
+    const guess = (token: string) => apiOf(node.url, token).api('GET', '/sources')
+    for (let repeat = 0; repeat < 30; repeat++) expect((await guess('stale')).status).toBe(401)
+    const statuses: number[] = []
+    for (let i = 0; i < 25 && statuses.at(-1) !== 429; i++) statuses.push((await guess(`guess-${i}`)).status)
+    expect(statuses.slice(0, -1)).toEqual(statuses.slice(0, -1).map(() => 401))
+    expect(statuses.at(-1)).toBe(429)
+  })
+
+  it('are throttled at sign-in, with the time to wait; even the right one has to', async () => {
+    const statuses: number[] = []
+    for (let i = 0; i < 15 && statuses.at(-1) !== 429; i++) statuses.push((await signIn('wrong')).status)
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
+    const refused = await signIn(adminToken)
+    expect(refused.status).toBe(429)
+    const seconds = Number(refused.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(60)
+    expect(((await refused.json()) as ErrorAnswer).code).toBe('too_many_requests')
+  })
+})

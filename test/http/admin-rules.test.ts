@@ -1,0 +1,148 @@
+import { rm } from 'node:fs/promises'
+import { pino } from 'pino'
+import { describe, expect, it } from 'vitest'
+import { maskSecrets } from '../../src/access/mask.ts'
+import { createThrottle } from '../../src/access/throttle.ts'
+import { readClaims, sessionKeys, writeClaims } from '../../src/access/session.ts'
+import { openPglite } from '../../src/db/pglite.ts'
+import { createTokenStore } from '../../src/db/tokens.ts'
+import { createLiveEvents } from '../../src/live/live-events.ts'
+import { bucketOf, emptyBuckets, percentile } from '../../src/observation/latency-buckets.ts'
+import { makeDataFolder } from '../support/app.ts'
+import { until } from '../support/wait.ts'
+
+describe('the throttle of wrong tries', () => {
+  it('lets an address wait for the end of its window, and no other address', () => {
+    const throttle = createThrottle({ maxTries: 2, windowMs: 60_000 })
+    throttle.failed('10.0.0.1')
+    expect(throttle.waitSeconds('10.0.0.1')).toBe(0)
+    throttle.failed('10.0.0.1')
+    expect(throttle.waitSeconds('10.0.0.1')).toBeGreaterThan(50)
+    expect(throttle.waitSeconds('::ffff:10.0.0.1')).toBeGreaterThan(50)
+    expect(throttle.waitSeconds('10.0.0.2')).toBe(0)
+  })
+
+  it('lets an address try again after its window', async () => {
+    const throttle = createThrottle({ maxTries: 1, windowMs: 200 })
+    throttle.failed('10.0.0.1')
+    expect(throttle.waitSeconds('10.0.0.1')).toBe(1)
+    await until('the end of the window', () => throttle.waitSeconds('10.0.0.1') === 0)
+  })
+
+  it('counts the same guess once', () => {
+    const throttle = createThrottle({ maxTries: 2, windowMs: 60_000 })
+    for (let i = 0; i < 10; i++) throttle.failed('10.0.0.1', 'the same')
+    expect(throttle.waitSeconds('10.0.0.1')).toBe(0)
+    throttle.failed('10.0.0.1', 'another')
+    expect(throttle.waitSeconds('10.0.0.1')).toBeGreaterThan(0)
+  })
+
+  it('takes all addresses of one IPv6 network as one', () => {
+    const throttle = createThrottle({ maxTries: 1, windowMs: 60_000 })
+    throttle.failed('2001:db8:1:2::1')
+    expect(throttle.waitSeconds('2001:db8:1:2:ffff::9')).toBeGreaterThan(0)
+    expect(throttle.waitSeconds('2001:db8:1:3::1')).toBe(0)
+  })
+})
+
+describe('masking', () => {
+  it('masks secrets at any depth, keeps names of headers, and leaves data of the caller alone', () => {
+    const traits = { token: 'mine', headers: { a: 'b' } }
+    expect(
+      maskSecrets({
+        items: [{ writeKey: 'k', settings: { sharedSecret: 's', webhooks: [{ url: 'u', headers: { A: 'b' } }] } }],
+        token: null,
+        message: { traits, token: 'mine' },
+        members: [{ traits }],
+      }),
+    ).toEqual({
+      items: [
+        {
+          writeKey: '********',
+          settings: { sharedSecret: '********', webhooks: [{ url: 'u', headers: { A: '********' } }] },
+        },
+      ],
+      token: null,
+      message: { traits, token: 'mine' },
+      members: [{ traits }],
+    })
+  })
+})
+
+describe('sessions', () => {
+  it('are over at their time', () => {
+    const claims = writeClaims({ tokenId: null, expiresAt: 1_000 })
+    expect(readClaims(claims, 999)).toEqual({ tokenId: null, expiresAt: 1_000 })
+    expect(readClaims(claims, 1_000)).toBeUndefined()
+  })
+
+  it('have keys that follow the key ring and the admin token', () => {
+    const [older, newer] = [{ key: Buffer.alloc(32, 1) }, { key: Buffer.alloc(32, 2) }]
+    const before = sessionKeys([older], 'token')
+    expect(sessionKeys([newer, older], 'token')[1]).toEqual(before[0])
+    expect(sessionKeys([older], 'another')[0]).not.toEqual(before[0])
+    expect(before[0]).not.toEqual(older.key)
+  })
+})
+
+describe('percentiles', () => {
+  it('are exact to a bucket, and none without figures', () => {
+    expect(percentile(emptyBuckets(), 0.5)).toBeNull()
+    const counts = emptyBuckets()
+    const add = (latencyMs: number, times: number): void => {
+      counts[bucketOf(latencyMs)] = (counts[bucketOf(latencyMs)] ?? 0) + times
+    }
+    add(15, 90)
+    add(700, 9)
+    add(99_000_000, 1)
+    expect(percentile(counts, 0.5)).toBeGreaterThan(10)
+    expect(percentile(counts, 0.5)).toBeLessThanOrEqual(20)
+    expect(percentile(counts, 0.95)).toBeGreaterThan(500)
+    expect(percentile(counts, 0.95)).toBeLessThanOrEqual(1_000)
+    expect(percentile(counts, 1)).toBe(14_400_000)
+  })
+})
+
+describe('live events', () => {
+  const event = {
+    at: new Date().toISOString(),
+    type: 'track',
+    event: null,
+    userId: null,
+    messageId: null,
+    fate: 'accepted',
+  } as const
+
+  it('cost nothing while nobody watches, and say how many a slow watcher missed', async () => {
+    const live = createLiveEvents()
+    expect(live.sink('src')).toBeUndefined()
+    const watcher = live.watch('src')
+    expect(live.sink('other')).toBeUndefined()
+    for (let i = 0; i < 1_005; i++) live.sink('src')?.(event)
+    const batch = await watcher?.next(0)
+    expect([batch?.events.length, batch?.dropped]).toEqual([1_000, 5])
+    expect(await watcher?.next(0)).toEqual({ events: [], dropped: 0 })
+    watcher?.close()
+    expect(await watcher?.next(60_000)).toBeUndefined()
+    expect(live.sink('src')).toBeUndefined()
+  })
+})
+
+describe('API tokens on several nodes', () => {
+  it('work at once on another node, and stop there soon', async () => {
+    const logger = pino({ level: 'error' })
+    const folder = await makeDataFolder()
+    const database = await openPglite(`${folder}/pglite`, logger)
+    try {
+      const [here, there] = [createTokenStore(database, logger), createTokenStore(database, logger)]
+      const { id, token } = await here.create({ name: 'shared', role: 'viewer' })
+      expect(await there.findByToken(token)).toMatchObject({ id, role: 'viewer' })
+      await here.revoke(id)
+      expect(await here.findByToken(token)).toBeUndefined()
+      await until('the other node sees it', async () => (await there.findByToken(token)) === undefined)
+    } finally {
+      await database.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
