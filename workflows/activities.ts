@@ -1,7 +1,12 @@
 /** How the workflow calls its activities: time limits, retries, priority. */
 
-import { ActivityCancellationType, proxyActivities, proxyLocalActivities } from '@temporalio/workflow'
-import type { DeliveryActivities, RetrySchedule } from '../src/contracts/delivery.ts'
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  proxyActivities,
+  proxyLocalActivities,
+} from '@temporalio/workflow'
+import type { DeliveryActivities, DestinationState, RetrySchedule } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 
 /** An attempt takes 5 s at most (`spec/`, "Limits"); the rest is for a loaded worker. */
@@ -15,6 +20,11 @@ export const local = proxyLocalActivities<Pick<DeliveryActivities, 'attemptDeliv
   startToCloseTimeout: attemptLimit,
   retry: { maximumAttempts: 1 },
 })
+
+/** The destination as it is now. Never cancelled: a cancellation that meets the answer fails the workflow task for good
+ *  (seen with SDK 1.24: "Invalid transition in state machine"). */
+export const readDestination = (destinationId: string): Promise<DestinationState> =>
+  CancellationScope.nonCancellable(() => local.readDestination(destinationId))
 
 /** Activities that Temporal schedules and retries.
  *  @param remainingMs  what is left of the retry window: their schedule-to-close limit */

@@ -1,6 +1,6 @@
 /** One event at one destination: the first round at all endpoints, then the retries of those that may yet succeed. */
 
-import { isCancellation } from '@temporalio/workflow'
+import { CancellationScope, isCancellation } from '@temporalio/workflow'
 import type {
   AttemptOutcome,
   DeliverEventInput,
@@ -26,27 +26,24 @@ export async function deliverToDestination(
 ): Promise<DestinationResult> {
   const { destinationId } = target
   const clock = createRetryClock(input.retry.windowMs)
+  const scope = CancellationScope.current()
   let resumption: Promise<DestinationState> | undefined
 
   const hold = async (): Promise<DestinationState> => {
     outcomes.report(destinationId, 'held')
-    resumption ??= untilResumed(destinationId, steering).finally(() => (resumption = undefined))
+    // In the scope of the destination: an endpoint that is settled meanwhile must not end the wait of the others.
+    resumption ??= scope.run(() => untilResumed(destinationId, steering)).finally(() => (resumption = undefined))
     const state = await resumption
-    outcomes.report(destinationId, 'retrying')
+    if (state.kind !== 'discarded') outcomes.report(destinationId, 'retrying')
     return state
   }
 
   const firsts = await firstRound(input, target)
-  while (isHeld(firsts)) {
-    await hold()
-    clock.start()
-    for (const [endpointId, outcome] of await firstRound(input, target)) firsts.set(endpointId, outcome)
-  }
-
   const succeeded = [...firsts.values()].some(({ kind }) => kind === 'delivered')
   const enough = (isDelivered: boolean): boolean => isDelivered && target.successPolicy === 'any'
   const waiting = [...firsts].filter(([, { kind }]) => (enough(succeeded) ? kind === 'deferred' : isOpen(kind)))
-  if (waiting.length > 0) outcomes.report(destinationId, enough(succeeded) ? 'delivered' : 'retrying')
+  if (enough(succeeded) && waiting.length > 0) outcomes.report(destinationId, 'delivered')
+  else if (waiting.some(([, { kind }]) => kind !== 'held')) outcomes.report(destinationId, 'retrying')
 
   const context = { input, destinationId, clock, steering, untilResumed: hold }
   const pursuits = new Map(
@@ -86,8 +83,6 @@ async function firstRound(input: DeliverEventInput, target: DeliveryTarget): Pro
     ),
   )
 }
-
-const isHeld = (firsts: Firsts): boolean => [...firsts.values()].every(({ kind }) => kind === 'held')
 
 const isOpen = (kind: AttemptOutcome['kind']): boolean =>
   kind === 'unavailable' || kind === 'deferred' || kind === 'held'

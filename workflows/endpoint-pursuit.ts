@@ -11,7 +11,7 @@ import type {
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
-import { local, once, scheduled } from './activities.ts'
+import { once, readDestination, scheduled } from './activities.ts'
 import { readFailure } from './activity-failure.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
@@ -40,6 +40,8 @@ interface Exhausted {
   /** Pause that the next attempt would have had; absent: the usual one. */
   pauseMs?: number
 }
+
+const destinationGone = 'the destination was switched off or deleted'
 
 /** @param first  outcome of the endpoint's first attempt */
 export function pursueEndpoint(context: PursuitContext, endpointId: string, first: AttemptOutcome): Pursuit {
@@ -137,8 +139,12 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
         case 'held': {
           if (superseded) return settle('superseded', lastReason)
           const state = await context.untilResumed()
+          if (state.kind === 'discarded') return settle('discarded', destinationGone)
+          if (attempts === 0) clock.start()
           clock.notePause(state.pausedTotalMs)
-          outcome = await retryOn()
+          // The first attempt after a hold is an activity of its own, too: a signal that meets the end of a workflow task
+          // makes Temporal repeat the task, and a local attempt in it with it.
+          outcome = attempts === 0 ? await attemptInTurn() : await retryOn()
           break
         }
         case 'deferred':
@@ -155,7 +161,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
           lastReason = outcome.reason
           if (superseded) return settle('superseded', lastReason)
           // A pause of the destination meanwhile has given time back.
-          const state = await local.readDestination(destinationId)
+          const state = await readDestination(destinationId)
           clock.notePause(state.pausedTotalMs)
           outcome = await retryAfter(outcome.pauseMs ?? usualPauseMs())
           break
@@ -179,8 +185,8 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
   }
 
   const discardIfGone = async (): Promise<void> => {
-    const state = await local.readDestination(destinationId)
-    if (state.kind === 'discarded') settle('discarded', 'the destination was switched off or deleted')
+    const state = await readDestination(destinationId)
+    if (state.kind === 'discarded') settle('discarded', destinationGone)
   }
 
   const inScope = (work: () => Promise<void>): void => {

@@ -2,7 +2,7 @@
 
 import { condition } from '@temporalio/workflow'
 import type { DestinationState } from '../src/contracts/delivery.ts'
-import { local } from './activities.ts'
+import { readDestination } from './activities.ts'
 import type { Steering } from './steering.ts'
 
 /** A wake-up that crosses the beginning of the wait is lost, so that the destination is read again after this time. */
@@ -19,7 +19,7 @@ export async function untilResumed(destinationId: string, steering: Steering): P
     for (let rereadMs = firstRereadMs; ; rereadMs = Math.min(2 * rereadMs, longestRereadMs)) {
       await condition(() => changed, rereadMs)
       changed = false
-      const state = await local.readDestination(destinationId)
+      const state = await readDestination(destinationId)
       if (state.kind !== 'paused') return state
     }
   } finally {
