@@ -15,6 +15,7 @@ import { migrate } from './db/migrate.ts'
 import { openPglite } from './db/pglite.ts'
 import { openPostgres } from './db/postgres.ts'
 import { createTokenStore } from './db/tokens.ts'
+import { createDeletionParts } from './deletion-parts.ts'
 import { createDeliveryLog } from './deliveries/delivery-log.ts'
 import { createAddressGuard } from './delivery/guard-address.ts'
 import { createSender } from './delivery/send.ts'
@@ -151,7 +152,14 @@ async function startParts(
     registry,
     logger,
   })
-  const activities = { ...deliveryActivities, ...steeringActivities, ...audienceParts.activities }
+  const deletions = await createDeletionParts({ database, settings, temporal, steering, retry: config.retry, logger })
+  cleanUps.push(() => deletions.stop())
+  const activities = {
+    ...deliveryActivities,
+    ...steeringActivities,
+    ...audienceParts.activities,
+    ...deletions.activities,
+  }
   const worker = await runWorker(temporal, activities, logger)
   cleanUps.push(() => worker.stop())
 
@@ -179,6 +187,7 @@ async function startParts(
     temporal,
     audiences: audienceParts.audiences,
     pullGuard: audienceParts.pullGuard,
+    deletionRequests: deletions.deletionRequests,
     steering,
     bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
     deliveryLog: createDeliveryLog({
@@ -188,7 +197,7 @@ async function startParts(
       isPaused,
       temporalUiUrl: shownUiUrl,
     }),
-    ingest: createIngestPort(settings, intake, fates, liveEvents.sink),
+    ingest: createIngestPort(settings, intake, fates, liveEvents.sink, deletions.suppression),
     lenientAuth: config.lenientAuth,
     logger,
     registry,

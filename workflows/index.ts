@@ -1,3 +1,4 @@
+export { deletionRequest } from './deletion-request.ts'
 export { deliverEvent } from './deliver-event.ts'
 export { steerDeliveries } from './steer-deliveries.ts'
 export { scheduledSync } from './scheduled-sync.ts'

@@ -1,12 +1,20 @@
 import type { Database } from './database.ts'
 import { settings } from './migrations/0001-settings.ts'
 import { inbox } from './migrations/0002-inbox.ts'
+import { deletionRequests } from './migrations/0003-deletion-requests.ts'
 import { audiences } from './migrations/0010-audiences.ts'
 import { access } from './migrations/0020-access.ts'
 import { attemptStats } from './migrations/0021-attempt-stats.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
-const migrations: readonly { name: string; sql: string }[] = [settings, inbox, audiences, access, attemptStats]
+const migrations: readonly { name: string; sql: string }[] = [
+  settings,
+  inbox,
+  deletionRequests,
+  audiences,
+  access,
+  attemptStats,
+]
 
 /** Any number that no other program on the same database uses for its advisory lock. */
 const advisoryLock = 7_766_351_001

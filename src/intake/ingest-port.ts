@@ -1,3 +1,4 @@
+import type { Suppression } from '../deletions/suppression.ts'
 import type { IngestPort, IngestSource } from '../ingest/port.ts'
 import type { LiveEvents } from '../live/live-events.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
@@ -11,6 +12,7 @@ export function createIngestPort(
   intake: Intake,
   fates: Fates,
   liveSink: LiveEvents['sink'],
+  { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
 ): IngestPort {
   return {
     findSource: (writeKey) => {
@@ -19,6 +21,7 @@ export function createIngestPort(
     },
     accept: (events) => intake.accept(events),
     count: (...fate) => fates.count(...fate),
+    isSuppressed,
     liveSink,
   }
 }

@@ -14,6 +14,7 @@ import { auditLogRoutes } from './audit-log.ts'
 import { auditChanges } from './audit-log-hooks.ts'
 import { createGate } from './authenticate.ts'
 import { catalogRoutes } from './catalog.ts'
+import { deletionRequestRoutes, type DeletionRouteDependencies } from './deletion-requests.ts'
 import { deliveryRoutes, type DeliveryRouteDependencies } from './deliveries.ts'
 import { destinationRoutes, type DestinationDependencies } from './destinations.ts'
 import { liveRoutes, type LiveDependencies } from './live.ts'
@@ -30,6 +31,7 @@ export interface ManagementDependencies
     DestinationDependencies,
     DeliveryRouteDependencies,
     AudienceRouteDependencies,
+    DeletionRouteDependencies,
     LiveDependencies,
     StatusRouteDependencies {
   adminToken: string
@@ -70,4 +72,5 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(audienceRoutes, dependencies)
   await app.register(audienceMemberRoutes, dependencies)
   await app.register(audienceSyncRoutes, dependencies)
+  await app.register(deletionRequestRoutes, dependencies)
 }

@@ -1,0 +1,66 @@
+/** What a node needs for deletion requests, put together: the activity that carries them out, and what the API uses. */
+
+import { createDeletionActivities } from '../activities/index.ts'
+import type { DeletionActivities } from './contracts/deletions.ts'
+import type { DeliveryTarget, RetrySchedule } from './contracts/delivery.ts'
+import type { Database } from './db/database.ts'
+import { createDeletionRequests, type DeletionRequests } from './deletions/deletion-requests.ts'
+import { createNotifier } from './deletions/notifier.ts'
+import { runDeletionStarter } from './deletions/starter.ts'
+import { watchSuppression, type Suppression } from './deletions/suppression.ts'
+import type { Logger } from './logger.ts'
+import { deliveryTarget } from './settings/delivery-target.ts'
+import type { Settings } from './settings/settings.ts'
+import type { Temporal } from './temporal/connection.ts'
+import { cancelDeliveriesOf, countNotifications, startDeletionRequest } from './temporal/deletions.ts'
+import { startDelivery } from './temporal/start-delivery.ts'
+import type { Steering } from './temporal/steering.ts'
+
+export interface DeletionParts {
+  activities: DeletionActivities
+  deletionRequests: DeletionRequests
+  suppression: Suppression
+  stop(): Promise<void>
+}
+
+export async function createDeletionParts(parts: {
+  database: Database
+  settings: Settings
+  temporal: Temporal
+  steering: Steering
+  retry: RetrySchedule
+  logger: Logger
+}): Promise<DeletionParts> {
+  const { database, settings, temporal, steering, retry, logger } = parts
+  const targetsOf = (sourceId: string): DeliveryTarget[] =>
+    settings.source(sourceId)?.destinations.flatMap((destination) => deliveryTarget(destination) ?? []) ?? []
+  const suppression = await watchSuppression(database, logger)
+  const starter = runDeletionStarter(database, (id) => startDeletionRequest(temporal, id), logger)
+  const deletionRequests = createDeletionRequests({
+    database,
+    sources: () => new Map([...settings.sources()].map(({ id }) => [id, targetsOf(id).length > 0])),
+    countNotifications: (id) => countNotifications(temporal, id),
+    async onCreated() {
+      starter.wake()
+      await suppression.refresh()
+    },
+  })
+  const activities = createDeletionActivities({
+    database,
+    cancelDeliveries: (order) => cancelDeliveriesOf(temporal, steering, order),
+    notify: createNotifier({
+      targetsOf,
+      start: (input, workflowId) => startDelivery(temporal, input, { workflowId }),
+      retry,
+    }),
+  })
+  return {
+    activities,
+    deletionRequests,
+    suppression,
+    async stop() {
+      suppression.close()
+      await starter.stop()
+    },
+  }
+}

@@ -1,0 +1,68 @@
+/** Deletion requests: taken, listed, and their progress. */
+
+import type { Database } from '../db/database.ts'
+import { createDeletionRequest, getDeletionRequest, listDeletionRequests } from '../db/deletion-requests.ts'
+import type { Page, PageRequest } from '../db/page.ts'
+import { countSuppressed, maxSuppressed } from '../db/suppressed-users.ts'
+import { AppError } from '../errors.ts'
+import { newDeletionRequestId } from '../ids.ts'
+import type { DeletionRequest, DeletionRequestDetail, NewDeletionRequest } from '../schemas/deletion-request.ts'
+
+export interface DeletionRequests {
+  /** @throws AppError bad_request when a source is unknown; conflict when no more users can be suppressed */
+  create(input: NewDeletionRequest): Promise<DeletionRequestDetail>
+  /** @throws AppError not_found */
+  read(id: string): Promise<DeletionRequestDetail>
+  /** @throws AppError bad_request when the cursor is not one of this list */
+  list(page: PageRequest): Promise<Page<DeletionRequest>>
+}
+
+export interface DeletionRequestDependencies {
+  database: Database
+  /** Ids of all sources, and whether each has a destination that could be told. */
+  sources: () => Map<string, boolean>
+  /** Notifications that arrived and that failed. */
+  countNotifications: (requestId: string) => Promise<{ delivered: number; failed: number }>
+  /** Told after a request was stored. */
+  onCreated: () => Promise<void>
+}
+
+export function createDeletionRequests(dependencies: DeletionRequestDependencies): DeletionRequests {
+  const { database, sources, countNotifications, onCreated } = dependencies
+
+  const affectedSources = (asked: string[] | undefined): string[] => {
+    const known = sources()
+    asked?.forEach((id, index) => {
+      if (known.has(id)) return
+      const path = `sourceIds[${index}]`
+      throw new AppError('bad_request', `${path}: no source has the id ${id}`, { path })
+    })
+    return (asked ?? [...known.keys()]).filter((id) => known.get(id) === true)
+  }
+
+  const checkRoom = async (hashes: number): Promise<void> => {
+    if ((await countSuppressed(database)) + hashes > maxSuppressed)
+      throw new AppError('conflict', `at most ${maxSuppressed} users can be suppressed`)
+  }
+
+  const read = async (id: string): Promise<DeletionRequestDetail> => {
+    const request = await getDeletionRequest(database, id)
+    const counts = await countNotifications(id).catch(() => ({ delivered: null, failed: null }))
+    return { ...request, ...counts }
+  }
+
+  return {
+    async create({ suppress, ...input }) {
+      const userIds = [...new Set(input.userIds)]
+      const scope = input.sourceIds && [...new Set(input.sourceIds)]
+      const sourceIds = affectedSources(scope)
+      if (suppress) await checkRoom(userIds.length * (scope?.length ?? 1))
+      const id = newDeletionRequestId()
+      await createDeletionRequest(database, { id, userIds, scope, sourceIds, suppress, createdAt: new Date() })
+      await onCreated()
+      return { ...(await getDeletionRequest(database, id)), delivered: 0, failed: 0 }
+    },
+    read,
+    list: (page) => listDeletionRequests(database, page),
+  }
+}
