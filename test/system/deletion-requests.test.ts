@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Database } from '../../src/db/database.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
 import type { Page } from '../../src/db/page.ts'
 import type { DeletionRequest, DeletionRequestDetail } from '../../src/schemas/deletion-request.ts'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
-import { pino } from 'pino'
 
 const limitMs = 30_000
 
