@@ -54,7 +54,7 @@ const layers: Record<string, Layer> = {
       'src/live',
       'src/observation',
     ],
-    types: ['src/intake', 'src/settings', 'src/status.ts'],
+    types: ['src/deletions', 'src/intake', 'src/settings', 'src/status.ts'],
   },
   activities: {
     values: [...rules, 'src/audiences', 'src/db', 'src/delivery'],
