@@ -53,7 +53,7 @@ describe('one delivery', () => {
       const detail = await read(id)
       return detail.timeline.length >= 2 && detail
     })
-    expect(twice.steering).toMatchObject([{ action: 'retry', by: 'management API', why: 'the receiver is back' }])
+    expect(twice.steering).toMatchObject([{ action: 'retry', by: 'admin', why: 'the receiver is back' }])
 
     await until('woken again', async () => {
       if (receiver.requests.length < 3) await node.api('POST', path(id, '/retry'))
@@ -75,7 +75,7 @@ describe('one delivery', () => {
     expect(await node.api('POST', path(id, '/redeliver'))).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect(await node.api('POST', path(id, '/cancel'), { why: 'sent by mistake' })).toMatchObject({ status: 200 })
     const cancelled = await untilStatus(id, 'cancelled')
-    expect(cancelled.steering).toMatchObject([{ action: 'cancel', by: 'management API', why: 'sent by mistake' }])
+    expect(cancelled.steering).toMatchObject([{ action: 'cancel', by: 'admin', why: 'sent by mistake' }])
     expect(await node.api('POST', path(id, '/cancel'))).toMatchObject({ status: 409, body: { code: 'conflict' } })
 
     const { status, body } = await node.api<{ id: string }>('POST', path(id, '/redeliver'), { why: 'not a mistake' })

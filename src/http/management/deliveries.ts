@@ -22,9 +22,6 @@ export interface DeliveryRouteDependencies {
 
 const tags = ['deliveries']
 
-/** Who steers, as the history names it. */
-const by = 'management API'
-
 export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = async (app, dependencies) => {
   const { deliveryLog, steering, bulkSteerings } = dependencies
 
@@ -72,8 +69,8 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
           response: { 200: DoneSchema, ...errorResponses },
         },
       },
-      async ({ params, body }) => {
-        await steering[action](params.id, { by, ...body })
+      async ({ params, body, actor }) => {
+        await steering[action](params.id, { by: actor?.name, ...body })
         return { success: true as const }
       },
     )
@@ -90,7 +87,9 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         response: { 200: z.object({ id: z.string() }), ...errorResponses },
       },
     },
-    async ({ params, body }) => ({ id: await steering.redeliver(params.id, { by, ...body }) }),
+    async ({ params, body, actor }) => ({
+      id: await steering.redeliver(params.id, { by: actor?.name, ...body }),
+    }),
   )
 
   for (const action of steeringActions) {
@@ -104,8 +103,8 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
           response: { 202: BulkSteeringSchema, ...errorResponses },
         },
       },
-      async ({ body: { why, ...filter } }, reply) =>
-        reply.code(202).send(await bulkSteerings.start(action, filter, { by, why })),
+      async ({ body: { why, ...filter }, actor }, reply) =>
+        reply.code(202).send(await bulkSteerings.start(action, filter, { by: actor?.name, why })),
     )
   }
 
