@@ -51,7 +51,7 @@ function toAppError(error: unknown): AppError {
   const { statusCode, message, validation, validationContext } = error as Partial<FastifyError>
   const fault = validation?.[0]
   if (fault !== undefined) {
-    const path = memberPath(fault.instancePath)
+    const path = memberPath(`${fault.instancePath}/${unknownMember(fault.params) ?? ''}`)
     const sentence = `${path || (validationContext ?? 'body')}: ${fault.message ?? 'is not valid'}`
     return new AppError('bad_request', sentence, path === '' ? {} : { path })
   }
@@ -59,6 +59,10 @@ function toAppError(error: unknown): AppError {
     return new AppError('internal_error', 'The server failed; its log has the details.', { cause: error })
   return new AppError(codesByStatus[statusCode] ?? 'bad_request', message ?? 'The request is not valid.')
 }
+
+/** The first member that the schema does not know, when that is the fault. */
+const unknownMember = (params: Record<string, unknown> | undefined): string | undefined =>
+  Array.isArray(params?.['keys']) ? String(params['keys'][0]) : undefined
 
 /** `/settings/webhooks/0/url` → `settings.webhooks[0].url` */
 const memberPath = (pointer: string): string =>
