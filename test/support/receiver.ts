@@ -21,6 +21,8 @@ export interface ReceivedRequest {
   arrivedAt: Date
   /** Number of the connection that carried it, from 1. */
   connection: number
+  /** The sender went away before it had an answer. */
+  isAbandoned: boolean
 }
 
 /** What to answer. `hang` never answers, `reset` ends the connection with a TCP reset, `raw` writes these bytes to the
@@ -79,8 +81,10 @@ export const startReceiver = async ({ host = '127.0.0.1', port = 0, tls }: Recei
       body: await readBody(request),
       arrivedAt,
       connection: sockets.get(request.socket) ?? 0,
+      isAbandoned: false,
     }
     requests.push(received)
+    response.once('close', () => (received.isAbandoned = !response.headersSent))
     await respond(choose(received, requests.length - 1), request.socket, response)
   }
   const listener = (request: IncomingMessage, response: ServerResponse): void => {

@@ -1,0 +1,73 @@
+/** A node in a process of its own, on the Temporal server of the test run: one that a test can kill hard. */
+
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { findFreePorts } from '../../src/ports.ts'
+import { apiOf, testEnvironment, type TestApp } from './app.ts'
+import { spawnTethered, type TetheredProcess } from './tethered-process.ts'
+import { until } from './wait.ts'
+
+const command = resolve(import.meta.dirname, '../../dist/src/cli.js')
+const readyLimitMs = 60_000
+
+export interface NodeProcessOptions {
+  namespace: string
+  /** Kept when the node ends, so that the next one finds what this one left. */
+  dataDir: string
+  /** Settings beside those of `testEnvironment`. */
+  environment?: Record<string, string>
+}
+
+export interface NodeProcess
+  extends
+    Pick<TetheredProcess, 'pid' | 'exited' | 'stop'>,
+    Pick<TestApp, 'url' | 'api' | 'post' | 'createSource' | 'connect'> {
+  /** Ends it without any warning, and waits until it is gone. */
+  kill(): Promise<void>
+  /** What it has printed and logged. */
+  output(): Promise<string>
+}
+
+/** Starts `postrider start` from the build and waits until it is ready.
+ *  @throws Error with its output when it ends before */
+export async function startNodeProcess({ namespace, dataDir, environment }: NodeProcessOptions): Promise<NodeProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-log-'))
+  const logFile = join(folder, 'log')
+  const [port] = await findFreePorts('127.0.0.1', 1)
+  const node = await spawnTethered(process.execPath, [command, 'start'], {
+    logFile,
+    removeAfterwards: folder,
+    env: {
+      PATH: process.env['PATH'],
+      ...testEnvironment(namespace, dataDir),
+      PORT: String(port),
+      LOG_LEVEL: 'warn',
+      ...environment,
+    },
+  })
+  const url = `http://127.0.0.1:${String(port)}`
+  const output = (): Promise<string> => readFile(logFile, 'utf8')
+  await until(
+    'the node is ready',
+    async () => {
+      if (!node.isRunning()) throw new Error(`the node ended: ${await output()}`)
+      return fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    },
+    readyLimitMs,
+  )
+  return {
+    ...apiOf(url),
+    pid: node.pid,
+    exited: node.exited,
+    stop: () => node.stop(),
+    async kill() {
+      process.kill(node.pid, 'SIGKILL')
+      await node.exited
+    },
+    output,
+  }
+}
