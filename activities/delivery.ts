@@ -27,6 +27,8 @@ const maxRecordedAttempts = 100
 
 export interface DeliveryDependencies {
   findDestination: (id: string) => StoredDestination | undefined
+  /** Reads what other nodes changed in the settings. */
+  catchUp: () => Promise<void>
   sender: Sender
   /** Bound on first attempts in flight to one endpoint; beyond it they are deferred. */
   firstTurns: Turns
@@ -74,6 +76,7 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
     },
 
     async readDestination(destinationId) {
+      await dependencies.catchUp()
       const destination = findDestination(destinationId)
       if (!destination?.enabled) return { kind: 'discarded', pausedTotalMs: destination?.pausedTotalMs ?? 0 }
       return { kind: destination.pausedAt === null ? 'active' : 'paused', pausedTotalMs: pausedSoFarMs(destination) }
@@ -82,12 +85,9 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 }
 
 async function attempt(dependencies: DeliveryDependencies, turns: Turns, input: AttemptInput): Promise<AttemptOutcome> {
-  const destination = dependencies.findDestination(input.destinationId)
-  if (destination === undefined) return { kind: 'discarded', reason: 'the destination was deleted' }
-  if (!destination.enabled) return { kind: 'discarded', reason: 'the destination was switched off' }
-  if (destination.pausedAt !== null) return { kind: 'held' }
-  const endpoint = destination.settings.webhooks.find(({ id }) => id === input.endpointId)
-  if (endpoint === undefined) return { kind: 'rejected', reason: 'the endpoint was removed from its destination' }
+  const found = await findEndpoint(dependencies, input)
+  if (found.kind !== 'ready') return found
+  const { destination, endpoint } = found
   const release = turns.tryTake(endpoint.id)
   if (release === undefined) return { kind: 'deferred', pausedTotalMs: pausedSoFarMs(destination) }
   try {
@@ -101,6 +101,33 @@ async function attempt(dependencies: DeliveryDependencies, turns: Turns, input: 
   } finally {
     release()
   }
+}
+
+interface Ready {
+  kind: 'ready'
+  destination: StoredDestination
+  endpoint: StoredDestination['settings']['webhooks'][number]
+}
+
+/** The endpoint as it is now, or why no attempt is made. Settings in memory may be a second old: another node may have
+ *  accepted the event for a destination that this one does not know yet. */
+async function findEndpoint(
+  { findDestination, catchUp }: DeliveryDependencies,
+  input: AttemptInput,
+): Promise<Ready | AttemptOutcome> {
+  const found = judge(findDestination(input.destinationId), input.endpointId)
+  if (found.kind === 'ready') return found
+  await catchUp()
+  return judge(findDestination(input.destinationId), input.endpointId)
+}
+
+function judge(destination: StoredDestination | undefined, endpointId: string): Ready | AttemptOutcome {
+  if (destination === undefined) return { kind: 'discarded', reason: 'the destination was deleted' }
+  if (!destination.enabled) return { kind: 'discarded', reason: 'the destination was switched off' }
+  if (destination.pausedAt !== null) return { kind: 'held' }
+  const endpoint = destination.settings.webhooks.find(({ id }) => id === endpointId)
+  if (endpoint === undefined) return { kind: 'rejected', reason: 'the endpoint was removed from its destination' }
+  return { kind: 'ready', destination, endpoint }
 }
 
 function toAttemptOutcome(outcome: SendOutcome, endpointId: string, at: Date, pausedTotalMs: number): AttemptOutcome {

@@ -129,6 +129,7 @@ async function startParts(
   cleanUps.push(() => attemptRecorder.stop())
   const deliveryActivities = createDeliveryActivities({
     findDestination: settings.destination,
+    catchUp: settings.catchUp,
     sender,
     firstTurns: createTurns({ perEndpoint: firstAttemptsPerEndpoint }),
     retryTurns: createTurns({ perEndpoint: retriesPerEndpoint }),

@@ -1,6 +1,7 @@
 /** Paging by cursor: the creation time and id of the last row that was shown. */
 
 import { AppError } from '../errors.ts'
+import { parseIsoTime } from '../schemas/iso-time.ts'
 
 export interface PageRequest {
   limit: number
@@ -21,8 +22,8 @@ interface Position {
  *  @throws AppError bad_request when the cursor is not one that a page gave */
 export function startOfPage({ cursor }: PageRequest): Position {
   if (cursor === undefined) return { created_at: '-infinity', id: '' }
-  const [createdAt = '', id] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ', 2)
-  if (id === undefined || Number.isNaN(Date.parse(createdAt)))
+  const [createdAt = '', id = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ', 2)
+  if (parseIsoTime(createdAt) === undefined || !/^\w+$/.test(id))
     throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
   return { created_at: createdAt, id }
 }

@@ -31,6 +31,8 @@ export interface Settings {
   destinations: () => Iterable<StoredDestination>
   /** Reads everything again: after a change made by this node. */
   refresh: () => Promise<void>
+  /** Reads what another node changed, if it did: before a conclusion that cannot be taken back. */
+  catchUp: () => Promise<void>
   close(): void
 }
 
@@ -55,9 +57,13 @@ export async function watchSettings(
     }
   }
 
+  const catchUp = async (): Promise<void> => {
+    if ((await readSettingsVersion(database)) !== snapshot.version) await refresh()
+  }
+
   const poll = async (): Promise<void> => {
     try {
-      if ((await readSettingsVersion(database)) !== snapshot.version) await refresh()
+      await catchUp()
     } catch (error) {
       logger.warn({ error: (error as Error).message }, 'settings.not_read')
     }
@@ -73,6 +79,7 @@ export async function watchSettings(
     destination: (id) => snapshot.destinations.get(id),
     destinations: () => snapshot.destinations.values(),
     refresh,
+    catchUp,
     close() {
       closed = true
       clearTimeout(timer)
