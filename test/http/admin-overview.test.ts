@@ -127,9 +127,7 @@ describe('the overview', () => {
   it('refuses a range that is empty or longer than figures are kept, and members that it does not know', async () => {
     const now = new Date().toISOString()
     const refusals = [`?since=${now}&until=${now}`, '?since=2020-01-01T00:00:00Z', '?region=eu']
-    const answers = await Promise.all(
-      refusals.map((query) => node.api<{ path: string }>('GET', `/overview${query}`)),
-    )
+    const answers = await Promise.all(refusals.map((query) => node.api<{ path: string }>('GET', `/overview${query}`)))
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400])
     expect(answers.map(({ body }) => body.path)).toEqual(['since', 'since', 'region'])
   })
