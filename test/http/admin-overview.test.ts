@@ -269,7 +269,8 @@ describe('the description of the API', () => {
     const page = await fetch(`${node.url}/docs`)
     expect(page.status).toBe(200)
     const policy = page.headers.get('content-security-policy') ?? ''
-    expect(policy).toMatch(/default-src 'self'/)
+    expect(policy).toMatch(/default-src 'none'; script-src 'self';/)
+    expect(policy).not.toContain('upgrade-insecure-requests')
     expect(policy).not.toMatch(/script-src[^;]*'unsafe-inline'/)
     const html = await page.text()
     expect(html).toContain('swagger-ui')
