@@ -274,7 +274,12 @@ async function openDatabase(
       ? await openPglite(`${dataDir}/pglite`, logger)
       : openPostgres(config.databaseUrl, logger)
   cleanUps.push(() => database.close())
-  await migrate(database)
+  try {
+    await migrate(database)
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    throw new StartError(`The database cannot be used: ${message || code}`, { cause: error })
+  }
   return database
 }
 

@@ -2,11 +2,12 @@
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { EncryptionKey } from './config.ts'
+import { StartError } from './errors.ts'
 
 /** Encrypts with the newest key and decrypts with whichever key was used. */
 export interface SecretBox {
   seal(plaintext: string): string
-  /** @throws Error when the key is not in the ring, or the text was changed */
+  /** @throws StartError when the key is not in the ring, or is another one, or the text was changed */
   open(sealed: string): string
 }
 
@@ -28,12 +29,18 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
     open(sealed) {
       const [id = '', encoded = ''] = sealed.split(':', 2)
       const key = byId.get(id)
-      if (key === undefined) throw new Error(`the encryption key "${id}" is not in POSTRIDER_ENCRYPTION_KEYS`)
+      if (key === undefined) throw new StartError(`the encryption key "${id}" is not in POSTRIDER_ENCRYPTION_KEYS`)
       const bytes = Buffer.from(encoded, 'base64')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes))
         .setAAD(Buffer.from(id))
         .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
-      return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8')
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8')
+      } catch (error) {
+        throw new StartError(`the encryption key "${id}" is not the one that a stored secret was sealed with`, {
+          cause: error,
+        })
+      }
     },
   }
 }

@@ -26,7 +26,7 @@ const rules = ['src/contracts', 'src/schemas', ...basics]
 const layers: Record<string, Layer> = {
   'src/errors.ts': { values: [], libraries: [] },
   'src/ids.ts': { values: [], libraries: ['node:crypto'] },
-  'src/secrets.ts': { values: [], types: ['src/config.ts'], libraries: ['node:crypto'] },
+  'src/secrets.ts': { values: ['src/errors.ts'], types: ['src/config.ts'], libraries: ['node:crypto'] },
   'src/config.ts': { values: ['src/errors.ts'] },
   'src/logger.ts': { values: [], libraries: ['pino'] },
   'src/ports.ts': { values: [] },

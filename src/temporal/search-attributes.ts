@@ -17,7 +17,11 @@ const usablePauseMs = 100
 /** Registers what is missing and waits until queries with it work. Several nodes may do it at once.
  *  @throws StartError when the namespace has no room for them, or Temporal refuses */
 export async function ensureSearchAttributes({ connection, client, namespace }: Temporal): Promise<void> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
+  const { customAttributes } = await connection.operatorService
+    .listSearchAttributes({ namespace })
+    .catch((error: Error) => {
+      throw new StartError(`Temporal's namespace "${namespace}" cannot be used: ${error.message}`, { cause: error })
+    })
   const missing = Object.entries(searchAttributes).filter(([name]) => !(name in customAttributes))
   if (missing.length > 0) {
     const types = proto.temporal.api.enums.v1.IndexedValueType
