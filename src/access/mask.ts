@@ -22,3 +22,15 @@ function maskMember(name: string, value: unknown): unknown {
     return Object.fromEntries(Object.keys(value).map((header) => [header, mask]))
   return maskSecrets(value)
 }
+
+/** Where `value` has secrets, as in `settings.sharedSecret` or `settings.webhooks.0.headers`. */
+export function secretPaths(value: unknown, path: string[] = []): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => {
+    const here = [...path, name]
+    if (dataMembers.has(name)) return []
+    if ((secretMembers.has(name) && typeof member === 'string') || (name === 'headers' && member !== undefined))
+      return [here.join('.')]
+    return secretPaths(member, here)
+  })
+}

@@ -216,6 +216,17 @@ describe('the audit log', () => {
     ])
   })
 
+  it('names the secrets that were replaced, as they look the same before and after', async () => {
+    const { id } = await node.connect([], ['http://127.0.0.1:9/hook'], { sharedSecret: 'the first one' })
+    await node.api('PATCH', `/destinations/${id}`, { settings: { sharedSecret: 'the second one' } })
+    const [entry] = (await entries('?limit=1')).items
+    expect(entry).toMatchObject({
+      action: 'destinations.update',
+      after: { id, secretsSet: ['settings.sharedSecret'] },
+    })
+    expect(JSON.stringify(entry)).not.toContain('the second one')
+  })
+
   it('keeps no refused change', async () => {
     const [before] = (await entries('?limit=1')).items
     expect((await node.api('DELETE', '/sources/src_none')).status).toBe(404)

@@ -2,7 +2,7 @@
  *  changes without a trace, and what came of it before the caller is told. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { maskSecrets } from '../../access/mask.ts'
+import { maskSecrets, secretPaths } from '../../access/mask.ts'
 import { beginAuditEntry, finishAuditEntry, removeAuditEntry, removeOldAuditEntries } from '../../db/audit-log.ts'
 import type { Database } from '../../db/database.ts'
 import { AppError } from '../../errors.ts'
@@ -70,7 +70,7 @@ export function auditChanges(app: FastifyInstance, { database, readers, logger }
 }
 
 function result(
-  { method, params }: FastifyRequest,
+  { method, params, body }: FastifyRequest,
   statusCode: number,
   { subject, after }: { subject: string; after: unknown },
 ): Parameters<typeof finishAuditEntry>[2] {
@@ -79,8 +79,15 @@ function result(
   return {
     outcome: statusCode < 400 ? 'done' : 'failed',
     subject: isNew && typeof id === 'string' ? `${subject}/${id}` : subject,
-    after: method === 'DELETE' ? null : maskSecrets(after),
+    after: method === 'DELETE' ? null : withSecretsSet(maskSecrets(after), body),
   }
+}
+
+/** A secret that was replaced looks the same before and after: what was set is named beside. */
+function withSecretsSet(after: unknown, body: unknown): unknown {
+  const isJson = typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype
+  const secretsSet = isJson ? secretPaths(body) : []
+  return secretsSet.length === 0 || typeof after !== 'object' ? after : { ...after, secretsSet }
 }
 
 const verbs: Record<string, string> = { POST: 'create', PUT: 'replace', PATCH: 'update', DELETE: 'delete' }
