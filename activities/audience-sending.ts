@@ -24,7 +24,7 @@ import { heartbeating } from './heartbeating.ts'
 const concurrency = 32
 
 /** Changes that are read and settled together: what may be sent twice when a node is killed. */
-const pageSize = 250
+const pageSize = 400
 
 /** How long one activity goes on before its progress becomes part of the workflow's history. */
 const stretchMs = 10_000
@@ -60,33 +60,37 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
   // After a failure one call alone finds out whether the endpoint is back.
   let probes = info.attempt > 1
   let result: Omit<SendResult, 'kind'> = { after: input.after }
+  // One page is settled while the next one is posted.
+  let settling: Promise<Partial<SendResult>> = Promise.resolve({})
+  const settled = async (): Promise<void> => {
+    result = { ...result, ...(await settling) }
+  }
 
   return heartbeating(async () => {
     let upcoming = nextChanges(database, sync.number, link, result.after, probes ? 1 : pageSize)
     for (;;) {
       const changes = await upcoming
       const last = changes.at(-1)
-      if (last === undefined) return { kind: 'done', ...result }
-      upcoming = nextChanges(database, sync.number, link, last.userId, pageSize)
-      // Awaited in the next round, if there is one.
-      upcoming.catch(() => undefined)
-
+      if (last !== undefined) upcoming = nextChanges(database, sync.number, link, last.userId, pageSize)
       const posted = await postSideBySide(
         changes,
         (change) => postChange(dependencies.sender, destination(), identify, change),
-        {
-          concurrency,
-          maxUnavailableInRow: probes ? 1 : maxUnavailableInRow,
-          pace,
-          goesOn,
-        },
+        { concurrency, maxUnavailableInRow: probes ? 1 : maxUnavailableInRow, pace, goesOn },
       )
-      result = { ...result, ...(await settle(dependencies, input, identify, posted)) }
+      await settled()
+      settling = settle(dependencies, input, identify, posted)
+      for (const promise of [settling, upcoming]) promise.catch(() => undefined) // Awaited in the next round.
+
+      const obstacle = obstacleOf(destination())
+      const isWhole = allMade(posted, changes)
+      const endsHere =
+        cancellationSignal.aborted || posted.isDown || obstacle !== undefined || !isWhole || performance.now() >= endsAt
+      if (endsHere || last === undefined) await settled()
       if (cancellationSignal.aborted) throw new CancelledFailure('the sync was stopped')
       if (posted.isDown) throw endpointDown(sync)
-      const obstacle = obstacleOf(destination())
+      if (last === undefined) return { kind: 'done', ...result }
       if (obstacle !== undefined) return { kind: obstacle, ...result }
-      if (!isWhole(posted, changes) || performance.now() >= endsAt) return { kind: 'more', ...result }
+      if (endsHere) return { kind: 'more', ...result }
       probes = false
     }
   })
@@ -184,7 +188,7 @@ async function settle(
   return { ...cursor, totals, ...(reason !== undefined && { reason }) }
 }
 
-const isWhole = ({ results }: PostedChanges, changes: Change[]): boolean =>
+const allMade = ({ results }: PostedChanges, changes: Change[]): boolean =>
   results.length === changes.length && results.every(({ posted }) => posted.kind !== 'unmade')
 
 /** An ordinary delivery with its own window; the audience stands in the place of the source. */

@@ -1,11 +1,14 @@
 /** How `syncAudience` calls its activities: time limits, retries, priority. */
 
-import { proxyActivities } from '@temporalio/workflow'
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow'
 import { audienceFailures, type AudienceActivities } from '../src/contracts/audiences.ts'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 
 /** Behind live deliveries and their retries; 3 is Temporal's default, 1 comes first. */
 const priority = { priorityKey: 5 }
+
+/** A stop waits until what is under way is settled. */
+const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED
 
 /** A lost worker is noticed after this time. */
 const heartbeatTimeout = '6 seconds'
@@ -14,6 +17,7 @@ const heartbeatTimeout = '6 seconds'
 export const bookkeeping = proxyActivities<Pick<AudienceActivities, 'beginSync' | 'compareMembership' | 'finishSync'>>({
   startToCloseTimeout: '12 hours',
   heartbeatTimeout,
+  cancellationType,
   retry: {
     initialInterval: '500 milliseconds',
     maximumInterval: '30 seconds',
@@ -26,6 +30,7 @@ export const bookkeeping = proxyActivities<Pick<AudienceActivities, 'beginSync' 
 export const fetching = proxyActivities<Pick<AudienceActivities, 'loadMembership'>>({
   startToCloseTimeout: '12 hours',
   heartbeatTimeout,
+  cancellationType,
   retry: {
     initialInterval: '2 seconds',
     maximumAttempts: 6,
@@ -40,6 +45,7 @@ export const sending = (retry: RetrySchedule, destinationId: string) =>
     startToCloseTimeout: '5 minutes',
     scheduleToCloseTimeout: retry.windowMs + 300_000,
     heartbeatTimeout,
+    cancellationType,
     retry: { initialInterval: '500 milliseconds', maximumInterval: retry.maxMs },
     priority,
     summary: destinationId,

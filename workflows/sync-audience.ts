@@ -44,12 +44,12 @@ interface Run extends Resumed {
 
 /** Runs the syncs of an audience that wait in the database, oldest first. */
 export async function syncAudience({ audienceId, scheduled, resumed }: SyncAudienceInput): Promise<void> {
-  let asked = true
+  const requests = { asked: false }
   let stopped: string | undefined
   let scope: CancellationScope | undefined
   let run: Run | undefined = resumed && { ...resumed, sendingSince: Date.now(), yields: false }
   setHandler(syncRequested, () => {
-    asked = true
+    requests.asked = true
   })
   setHandler(stopSync, (syncId) => {
     stopped = syncId
@@ -60,11 +60,11 @@ export async function syncAudience({ audienceId, scheduled, resumed }: SyncAudie
   let scheduledBy = scheduled ? workflowInfo().runId : undefined
   for (;;) {
     if (run === undefined) {
-      asked = false
+      requests.asked = false
       const sync = await bookkeeping.beginSync({ audienceId, ...(scheduledBy !== undefined && { scheduledBy }) })
       scheduledBy = undefined
       if (sync !== null) run = newRun(sync)
-      else if (asked) continue
+      else if (requests.asked) continue
       else return
     }
     const current = run

@@ -74,7 +74,7 @@ export async function startBenchNode(dataDir: string): Promise<BenchNode> {
         body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } },
       ),
     upload: (path, body) =>
-      call('PUT', path, { body, duplex: 'half', headers: { 'content-type': 'application/x-ndjson' } } as RequestInit),
+      call('PUT', path, { body, duplex: 'half', headers: { 'content-type': 'application/x-ndjson' } }),
     async stop() {
       clearInterval(timer)
       const closed = once(child, 'close')

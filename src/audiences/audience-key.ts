@@ -7,8 +7,7 @@ import deburr from 'lodash.deburr'
  *  with the letters before it; apostrophes join, all else that is neither letter nor digit separates.
  *  @returns an empty string when the name has neither letter nor digit */
 export const audienceKey = (name: string): string =>
-  deburr(withoutLatinMarks(name))
-    .normalize('NFC')
+  deburr(withoutLatinMarks(name).normalize('NFC'))
     .replace(/(?<=[\p{L}\p{N}])['’ʼ`´](?=\p{L})/gu, '')
     .replace(/([\p{Ll}\p{N}]\p{M}*)(?=\p{Lu})/gu, '$1_')
     .replace(/(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$1_')

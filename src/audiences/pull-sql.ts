@@ -98,8 +98,12 @@ function toMembershipError(error: unknown): Error {
 const int8 = 20
 const numeric = 1_700
 
+/** Digits that a number always holds exactly. */
+const exactDigits = 15
+
 /** Whole numbers and decimals become numbers where those hold them exactly. */
 const getTypeParser = ((oid: number, format?: 'text' | 'binary') => {
   if (oid !== int8 && oid !== numeric) return pg.types.getTypeParser(oid, format ?? 'text') as unknown
-  return (text: string) => (String(Number(text)) === text ? Number(text) : text)
+  return (text: string) =>
+    /^[-.\d]+$/.test(text) && text.replace(/\D/g, '').length <= exactDigits ? Number(text) : text
 }) as typeof pg.types.getTypeParser

@@ -4,9 +4,6 @@ import type { Change } from '../audiences/identify.ts'
 import type { AudienceLink, SyncTotals } from '../contracts/audiences.ts'
 import type { Queryable } from './database.ts'
 
-/** States of a change in the table. */
-const states = { sent: 1, handedOn: 2, failed: 3 } as const
-
 /** What became of one change. */
 export type ChangeResult =
   { userId: string; kind: 'sent' | 'failed' } | { userId: string; kind: 'handedOn'; workflowId: string }
@@ -27,30 +24,34 @@ export async function nextChanges(
 }
 
 /** Settles changes: what was sent or handed on is acknowledged in the same statement, so that it is never one without the
- *  other. A change that is settled already stays as it is. */
+ *  other. A change that is settled already stays as it is. Arrays rather than joins with them: these are looked up in the
+ *  index whatever the planner knows of the tables.
+ *  @returns the totals of the sync so far */
 export async function settleChanges(
   database: Queryable,
   sync: string,
   { link }: AudienceLink,
   results: readonly ChangeResult[],
 ): Promise<SyncTotals> {
+  const handedOn = results.filter((result) => result.kind === 'handedOn')
+  const failed = results.filter(({ kind }) => kind === 'failed')
   const [row] = await database.query<Record<keyof SyncTotals, string>>(
-    `with given as (
-       select * from unnest($3::text[], $4::int[], $5::text[]) as g(user_id, state, workflow_id)),
-     settled as (
-       update audience_changes c set state = g.state from given g
-       where c.sync = $1 and c.link = $2 and c.user_id = g.user_id and c.state = 0
-       returning c.user_id, c.present, c.value, c.state, c.was_present, c.previous, g.workflow_id),
+    `with settled as (
+       update audience_changes
+       set state = case when user_id = any($4::text[]) then 3 when user_id = any($5::text[]) then 2 else 1 end
+       where sync = $1 and link = $2 and user_id = any($3::text[]) and state = 0
+       returning user_id, present, value, state, was_present, previous),
      told as (
        insert into audience_acknowledged (link, user_id, value)
        select $2, user_id, value from settled where state < 3 and present
        on conflict (link, user_id) do update set value = excluded.value),
      gone as (
-       delete from audience_acknowledged a using settled s
-       where a.link = $2 and a.user_id = s.user_id and s.state < 3 and not s.present),
+       delete from audience_acknowledged where link = $2
+         and user_id = any(array(select user_id from settled where state < 3 and not present))),
      handed as (
        insert into audience_handed_on (link, user_id, sync, workflow_id, was_present, previous)
-       select $2, user_id, $1, workflow_id, was_present, previous from settled where state = 2
+       select $2, user_id, $1, workflow_id, was_present, previous
+       from settled join unnest($5::text[], $6::text[]) as h(user_id, workflow_id) using (user_id)
        on conflict (link, user_id) do update set sync = excluded.sync, workflow_id = excluded.workflow_id,
          was_present = excluded.was_present, previous = excluded.previous)
      update audience_syncs set
@@ -63,8 +64,9 @@ export async function settleChanges(
       sync,
       link,
       results.map(({ userId }) => userId),
-      results.map(({ kind }) => states[kind]),
-      results.map((result) => (result.kind === 'handedOn' ? result.workflowId : null)),
+      failed.map(({ userId }) => userId),
+      handedOn.map(({ userId }) => userId),
+      handedOn.map(({ workflowId }) => workflowId),
     ],
   )
   return { sent: Number(row?.sent), handedOn: Number(row?.handedOn), failed: Number(row?.failed) }

@@ -151,7 +151,7 @@ export async function takeOverChange(database: Database, audienceId: string, cha
     const load = made?.load ?? ''
     await tx.query(
       `delete from audience_rows where load = $1
-         and user_id in (select user_id from audience_rows where load = $2 and not present)`,
+         and user_id = any(array(select user_id from audience_rows where load = $2 and not present))`,
       [load, change],
     )
     await tx.query(
@@ -169,7 +169,7 @@ export async function takeOverUndo(database: Database, audienceId: string, sync:
   await database.transaction(async (tx) => {
     await tx.query(
       `delete from audience_rows where load = $1
-         and user_id in (select user_id from audience_changes where sync = $2 and not present)`,
+         and user_id = any(array(select user_id from audience_changes where sync = $2 and not present))`,
       [load, sync],
     )
     await tx.query(

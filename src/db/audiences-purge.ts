@@ -7,6 +7,8 @@ import { deleteInRanges, dropLoad } from './audiences-staging.ts'
 export const undoableSyncs = 5
 /** Past syncs that are kept for the list. */
 export const keptSyncs = 1_000
+/** Deletions of this size, in ranges of staged rows, are followed by a clean-up. */
+const vacuumAfterRanges = 3
 
 /** Memberships that nothing refers to, changes that are too old to be undone, syncs beyond those that are kept,
  *  acknowledgements of deleted destinations. */
@@ -18,8 +20,8 @@ export async function purgeAudience(database: Database, audienceId: string): Pro
        and not exists (select 1 from audiences a where a.id = $1 and a.load = l.load)`,
     [audienceId],
   )
-  for (const { load } of loads) await dropLoad(database, load)
-  await dropOldChanges(database, audienceId)
+  let ranges = await dropOldChanges(database, audienceId)
+  for (const { load } of loads) ranges += await dropLoad(database, load)
   await database.query(
     `delete from audience_syncs where audience_id = $1 and not undoable and number < (
        select number from audience_syncs where audience_id = $1 order by number desc offset ${keptSyncs} limit 1)`,
@@ -30,9 +32,17 @@ export async function purgeAudience(database: Database, audienceId: string): Pro
     [audienceId],
   )
   for (const { link } of orphans) await dropLink(database, audienceId, link)
+  if (ranges >= vacuumAfterRanges) await vacuum(database)
 }
 
-async function dropOldChanges(database: Database, audienceId: string): Promise<void> {
+/** The embedded database does not clean up by itself. */
+async function vacuum(database: Database): Promise<void> {
+  for (const table of ['audience_rows', 'audience_changes', 'audience_acknowledged'])
+    await database.query(`vacuum (analyze) ${table}`)
+}
+
+async function dropOldChanges(database: Database, audienceId: string): Promise<number> {
+  let ranges = 0
   const syncs = await database.query<{ number: string }>(
     `select number from audience_syncs where audience_id = $1 and undoable and status not in ('running', 'waiting')
        and number <= (select number from audience_syncs where audience_id = $1 and sent + handed_on > 0
@@ -44,9 +54,10 @@ async function dropOldChanges(database: Database, audienceId: string): Promise<v
   ])
   for (const { number } of syncs) {
     for (const { link } of links)
-      await deleteInRanges(database, 'audience_changes', 'sync = $1 and link = $2', [number, link])
+      ranges += await deleteInRanges(database, 'audience_changes', 'sync = $1 and link = $2', [number, link])
     await database.query('update audience_syncs set undoable = false where number = $1', [number])
   }
+  return ranges
 }
 
 /** Removes an audience with all its data. */

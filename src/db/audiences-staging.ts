@@ -41,11 +41,13 @@ export async function completeLoad(database: Queryable, load: string): Promise<v
 /** The number under which a preview of a load keeps its changes: no sync has a negative one. */
 export const previewNumber = (load: string): string => `-${load}`
 
-/** Removes a load with its rows and those of its preview. */
-export async function dropLoad(database: Queryable, load: string): Promise<void> {
+/** Removes a load with its rows and those of its preview.
+ *  @returns in how many ranges */
+export async function dropLoad(database: Queryable, load: string): Promise<number> {
   await database.query('delete from audience_changes where sync = $1', [previewNumber(load)])
-  await deleteInRanges(database, 'audience_rows', 'load = $1', [load])
+  const ranges = await deleteInRanges(database, 'audience_rows', 'load = $1', [load])
   await database.query('delete from audience_loads where load = $1', [load])
+  return ranges
 }
 
 export async function countMembers(database: Queryable, load: string | null): Promise<number> {
@@ -83,17 +85,22 @@ export async function* userRanges(
   }
 }
 
-/** Deletes rows range by range. */
+/** Deletes rows range by range.
+ *  @returns how many ranges that took */
 export async function deleteInRanges(
   database: Queryable,
   table: 'audience_rows' | 'audience_acknowledged' | 'audience_changes',
   where: string,
   values: (string | number)[],
-): Promise<void> {
+): Promise<number> {
   const next = values.length + 1
-  for await (const { after, upTo } of userRanges(database, table, where, values))
+  let ranges = 0
+  for await (const { after, upTo } of userRanges(database, table, where, values)) {
+    ranges++
     await database.query(
       `delete from ${table} where ${where} and user_id > $${next} and ($${next + 1}::text is null or user_id <= $${next + 1})`,
       [...values, after, upTo],
     )
+  }
+  return ranges
 }

@@ -1,0 +1,101 @@
+/** An audience on a whole node: uploads, syncs, and what arrives. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Audience, Sync } from '../../src/schemas/audience.ts'
+import { adminToken, type TestApp } from '../support/app.ts'
+import type { ReceivedRequest } from '../support/receiver.ts'
+
+/** A sync of this size on a loaded machine takes seconds; this is only to end a test that hangs. */
+const syncLimitMs = 60_000
+
+export type Api = Pick<TestApp, 'url' | 'api'>
+
+export interface AudienceOptions {
+  name?: string
+  [option: string]: unknown
+}
+
+export async function createAudience(node: Api, destinationIds: string[], options: AudienceOptions = {}) {
+  const { status, body } = await node.api<Audience>('POST', '/audiences', {
+    name: 'VIP customers',
+    destinationIds,
+    ...options,
+  })
+  if (status !== 201) throw new Error(`not created: ${status} ${JSON.stringify(body)}`)
+  return body
+}
+
+export const ndjson = (users: Iterable<string | object>): string =>
+  [...users].map((user) => `${JSON.stringify(typeof user === 'string' ? { userId: user } : user)}\n`).join('')
+
+/** Replaces the membership. @returns id of the sync */
+export async function upload(
+  { url }: Api,
+  audience: Pick<Audience, 'id'>,
+  users: Iterable<string | object> | string,
+  contentType = 'application/x-ndjson',
+): Promise<string> {
+  const response = await fetch(`${url}/api/v1/audiences/${audience.id}/members`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': contentType },
+    body: typeof users === 'string' ? users : ndjson(users),
+  })
+  const body = (await response.json()) as { syncId: string }
+  if (response.status !== 202) throw new Error(`not accepted: ${response.status} ${JSON.stringify(body)}`)
+  return body.syncId
+}
+
+export async function getSync({ api }: Api, audience: Pick<Audience, 'id'>, syncId: string): Promise<Sync> {
+  return (await api<Sync>('GET', `/audiences/${audience.id}/syncs/${syncId}`)).body
+}
+
+/** Waits until the sync has ended, whatever its status. */
+export async function ended(node: Api, audience: Pick<Audience, 'id'>, syncId: string): Promise<Sync> {
+  const deadline = Date.now() + syncLimitMs
+  for (;;) {
+    const sync = await getSync(node, audience, syncId)
+    if (sync.status !== 'running') return sync
+    if (Date.now() > deadline) throw new Error(`the sync has not ended: ${JSON.stringify(sync)}`)
+    await sleep(50)
+  }
+}
+
+export async function uploadAndSync(node: Api, audience: Pick<Audience, 'id'>, users: Iterable<string | object>) {
+  return ended(node, audience, await upload(node, audience, users))
+}
+
+/** A call without a body, or with one. @returns id of the sync that it started */
+export async function start(
+  { api }: Api,
+  audience: Pick<Audience, 'id'>,
+  path: string,
+  body?: unknown,
+): Promise<string> {
+  const answer = await api<{ syncId: string }>('POST', `/audiences/${audience.id}/${path}`, body)
+  if (answer.status !== 202) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body.syncId
+}
+
+export interface Told {
+  userId: string
+  messageId: string
+  traits: Record<string, unknown>
+}
+
+export const told = (requests: readonly ReceivedRequest[]): Told[] =>
+  requests.map(({ body }) => JSON.parse(body.toString('utf8')) as Told)
+
+/** What the receiver was told of the trait `key`, last, per user. */
+export const state = (requests: readonly ReceivedRequest[], key = 'vip_customers'): Record<string, unknown> =>
+  Object.fromEntries(told(requests).map(({ userId, traits }) => [userId, traits[key]]))
+
+export const users = (count: number, prefix = 'u'): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${String(index + 1).padStart(4, '0')}`)
+
+export async function until(condition: () => boolean | Promise<boolean>, what: string, withinMs = syncLimitMs) {
+  const deadline = Date.now() + withinMs
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`)
+    await sleep(20)
+  }
+}

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Audience, Sync } from '../../src/schemas/audience.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { createAudience, ended, start, state, told, until, upload, uploadAndSync, users } from './setup.ts'
+
+describe.each(['PGlite', 'PostgreSQL'])('audiences on %s', (databaseKind) => {
+  let postgres: PostgresServer | undefined
+  let node: TestApp
+  let receiver: Receiver
+  let destinationId: string
+  let audience: Audience
+
+  beforeAll(async () => {
+    if (databaseKind === 'PostgreSQL') postgres = await startPostgres()
+    const url = await postgres?.createDatabase()
+    node = await startTestApp({ ...(url !== undefined && { environment: { DATABASE_URL: url } }) })
+  })
+  afterAll(async () => {
+    await node[Symbol.asyncDispose]()
+    await postgres?.stop()
+  })
+  beforeEach(async ({ onTestFinished }) => {
+    receiver = await startReceiver()
+    onTestFinished(() => receiver.close())
+    const destination = await node.connect([], [receiver.url], { sharedSecret: 'topsecret' })
+    destinationId = destination.id
+    audience = await createAudience(node, [destinationId], { name: 'VIP customers', maxRemovalShare: 0.5 })
+  })
+
+  it('tells every member at the first sync, later only those who changed, and nothing when none did', async () => {
+    const first = await uploadAndSync(node, audience, [{ userId: 'u1', traits: { plan: 'pro' } }, 'u2', 'u3'])
+    expect(first).toMatchObject({
+      status: 'completed',
+      added: 3,
+      removed: 0,
+      unchanged: 0,
+      sent: 3,
+      failed: 0,
+      rowsRead: 3,
+    })
+    expect(told(receiver.requests).find(({ userId }) => userId === 'u1')).toEqual({
+      version: 1,
+      type: 'identify',
+      messageId: `${audience.id}:${first.id}:u1`,
+      timestamp: first.startedAt,
+      userId: 'u1',
+      traits: { plan: 'pro', vip_customers: true },
+      context: {
+        personas: { computation_class: 'audience', computation_key: 'vip_customers', computation_id: audience.id },
+      },
+    })
+    expect(receiver.requests[0]?.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/)
+
+    const second = await uploadAndSync(node, audience, ['u2', 'u3', 'u4'])
+    expect(second).toMatchObject({ status: 'completed', added: 1, removed: 1, unchanged: 2, sent: 2 })
+    expect(state(receiver.requests.slice(3))).toEqual({ u1: false, u4: true })
+
+    const third = await uploadAndSync(node, audience, ['u4', 'u3', 'u2'])
+    expect(third).toMatchObject({ status: 'completed', added: 0, removed: 0, unchanged: 3, sent: 0 })
+    // A fourth sync that has something to tell proves that the third sent nothing.
+    await uploadAndSync(node, audience, ['u2', 'u3', 'u4', 'u5'])
+    expect(receiver.requests).toHaveLength(6)
+  })
+
+  it('takes changes, and merges those that wait', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2'])
+    const sync = await ended(
+      node,
+      audience,
+      await start(node, audience, 'members', { add: ['u3'], remove: ['u1', 'u9'] }),
+    )
+    expect(sync).toMatchObject({ status: 'completed', added: 1, removed: 1, unchanged: 1 })
+    expect(state(receiver.requests)).toEqual({ u1: false, u2: true, u3: true })
+    expect((await node.api<Audience>('GET', `/audiences/${audience.id}`)).body.members).toBe(2)
+  })
+
+  it('sends a user again whose Identify failed for good, and nobody else', async () => {
+    receiver.answer(({ body }) => (body.includes('"u2"') ? { status: 400 } : {}))
+    const first = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    expect(first).toMatchObject({ status: 'completed', sent: 2, failed: 1 })
+    expect(first.reason).toMatch(/400/)
+    receiver.answer({})
+    const again = await ended(node, audience, await start(node, audience, 'sync'))
+    expect(again).toMatchObject({ added: 1, sent: 1, failed: 0 })
+    expect(told(receiver.requests).map(({ userId }) => userId)).toEqual(
+      expect.arrayContaining(['u1', 'u2', 'u3', 'u2']),
+    )
+    expect(receiver.requests).toHaveLength(4)
+  })
+
+  it('hands a call that did not get through on to a delivery, with the same messageId', async () => {
+    receiver.answer(({ body }, index) => (body.includes('"u2"') && index < 3 ? { status: 503 } : {}))
+    const sync = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    expect(sync).toMatchObject({ status: 'completed', sent: 2, handedOn: 1, failed: 0 })
+    await receiver.received(4)
+    const ids = told(receiver.requests).filter(({ userId }) => userId === 'u2')
+    expect(new Set(ids.map(({ messageId }) => messageId)).size).toBe(1)
+    const { body } = await node.api<{ items: { userId: string; status: string }[] }>(
+      'GET',
+      `/deliveries?sourceId=${audience.id}`,
+    )
+    expect(body.items).toMatchObject([{ userId: 'u2', sourceId: audience.id }])
+    expect(await ended(node, audience, await start(node, audience, 'sync'))).toMatchObject({ added: 0, sent: 0 })
+  })
+
+  it('goes on when the endpoint was down in the middle, and skips nobody', async () => {
+    const all = users(400)
+    receiver.answer((_request, index) => (index >= 100 && index < 250 ? { status: 503 } : {}))
+    const sync = await uploadAndSync(node, audience, all)
+    expect(sync).toMatchObject({ status: 'completed', failed: 0 })
+    expect(sync.sent + sync.handedOn).toBe(400)
+    await until(
+      () => Object.keys(state(receiver.requests.filter((_, i) => i < 100 || i >= 250))).length === 400,
+      'all told',
+    )
+  })
+
+  it('refuses to remove more than half until that is confirmed', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2', 'u3', 'u4'])
+    const refused = await uploadAndSync(node, audience, ['u1'])
+    expect(refused).toMatchObject({ status: 'refused', sent: 0, removed: 3 })
+    expect(await start(node, audience, `syncs/${refused.id}/confirm`)).toBe(refused.id)
+    expect(await ended(node, audience, refused.id)).toMatchObject({ status: 'completed', removed: 3, sent: 3 })
+    expect(state(receiver.requests)).toEqual({ u1: true, u2: false, u3: false, u4: false })
+  })
+
+  it('takes a sync back', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    const changed = await uploadAndSync(node, audience, ['u2', 'u3', 'u4'])
+    const undo = await ended(node, audience, await start(node, audience, `syncs/${changed.id}/undo`))
+    expect(undo).toMatchObject({ status: 'completed', kind: 'undo', added: 1, removed: 1, sent: 2 })
+    expect(state(receiver.requests)).toEqual({ u1: true, u2: true, u3: true, u4: false })
+    expect(await ended(node, audience, await start(node, audience, 'sync'))).toMatchObject({ sent: 0, unchanged: 3 })
+  })
+
+  it('tells a new destination the whole membership, and the others only changes', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2'])
+    const second = await startReceiver()
+    const other = await node.connect([], [second.url])
+    await node.api('PATCH', `/audiences/${audience.id}`, { destinationIds: [destinationId, other.id] })
+    const sync = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    expect(sync).toMatchObject({ status: 'completed', added: 3, sent: 4 })
+    expect(state(second.requests)).toEqual({ u1: true, u2: true, u3: true })
+    expect(receiver.requests).toHaveLength(3)
+    await second.close()
+  })
+
+  it('makes a third sync wait in the place of the second while the first runs', async () => {
+    await node.api('PATCH', `/destinations/${destinationId}`, { paused: true })
+    const first = await upload(node, audience, ['u1', 'u2'])
+    await until(async () => (await syncOf(first)).phase === 'sending', 'the first is sending')
+    const second = await upload(node, audience, ['u2', 'x2'])
+    expect(await syncOf(second)).toMatchObject({ status: 'running', phase: 'waiting', startedAt: null })
+    const third = await upload(node, audience, ['u2', 'x3'])
+    expect(new Set([first, second, third]).size).toBe(3)
+    expect(await syncOf(second)).toMatchObject({ status: 'stopped', reason: `replaced by ${third}` })
+    await node.api('PATCH', `/destinations/${destinationId}`, { paused: false })
+    expect(await ended(node, audience, third)).toMatchObject({ status: 'completed', added: 1, removed: 1 })
+    expect(await syncOf(first)).toMatchObject({ status: 'completed', sent: 2 })
+    expect(state(receiver.requests)).toEqual({ u1: false, u2: true, x3: true })
+  })
+
+  it('sends a computed trait only where its value changed, and null when it is gone', async () => {
+    const trait = await createAudience(node, [destinationId], {
+      name: 'Lifetime value',
+      kind: 'trait',
+      maxRemovalShare: 1,
+    })
+    const csv = 'userId,value,tier\nu1,42,gold\nu2,007,\nu3,1.5,silver\n'
+    expect(await ended(node, trait, await upload(node, trait, csv, 'text/csv'))).toMatchObject({ added: 3, sent: 3 })
+    expect(state(receiver.requests, 'lifetime_value')).toEqual({ u1: 42, u2: '007', u3: 1.5 })
+    const next = await uploadAndSync(node, trait, [
+      { userId: 'u1', value: 42 },
+      { userId: 'u2', value: { score: 7 } },
+    ])
+    expect(next).toMatchObject({ added: 1, removed: 1, unchanged: 1, sent: 2 })
+    expect(state(receiver.requests.slice(3), 'lifetime_value')).toEqual({ u2: { score: 7 }, u3: null })
+  })
+
+  const syncOf = async (id: string): Promise<Sync> =>
+    (await node.api<Sync>('GET', `/audiences/${audience.id}/syncs/${id}`)).body
+})
