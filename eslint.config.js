@@ -1,4 +1,5 @@
 import eslint from '@eslint/js'
+import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
@@ -22,6 +23,10 @@ export default tseslint.config(
       eqeqeq: 'error',
       'prefer-const': 'error',
     },
+  },
+  {
+    files: ['web/src/**'],
+    extends: [reactHooks.configs.flat['recommended-latest']],
   },
   {
     files: ['**/*.js'],

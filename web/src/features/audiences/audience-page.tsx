@@ -156,8 +156,8 @@ function DeleteSection({ audience }: { audience: Audience }) {
           Its members and the history of its syncs are gone for good.
         </Text>
         <Button
-          color="red.9"
-          variant="outline"
+          color="red"
+          variant="light"
           leftSection={<IconTrash size={16} aria-hidden />}
           loading={remove.isPending}
           onClick={() =>

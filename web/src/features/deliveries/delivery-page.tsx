@@ -26,7 +26,7 @@ export function DeliveryPage() {
   const { id } = useParams({ from: '/shell/deliveries/$id' })
   const query = useQuery({
     ...deliveryQuery(id),
-    refetchInterval: ({ state }) => (state.data?.endedAt == null ? liveMs : false),
+    refetchInterval: ({ state }) => (state.data === undefined || state.data.endedAt === null ? liveMs : false),
   })
   return <QueryView query={query}>{(delivery) => <DeliveryView delivery={delivery} />}</QueryView>
 }

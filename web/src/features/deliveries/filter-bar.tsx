@@ -1,4 +1,4 @@
-import { Button, Group, Select, TextInput } from '@mantine/core'
+import { Button, Group, Select, SimpleGrid, TextInput } from '@mantine/core'
 import { DateTimePicker } from '@mantine/dates'
 import '@mantine/dates/styles.layer.css'
 import { useDebouncedCallback } from '@mantine/hooks'
@@ -27,25 +27,26 @@ export function FilterBar({ filter, onChange }: Props) {
     value: filter[member] ?? null,
     onChange: (value: string | null) => set(member, value),
     clearable: true,
-    w: 160,
   })
   const isFiltered = Object.keys(filter).length > 0
   return (
     <Group gap="xs" mb="md" align="flex-end" role="search" aria-label="Filter deliveries">
-      <Select label="Status" placeholder="Any" data={statusChoices} {...choice('status')} />
-      <Select label="Source" placeholder="Any" searchable data={sources.map(toChoice)} {...choice('sourceId')} />
-      <Select
-        label="Destination"
-        placeholder="Any"
-        searchable
-        data={destinations.map(toChoice)}
-        {...choice('destinationId')}
-      />
-      <Select label="Type" placeholder="Any" data={types} {...choice('type')} />
-      <TextFilter label="User id" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
-      <TextFilter label="Message id" value={filter.messageId ?? ''} onChange={(value) => set('messageId', value)} />
-      <TimeFilter label="From" value={filter.since} onChange={(value) => set('since', value)} />
-      <TimeFilter label="Until" value={filter.until} onChange={(value) => set('until', value)} />
+      <SimpleGrid cols={{ base: 2, sm: 4, xl: 8 }} spacing="xs" verticalSpacing="xs" w="100%">
+        <Select label="Status" placeholder="Any" data={statusChoices} {...choice('status')} />
+        <Select label="Source" placeholder="Any" searchable data={sources.map(toChoice)} {...choice('sourceId')} />
+        <Select
+          label="Destination"
+          placeholder="Any"
+          searchable
+          data={destinations.map(toChoice)}
+          {...choice('destinationId')}
+        />
+        <Select label="Type" placeholder="Any" data={types} {...choice('type')} />
+        <TextFilter label="User id" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
+        <TextFilter label="Message id" value={filter.messageId ?? ''} onChange={(value) => set('messageId', value)} />
+        <TimeFilter label="From" value={filter.since} onChange={(value) => set('since', value)} />
+        <TimeFilter label="Until" value={filter.until} onChange={(value) => set('until', value)} />
+      </SimpleGrid>
       {isFiltered && (
         <Button variant="subtle" onClick={() => onChange({})}>
           Clear filters
@@ -79,7 +80,6 @@ function TextFilter({ label, value, onChange }: TextFilterProps) {
     <TextInput
       label={label}
       placeholder="Any"
-      w={160}
       value={text}
       onChange={({ currentTarget }) => {
         setText(currentTarget.value)
@@ -102,7 +102,6 @@ function TimeFilter({ label, value, onChange }: TimeFilterProps) {
       placeholder="Any time"
       valueFormat="D MMM YYYY HH:mm"
       clearable
-      w={190}
       value={value === undefined ? null : new Date(value)}
       onChange={(picked) => onChange(picked === null ? null : new Date(picked).toISOString())}
     />

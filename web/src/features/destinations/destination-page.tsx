@@ -202,8 +202,8 @@ function DeleteSection({ destination }: { destination: Destination }) {
           Deliveries that are under way to it end as discarded. To stop sending for a while, pause it instead.
         </Text>
         <Button
-          color="red.9"
-          variant="outline"
+          color="red"
+          variant="light"
           leftSection={<IconTrash size={16} aria-hidden />}
           loading={remove.isPending}
           onClick={() =>

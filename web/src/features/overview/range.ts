@@ -1,9 +1,9 @@
 /** The range of the overview, as the address bar holds it. */
 
 export const ranges = [
-  { value: '1h', label: 'Last hour', ms: 3_600_000 },
-  { value: '24h', label: 'Last 24 hours', ms: 24 * 3_600_000 },
-  { value: '7d', label: 'Last 7 days', ms: 7 * 24 * 3_600_000 },
+  { value: '1h', label: '1 hour', ms: 3_600_000 },
+  { value: '24h', label: '24 hours', ms: 24 * 3_600_000 },
+  { value: '7d', label: '7 days', ms: 7 * 24 * 3_600_000 },
 ] as const
 
 export type RangeName = (typeof ranges)[number]['value'] | 'custom'

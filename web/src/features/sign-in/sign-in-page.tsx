@@ -2,9 +2,9 @@ import { Alert, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title }
 import { useForm } from '@mantine/form'
 import { useDocumentTitle } from '@mantine/hooks'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useEffectEvent } from 'react'
 import { ApiError } from '../../api/request.ts'
 import { sessionQuery, signIn } from '../../api/session.ts'
 import { explain } from '../../shared/error-notice.tsx'
@@ -15,36 +15,31 @@ export function SignInPage() {
   const { next = '/' } = useSearch({ from: '/login' })
   const router = useRouter()
   const client = useQueryClient()
-  const [problem, setProblem] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
   const form = useForm({ mode: 'uncontrolled', initialValues: { token: '' } })
-
-  const enter = async (token: string): Promise<void> => {
-    setBusy(true)
-    setProblem(undefined)
-    try {
-      const session = await signIn(token.trim())
+  const enter = useMutation({
+    mutationFn: signIn,
+    onSuccess: (session) => {
       client.clear()
       client.setQueryData(sessionQuery.queryKey, session)
       router.history.replace(next.startsWith('/') && !next.startsWith('//') ? next : '/')
-    } catch (error) {
-      setProblem(describe(error as Error))
-      setBusy(false)
-    }
-  }
-
-  const hasLooked = useRef(false)
-  useEffect(() => {
-    if (hasLooked.current) return
-    hasLooked.current = true
-    const token = takeTokenFromAddress()
-    if (token !== undefined) void enter(token)
+    },
   })
+
+  const enterByLink = useEffectEvent(() => {
+    const token = takeTokenFromAddress()
+    if (token !== undefined) enter.mutate(token)
+  })
+  useEffect(() => {
+    enterByLink()
+    // A login link that is opened on this page changes the fragment alone.
+    window.addEventListener('hashchange', enterByLink)
+    return () => window.removeEventListener('hashchange', enterByLink)
+  }, [])
 
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper withBorder shadow="sm" p="xl" w="100%" maw={420}>
-        <form onSubmit={form.onSubmit(({ token }) => void enter(token))}>
+        <form onSubmit={form.onSubmit(({ token }) => enter.mutate(token.trim()))}>
           <Stack>
             <Stack gap={4} align="center">
               <img src="/favicon.svg" width={48} height={48} alt="" />
@@ -52,9 +47,9 @@ export function SignInPage() {
                 Sign in to Postrider
               </Title>
             </Stack>
-            {problem !== undefined && (
+            {enter.error !== null && (
               <Alert color="red" role="alert" icon={<IconAlertTriangle aria-hidden />} title="Not signed in">
-                {problem}
+                {describe(enter.error)}
               </Alert>
             )}
             <PasswordInput
@@ -67,7 +62,7 @@ export function SignInPage() {
               key={form.key('token')}
               {...form.getInputProps('token')}
             />
-            <Button type="submit" loading={isBusy} fullWidth>
+            <Button type="submit" loading={enter.isPending} fullWidth>
               Sign in
             </Button>
             <Text size="sm" c="dimmed">

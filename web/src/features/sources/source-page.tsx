@@ -174,8 +174,8 @@ function DeleteSection({ source }: { source: Source }) {
           Its write key stops working for good. To stop taking events for a while, switch it off instead.
         </Text>
         <Button
-          color="red.9"
-          variant="outline"
+          color="red"
+          variant="light"
           leftSection={<IconTrash size={16} aria-hidden />}
           loading={remove.isPending}
           onClick={() =>

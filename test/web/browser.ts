@@ -1,0 +1,100 @@
+/** A real browser on a real node: pages that are signed in, watched for errors and held against accessibility rules. */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, join } from 'node:path'
+import type { AxeResults, RunOptions } from 'axe-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
+import { adminToken } from '../support/app.ts'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome', 'chrome.exe']
+const places = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome']
+
+/** Path of a Chromium or Chrome that is installed here. */
+function findBrowser(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const candidates = [...folders.flatMap((folder) => names.map((name) => join(folder, name))), ...places]
+  return candidates.find((path) => existsSync(path))
+}
+
+const executablePath = findBrowser()
+if (executablePath === undefined)
+  console.warn('No Chromium or Chrome is installed here: the browser tests are skipped.')
+
+/** Browser tests: skipped, and counted so, where there is no browser. */
+export const describeInBrowser = describe.skipIf(executablePath === undefined)
+
+/** Quiet, and without a sandbox: tests may run as root in a container. */
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+  '--no-first-run',
+]
+
+/** How long the app may take for a step on a loaded machine, in milliseconds. */
+const stepLimitMs = 20_000
+
+export interface TestBrowser extends AsyncDisposable {
+  /** A page of a browser profile of its own. */
+  open(options?: PageOptions): Promise<TestPage>
+}
+
+export interface PageOptions {
+  width?: number
+  colorScheme?: 'light' | 'dark'
+}
+
+export interface TestPage {
+  page: Page
+  /** Messages of the console that are errors, and exceptions, so far. */
+  errors: string[]
+}
+
+export async function startBrowser(): Promise<TestBrowser> {
+  const browser: Browser = await chromium.launch({ executablePath: executablePath ?? '', args })
+  return {
+    async open({ width = 1280, colorScheme = 'light' } = {}) {
+      const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
+      const page = await context.newPage()
+      page.setDefaultTimeout(stepLimitMs)
+      const errors: string[] = []
+      page.on('console', (message) => {
+        if (message.type() === 'error') errors.push(`${message.text()} (${message.location().url})`)
+      })
+      page.on('pageerror', (error) => errors.push(error.message))
+      return { page, errors }
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  }
+}
+
+/** Signs the page in by the login link, as the start-up text has it. */
+export async function signIn(page: Page, url: string, token = adminToken): Promise<void> {
+  await page.goto(`${url}/login#token=${token}`)
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+}
+
+declare global {
+  var axe: { run(options: RunOptions): Promise<AxeResults> }
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Findings of the accessibility checker that are serious or critical, as rule and element. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource)
+  const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }))
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
+    )
+}
+
+/** Tries until it holds; a page shows the state of the server a moment later. */
+export const eventually = <Value>(read: () => Promise<Value> | Value) => expect.poll(read, { timeout: stepLimitMs })

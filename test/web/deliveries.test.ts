@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Delivery } from '../../src/schemas/delivery.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { describeInBrowser, eventually, signIn, startBrowser, type TestBrowser } from './browser.ts'
+
+/** So long that only a person who wakes a delivery brings its next attempt within the test. */
+const slowRetries = {
+  POSTRIDER_RETRY_INITIAL: '30m',
+  POSTRIDER_RETRY_MAX: '1h',
+  POSTRIDER_RETRY_WINDOW: '4h',
+  TEMPORAL_UI_URL: 'http://127.0.0.1:8233',
+}
+
+describeInBrowser('deliveries', () => {
+  let node: TestApp
+  let browser: TestBrowser
+  beforeAll(async () => {
+    node = await startTestApp({ environment: slowRetries })
+    browser = await startBrowser()
+  })
+  afterAll(async () => {
+    await browser[Symbol.asyncDispose]()
+    await node[Symbol.asyncDispose]()
+  })
+
+  const statuses = async (sourceId: string): Promise<string[]> => {
+    const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${sourceId}`)
+    return body.items.map(({ status }) => status)
+  }
+
+  it('shows why they fail, and wakes them once the endpoint is repaired', { timeout: 120_000 }, async () => {
+    await using broken = await startReceiver()
+    await using repaired = await startReceiver()
+    broken.answer({ status: 503, body: 'database is down' })
+    const source = await node.createSource('Shop')
+    const destination = await node.connect([source], [`${broken.url}/hook`])
+    for (const userId of ['ada', 'grace'])
+      await node.post('/track', source.writeKey, { userId, event: 'Signed Up', messageId: `m-${userId}` })
+    await eventually(() => statuses(source.id)).toEqual(['retrying', 'retrying'])
+
+    const { page, errors } = await browser.open()
+    await signIn(page, node.url)
+    await page.goto(`${node.url}/deliveries?sourceId=${source.id}&userId=ada`)
+    await page.getByRole('link', { name: 'Signed Up' }).click()
+    await page.getByText('HTTP 503').first().waitFor()
+    await page.getByText('database is down').waitFor()
+    await page.getByText(/Next attempt in \d/).waitFor()
+    const uiLink = await page.getByRole('link', { name: 'Temporal UI' }).getAttribute('href')
+    expect(uiLink).toContain('http://127.0.0.1:8233/')
+    await page.getByRole('tab', { name: 'Body', exact: true }).click()
+    const body = await page.getByRole('region', { name: 'body', exact: true }).textContent()
+    expect(body).toBe(broken.requests.find((request) => request.body.includes('"ada"'))?.body.toString())
+
+    await page.getByRole('link', { name: 'Test destination' }).click()
+    await page.getByLabel('URL').fill(`${repaired.url}/hook`)
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved.').waitFor()
+
+    await page.goto(`${node.url}/deliveries?status=retrying&destinationId=${destination.id}`)
+    await page.getByRole('button', { name: 'Retry now …' }).click()
+    await page.getByText('2 deliveries').waitFor()
+    await page.getByRole('button', { name: 'Retry now 2' }).click()
+    await page.getByText('Done: 2 of 2').waitFor()
+    await page.getByRole('button', { name: 'Close' }).last().click()
+    await repaired.received(2)
+    await eventually(() => statuses(source.id)).toEqual(['delivered', 'delivered'])
+    expect(errors).toEqual([])
+  })
+
+  it('delivers a selection again, after a count', { timeout: 120_000 }, async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource('Blog')
+    await node.connect([source], [receiver.url])
+    for (const event of ['One', 'Two', 'Three']) await node.post('/track', source.writeKey, { userId: 'u1', event })
+    await receiver.received(3)
+    await eventually(() => statuses(source.id)).toEqual(['delivered', 'delivered', 'delivered'])
+
+    const { page } = await browser.open()
+    await signIn(page, node.url)
+    await page.goto(`${node.url}/deliveries?sourceId=${source.id}`)
+    await page.getByRole('checkbox', { name: /^Choose One/ }).click()
+    await page.getByRole('checkbox', { name: /^Choose Three/ }).click()
+    await page.getByText('2 chosen:').waitFor()
+    await page.getByRole('button', { name: 'Redeliver …' }).click()
+    await page.getByText('2 deliveries').waitFor()
+    await page.getByRole('button', { name: 'Redeliver 2' }).click()
+    await page.getByText('Done: 2 of 2').waitFor()
+    const requests = await receiver.received(5)
+    const again = requests.slice(3).map(({ body }) => (JSON.parse(body.toString()) as { event: string }).event)
+    expect(again.sort()).toEqual(['One', 'Three'])
+  })
+
+  it('keeps filters in the address bar', async () => {
+    const source = await node.createSource('Filtered')
+    const { page } = await browser.open()
+    await signIn(page, node.url)
+    await page.goto(`${node.url}/deliveries`)
+    await page.getByLabel('User id').fill('nobody')
+    await page.getByText('No delivery fits').waitFor()
+    await page.getByRole('combobox', { name: 'Source' }).click()
+    await page.getByRole('option', { name: 'Filtered' }).click()
+    await eventually(() => page.url()).toBe(`${node.url}/deliveries?sourceId=${source.id}&userId=nobody`)
+    await page.reload()
+    await page.getByText('No delivery fits').waitFor()
+    expect(await page.getByLabel('User id').inputValue()).toBe('nobody')
+    await page.getByRole('button', { name: 'Clear filters' }).first().click()
+    await eventually(() => page.url()).toBe(`${node.url}/deliveries`)
+  })
+})
