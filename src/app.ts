@@ -1,59 +1,33 @@
 /** The composition root: makes every part of a node from its settings, and stops them in the right order. */
 
-import type { AddressInfo } from 'node:net'
-import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import { createDeliveryActivities, createSteeringActivities } from '../activities/index.ts'
 import { sessionKeys } from './access/session.ts'
-import { createAudienceParts } from './audience-parts.ts'
+import { createAudienceParts } from './parts/audience-parts.ts'
+import { createCleanUps, type CleanUps } from './clean-ups.ts'
 import type { Config } from './config.ts'
-import type { DeliverEventInput } from './contracts/delivery.ts'
 import { openDataFolder } from './data-folder.ts'
-import type { Database } from './db/database.ts'
 import { createDestinationStore } from './db/destinations.ts'
-import { migrate } from './db/migrate.ts'
-import { openPglite } from './db/pglite.ts'
-import { openPostgres } from './db/postgres.ts'
+import { openDatabase } from './parts/open-database.ts'
 import { createTokenStore } from './db/tokens.ts'
-import { createDeletionParts } from './deletion-parts.ts'
-import { createDeliveryLog } from './deliveries/delivery-log.ts'
+import { createDeletionParts } from './parts/deletion-parts.ts'
+import { createDeliveryParts } from './parts/delivery-parts.ts'
 import { createAddressGuard } from './delivery/guard-address.ts'
 import { createSender } from './delivery/send.ts'
-import { createTurns } from './delivery/turns.ts'
-import { StartError } from './errors.ts'
+import { listen } from './http/listen.ts'
 import { buildServer } from './http/server.ts'
-import { createDirectSlots } from './intake/direct-slots.ts'
-import { runDrainer } from './intake/drainer.ts'
-import { createFates } from './intake/fates.ts'
-import { createInboxWriter } from './intake/inbox-writer.ts'
+import { createIntakeParts } from './parts/intake-parts.ts'
 import { createIngestPort } from './intake/ingest-port.ts'
-import { createIntake } from './intake/intake.ts'
 import { installationSecrets } from './installation.ts'
 import { createLiveEvents } from './live/live-events.ts'
 import type { Logger } from './logger.ts'
-import { createAttemptRecorder } from './observation/attempts.ts'
 import { startQuickstart, type Quickstart } from './quickstart/quickstart.ts'
+import { notReadyReason } from './readiness.ts'
 import { createSecretBox } from './secrets.ts'
-import { deliveryTarget } from './settings/delivery-target.ts'
 import { watchSettings } from './settings/settings.ts'
 import { statusReader } from './status.ts'
-import { createBulkSteerings } from './temporal/bulk-steering.ts'
-import { findTemporalCli } from './temporal/cli-binary.ts'
-import { connectTemporal, externalTemporal, type Temporal } from './temporal/connection.ts'
-import { createDeliveries } from './temporal/deliveries.ts'
-import { startEmbeddedServer } from './temporal/embedded-server.ts'
-import { oldestFirst } from './temporal/oldest-first.ts'
-import { createSteering } from './temporal/steering.ts'
-import { startDelivery } from './temporal/start-delivery.ts'
-import { ensureSearchAttributes } from './temporal/search-attributes.ts'
+import type { Temporal } from './temporal/connection.ts'
+import { openTemporal } from './parts/open-temporal.ts'
 import { runWorker } from './temporal/worker.ts'
-
-/** Attempts in flight to one endpoint; more first attempts would take the slots that other endpoints need. */
-const firstAttemptsPerEndpoint = 8
-const retriesPerEndpoint = 32
-
-/** How long a look at Temporal's health may take, in milliseconds. */
-const readyLimitMs = 2_000
 
 export interface AppOptions {
   logger: Logger
@@ -80,156 +54,97 @@ export interface App {
 /** Starts a node.
  *  @throws StartError with one line for the operator; what was started before is stopped again */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
-  const cleanUps: (() => Promise<unknown>)[] = []
-  const stop = async (): Promise<void> => {
-    for (const cleanUp of cleanUps.splice(0).reverse()) {
-      await cleanUp().catch((error: Error) => options.logger.error({ error: error.message }, 'stop.failed'))
-    }
-  }
+  const cleanUps = createCleanUps(options.logger)
   try {
-    const parts = await startParts(config, options, cleanUps)
-    return { ...parts, stop }
+    return { ...(await startParts(config, options, cleanUps)), stop: () => cleanUps.run() }
   } catch (error) {
-    await stop()
+    await cleanUps.run()
     throw error
   }
 }
 
-async function startParts(
-  config: Config,
-  options: AppOptions,
-  cleanUps: (() => Promise<unknown>)[],
-): Promise<Omit<App, 'stop'>> {
+async function startParts(config: Config, options: AppOptions, cleanUps: CleanUps): Promise<Omit<App, 'stop'>> {
   const { logger } = options
   const folder = await openDataFolder(config.dataDir)
-  cleanUps.push(() => folder.close())
+  cleanUps.add(() => folder.close())
   const { adminToken, encryptionKeys } = await installationSecrets(config, folder.path)
-
-  const [{ temporal, temporalUiUrl }, database] = await settleBoth(
+  const [{ temporal, uiUrl }, database] = await settleBoth(
     openTemporal(config, folder.path, options, cleanUps),
     openDatabase(config, folder.path, options, cleanUps),
   )
+  const temporalUiUrl = config.temporalUiUrl ?? uiUrl
   const secrets = createSecretBox(encryptionKeys)
   const destinations = createDestinationStore(database, secrets)
   const settings = await watchSettings(database, destinations, logger)
-  cleanUps.push(async () => settings.close())
+  cleanUps.add(() => settings.close())
+
+  let quickstart: Quickstart | undefined
+  // Stopped late: attempts that are finished while the node stops may lead to it.
+  cleanUps.add(() => quickstart?.receiver.stop())
 
   const guard = createAddressGuard(config.allowedNetworks)
   const sender = createSender({ allowedNetworks: config.allowedNetworks, proxy: proxySettings(options.environment) })
-  cleanUps.push(() => sender.close())
-  const isPaused = (id: string): boolean => settings.destination(id)?.paused === true
-  const pausedDestinations = (): string[] =>
-    [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
-  const findTarget = (id: string) => {
-    const destination = settings.destination(id)
-    return destination && deliveryTarget(destination)
-  }
-  const steering = createSteering({ temporal, findTarget, retry: config.retry })
-  const attemptRecorder = createAttemptRecorder(database, logger)
-  cleanUps.push(() => attemptRecorder.stop())
-  const deliveryActivities = createDeliveryActivities({
-    findDestination: settings.destination,
-    catchUp: settings.catchUp,
-    sender,
-    firstTurns: createTurns({ perEndpoint: firstAttemptsPerEndpoint }),
-    retryTurns: createTurns({ perEndpoint: retriesPerEndpoint }),
-    observe: attemptRecorder.observe,
-    logger,
-  })
-  const steeringActivities = createSteeringActivities({
-    steering,
-    oldestFirst: (...range) => oldestFirst(temporal, ...range),
-    retentionMs: config.retentionMs,
-  })
+  cleanUps.add(() => sender.close())
   const registry = new Registry()
-  const audienceParts = createAudienceParts({
+  const { retry } = config
+  const deliveries = createDeliveryParts({ config, database, settings, sender, temporal, temporalUiUrl, logger })
+  cleanUps.add(() => deliveries.stop())
+  const { steering } = deliveries
+  const audiences = createAudienceParts({
     database,
     secrets,
     settings,
     guard,
     sender,
     temporal,
-    retry: config.retry,
+    retry,
     registry,
     logger,
   })
-  const deletions = await createDeletionParts({ database, settings, temporal, steering, retry: config.retry, logger })
-  cleanUps.push(() => deletions.stop())
-  const activities = {
-    ...deliveryActivities,
-    ...steeringActivities,
-    ...audienceParts.activities,
-    ...deletions.activities,
-  }
+  const deletions = await createDeletionParts({ database, settings, temporal, steering, retry, logger })
+  cleanUps.add(() => deletions.stop())
+  const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
   const worker = await runWorker(temporal, activities, logger)
-  cleanUps.push(() => worker.stop())
+  cleanUps.add(() => worker.stop())
 
-  const fates = createFates(database, registry, logger)
-  cleanUps.push(() => fates.stop())
-  const start = (input: DeliverEventInput) => startDelivery(temporal, input)
-  const drainer = runDrainer({ database, start, count: fates.count, logger })
-  cleanUps.push(() => drainer.stop())
-  const inbox = createInboxWriter(database, config.inboxMax, drainer.wake)
-  const slots = createDirectSlots()
-  const intake = createIntake({ start, inbox, slots, retry: config.retry, count: fates.count, logger })
+  const { intake, fates, ...intakeParts } = createIntakeParts({ config, database, temporal, registry, logger })
+  cleanUps.add(() => intakeParts.stop())
   const liveEvents = createLiveEvents()
-  const shownUiUrl = config.temporalUiUrl ?? temporalUiUrl
   const server = await buildServer({
+    ...deliveries,
     adminToken,
     sessionKeys: sessionKeys(encryptionKeys, adminToken),
     tokens: createTokenStore(database, logger),
     liveEvents,
-    readStatus: statusReader({ config, database, temporal, temporalUiUrl: shownUiUrl }),
+    readStatus: statusReader({ config, database, temporal, temporalUiUrl }),
     database,
     destinations,
     settings,
     guard,
     sender,
     temporal,
-    audiences: audienceParts.audiences,
-    pullGuard: audienceParts.pullGuard,
+    audiences: audiences.audiences,
+    pullGuard: audiences.pullGuard,
     deletionRequests: deletions.deletionRequests,
-    steering,
-    bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
-    deliveryLog: createDeliveryLog({
-      database,
-      temporal,
-      deliveries: createDeliveries(temporal, pausedDestinations),
-      isPaused,
-      temporalUiUrl: shownUiUrl,
-    }),
     ingest: createIngestPort(settings, intake, fates, liveEvents.sink, deletions.suppression),
     lenientAuth: config.lenientAuth,
     logger,
     registry,
     notReadyReason: () => notReadyReason(database, temporal),
   })
-  const url = await listen(server, config)
-  cleanUps.push(() => server.close())
+  const url = await listen(server, config.host, config.port)
+  cleanUps.add(() => server.close())
 
-  const quickstart =
-    config.temporal.kind === 'embedded'
-      ? await startQuickstart({
-          database,
-          destinations,
-          settings,
-          guard,
-          port: config.quickstartPort,
-          print: options.onReceived,
-        })
-      : undefined
-  if (quickstart !== undefined) cleanUps.unshift(() => quickstart.receiver.stop())
-  return { url, adminToken, temporal, temporalUiUrl: shownUiUrl, quickstart }
-}
-
-/** A node can accept as long as the database or Temporal can hold an event. */
-async function notReadyReason(database: Database, { connection }: Temporal): Promise<string | undefined> {
-  const answers = await Promise.allSettled([
-    database.query('select 1'),
-    connection.withDeadline(Date.now() + readyLimitMs, () => connection.workflowService.getSystemInfo({})),
-  ])
-  if (answers.some(({ status }) => status === 'fulfilled')) return undefined
-  return 'neither Temporal nor the database answers'
+  if (config.temporal.kind === 'embedded')
+    quickstart = await startQuickstart({
+      database,
+      destinations,
+      settings,
+      guard,
+      port: config.quickstartPort,
+      print: options.onReceived,
+    })
+  return { url, adminToken, temporal, temporalUiUrl, quickstart }
 }
 
 /** Waits for both even when one fails, so that each has registered its clean-up. */
@@ -238,66 +153,8 @@ async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<
   return [await first, await second]
 }
 
-async function openTemporal(
-  config: Config,
-  dataDir: string,
-  { logger, environment, onProgress, signal }: AppOptions,
-  cleanUps: (() => Promise<unknown>)[],
-): Promise<{ temporal: Temporal; temporalUiUrl?: string }> {
-  if (config.temporal.kind === 'external') {
-    const { connection, namespace } = externalTemporal(environment)
-    const temporal = await connectTemporal(connection, namespace, logger)
-    cleanUps.push(() => temporal.connection.close())
-    await ensureSearchAttributes(temporal)
-    return { temporal }
-  }
-  const cli = await findTemporalCli({ env: environment, onProgress, signal })
-  const { port, uiPort } = config.temporal
-  const { retentionMs } = config
-  const embedded = await startEmbeddedServer({ cli, dataDir, port, uiPort, retentionMs, signal, onProgress })
-  cleanUps.push(() => embedded.stop())
-  const temporal = await connectTemporal({ address: embedded.address }, 'default', logger)
-  cleanUps.push(() => temporal.connection.close())
-  await ensureSearchAttributes(temporal)
-  return { temporal, temporalUiUrl: embedded.uiUrl }
-}
-
-async function openDatabase(
-  config: Config,
-  dataDir: string,
-  { logger, onProgress }: AppOptions,
-  cleanUps: (() => Promise<unknown>)[],
-): Promise<Database> {
-  if (config.databaseUrl === undefined) onProgress('Opening the embedded database')
-  const database =
-    config.databaseUrl === undefined
-      ? await openPglite(`${dataDir}/pglite`, logger)
-      : openPostgres(config.databaseUrl, logger)
-  cleanUps.push(() => database.close())
-  try {
-    await migrate(database)
-  } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException
-    throw new StartError(`The database cannot be used: ${message || code}`, { cause: error })
-  }
-  return database
-}
-
 const proxySettings = (env: NodeJS.ProcessEnv) => ({
   httpProxy: env['HTTP_PROXY'] ?? env['http_proxy'],
   httpsProxy: env['HTTPS_PROXY'] ?? env['https_proxy'],
   noProxy: env['NO_PROXY'] ?? env['no_proxy'],
 })
-
-async function listen(server: FastifyInstance, { host, port }: Config): Promise<string> {
-  try {
-    await server.listen({ host, port })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw new StartError(`Port ${port} on ${host} is in use; stop what uses it or set PORT`, { cause: error })
-    throw error
-  }
-  const address = server.server.address() as AddressInfo
-  const shown = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `http://${shown}:${address.port}`
-}

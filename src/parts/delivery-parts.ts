@@ -1,0 +1,82 @@
+/** Everything of a node that carries deliveries, shows them and steers them. */
+
+import { createDeliveryActivities, createSteeringActivities } from '../../activities/index.ts'
+import type { Config } from '../config.ts'
+import type { DeliveryActivities } from '../contracts/delivery.ts'
+import type { SteeringActivities } from '../contracts/steering.ts'
+import type { Database } from '../db/database.ts'
+import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
+import type { Sender } from '../delivery/send.ts'
+import { createTurns } from '../delivery/turns.ts'
+import type { Logger } from '../logger.ts'
+import { createAttemptRecorder } from '../observation/attempts.ts'
+import { deliveryTarget } from '../settings/delivery-target.ts'
+import type { Settings } from '../settings/settings.ts'
+import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steering.ts'
+import type { Temporal } from '../temporal/connection.ts'
+import { createDeliveries } from '../temporal/deliveries.ts'
+import { oldestFirst } from '../temporal/oldest-first.ts'
+import { createSteering, type Steering } from '../temporal/steering.ts'
+
+/** Attempts in flight to one endpoint; more first attempts would take the slots that other endpoints need. */
+const firstAttemptsPerEndpoint = 8
+const retriesPerEndpoint = 32
+
+export interface DeliveryParts {
+  activities: DeliveryActivities & SteeringActivities
+  steering: Steering
+  bulkSteerings: BulkSteerings
+  deliveryLog: DeliveryLog
+  stop(): Promise<void>
+}
+
+export interface DeliveryPartsDependencies {
+  config: Config
+  database: Database
+  settings: Settings
+  sender: Sender
+  temporal: Temporal
+  temporalUiUrl: string | undefined
+  logger: Logger
+}
+
+export function createDeliveryParts(dependencies: DeliveryPartsDependencies): DeliveryParts {
+  const { config, database, settings, sender, temporal, temporalUiUrl, logger } = dependencies
+  const isPaused = (id: string): boolean => settings.destination(id)?.paused === true
+  const pausedDestinations = (): string[] =>
+    [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
+  const findTarget = (id: string) => {
+    const destination = settings.destination(id)
+    return destination && deliveryTarget(destination)
+  }
+  const steering = createSteering({ temporal, findTarget, retry: config.retry })
+  const recorder = createAttemptRecorder(database, logger)
+  return {
+    activities: {
+      ...createDeliveryActivities({
+        findDestination: settings.destination,
+        catchUp: settings.catchUp,
+        sender,
+        firstTurns: createTurns({ perEndpoint: firstAttemptsPerEndpoint }),
+        retryTurns: createTurns({ perEndpoint: retriesPerEndpoint }),
+        observe: recorder.observe,
+        logger,
+      }),
+      ...createSteeringActivities({
+        steering,
+        oldestFirst: (...range) => oldestFirst(temporal, ...range),
+        retentionMs: config.retentionMs,
+      }),
+    },
+    steering,
+    bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
+    deliveryLog: createDeliveryLog({
+      database,
+      temporal,
+      deliveries: createDeliveries(temporal, pausedDestinations),
+      isPaused,
+      temporalUiUrl,
+    }),
+    stop: () => recorder.stop(),
+  }
+}
