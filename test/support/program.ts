@@ -1,0 +1,68 @@
+/** A node as its users start it: the built program in a process group of its own, to be killed or told to stop. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { until } from './wait.ts'
+
+const program = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url))
+
+/** A loaded machine may take long; an idle one takes 3 seconds. */
+const readyLimitMs = 90_000
+
+export interface Program extends AsyncDisposable {
+  pid: number
+  /** All of standard output, or standard error, so far. */
+  stdout(): string
+  stderr(): string
+  /** Exit code, or the signal that ended it. */
+  exited: Promise<number | NodeJS.Signals>
+  /** Waits until it listens. @returns its address; throws with its output when it ends instead */
+  url(): Promise<string>
+  /** @param whom  the process alone, or its whole group as Ctrl-C in a terminal does */
+  signal(signal: NodeJS.Signals, whom?: 'process' | 'group'): void
+}
+
+/** Starts `postrider start`; the settings of this process's environment do not count.
+ *  Disposing kills what is left of it. */
+export function startProgram(settings: Record<string, string>): Program {
+  const inherited = Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR|XDG_.*)$/.test(name))
+  const child = spawn(process.execPath, [program, 'start'], {
+    env: { ...Object.fromEntries(inherited), ...settings },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const { pid } = child
+  if (pid === undefined) throw new Error(`${program} cannot be started`)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  let hasEnded = false
+  const exited = once(child, 'close').then(([code, signal]) => {
+    hasEnded = true
+    return (code ?? signal) as number | NodeJS.Signals
+  })
+  const address = (): string | undefined => /Web app\s+(http\S+)/.exec(stdout)?.[1]
+  return {
+    pid,
+    exited,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    url: () =>
+      until(
+        'the node is ready',
+        () => {
+          const url = address()
+          if (url === undefined && hasEnded) throw new Error(`the node ended at its start:\n${stdout}${stderr}`)
+          return url
+        },
+        readyLimitMs,
+      ),
+    signal: (signal, whom = 'process') => void process.kill(whom === 'group' ? -pid : pid, signal),
+    async [Symbol.asyncDispose]() {
+      if (!hasEnded) process.kill(pid, 'SIGKILL')
+      await exited
+    },
+  }
+}

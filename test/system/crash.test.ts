@@ -1,0 +1,242 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, Connection } from '@temporalio/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isRunning, processRef } from '../../src/process-identity.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import { endOrphan } from '../../src/temporal/embedded-server.ts'
+import { readNote } from '../../src/temporal/server-process.ts'
+import { adminToken, apiOf, makeDataFolder, testEnvironment } from '../support/app.ts'
+import { startProgram } from '../support/program.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { createNamespace, temporalAddress } from '../support/temporal.ts'
+import { until } from '../support/wait.ts'
+import { deliveryOf, untilOutcome } from './deliveries.ts'
+
+const timeout = 180_000
+
+/** Another worker takes over a workflow task 10 s after the death of the one that had it. */
+const takeOverLimitMs = 60_000
+
+describe('a node on a Temporal of its own', () => {
+  let namespace: string
+  let dataDir: string
+  let connection: Connection
+  let client: Client
+  beforeAll(async () => {
+    namespace = await createNamespace()
+    dataDir = await makeDataFolder()
+    connection = await Connection.connect({ address: temporalAddress() })
+    client = new Client({ connection, namespace })
+  })
+  afterAll(async () => {
+    await connection.close()
+    await rm(dataDir, { recursive: true })
+  })
+
+  const environment = (more: Record<string, string> = {}) => ({ ...testEnvironment(namespace, dataDir), ...more })
+  const delivery = (source: { id: string }, messageId: string) =>
+    deliveryOf({ client } as never, source as never, messageId)
+
+  it('delivers what it had begun when it was killed, with the settings that it had', { timeout }, async () => {
+    await using inFlight = await startReceiver()
+    await using failing = await startReceiver()
+    inFlight.answer('hang')
+    failing.answer({ status: 503 })
+    const before = startProgram(environment({ POSTRIDER_RETRY_INITIAL: '1s' }))
+    await using killed = before
+    const api = apiOf(await killed.url())
+    const [one, other] = [await api.createSource('In flight'), await api.createSource('Failing')]
+    await api.connect([one], [inFlight.url], { sharedSecret: 'kept', headers: { 'X-Kept': 'yes' } })
+    await api.connect([other], [failing.url])
+    await api.post('/track', other.writeKey, { messageId: 'failed-once', userId: 'u1', event: 'E' })
+    await untilOutcome(delivery(other, 'failed-once'), 'retrying')
+    await api.post('/track', one.writeKey, { messageId: 'in-flight', userId: 'u1', event: 'E' })
+    await inFlight.received(1)
+    killed.signal('SIGKILL')
+    expect(await killed.exited).toBe('SIGKILL')
+
+    const failed = failing.requests.length
+    inFlight.answer({})
+    failing.answer({})
+    await using restarted = startProgram(environment({ POSTRIDER_RETRY_INITIAL: '1s' }))
+    const after = apiOf(await restarted.url())
+    expect(await delivery(one, 'in-flight').result()).toMatchObject({ outcome: 'delivered' })
+    expect(await delivery(other, 'failed-once').result()).toMatchObject({
+      outcome: 'delivered',
+      destinations: [{ endpoints: [{ attempts: failed + 1 }] }],
+    })
+    const [first, again] = await inFlight.received(2, takeOverLimitMs)
+    expect(again?.body).toEqual(first?.body)
+    expect(again?.headers['x-signature']).toBe(first?.headers['x-signature'])
+    expect(again?.headers['x-kept']).toBe('yes')
+    const { body } = await after.api<{ items: { name: string }[] }>('GET', '/sources')
+    expect(body.items.map(({ name }) => name)).toEqual(['In flight', 'Failing'])
+    restarted.signal('SIGTERM')
+    expect(await restarted.exited).toBe(0)
+  })
+
+  it.for(['process', 'group'] as const)(
+    'lets an attempt that runs finish when its %s is told to stop, and takes no more events',
+    { timeout },
+    async (whom) => {
+      await using receiver = await startReceiver()
+      receiver.answer({ delayMs: 2_000 })
+      await using node = startProgram(environment())
+      const api = apiOf(await node.url())
+      const source = await api.createSource()
+      await api.connect([source], [receiver.url])
+      await api.post('/track', source.writeKey, { messageId: 'drained', userId: 'u1', event: 'E' })
+      await receiver.received(1)
+      node.signal(whom === 'group' ? 'SIGINT' : 'SIGTERM', whom)
+      expect(await node.exited).toBe(0)
+      // Nobody is left who could finish it: it was finished before the end.
+      expect((await delivery(source, 'drained').describe()).status.name).toBe('COMPLETED')
+      expect(receiver.requests).toHaveLength(1)
+      await expect(fetch(`${api.url}/healthz`)).rejects.toThrow()
+      expect(() => process.kill(-node.pid, 0)).toThrow('ESRCH')
+    },
+  )
+
+  describe('does not start, says why in one line and exits with 1,', () => {
+    const refusal = async (settings: Record<string, string>): Promise<string> => {
+      await using node = startProgram(settings)
+      expect(await node.exited).toBe(1)
+      const lines = node
+        .stderr()
+        .split('\n')
+        .filter((line) => line.startsWith('postrider: '))
+      expect(lines, node.stderr()).toHaveLength(1)
+      expect(node.stderr()).not.toContain('    at ')
+      return lines[0] ?? ''
+    }
+
+    it('when its port is in use', { timeout }, async () => {
+      const server = createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      expect(await refusal(environment({ PORT: String(port) }))).toBe(
+        `postrider: Port ${port} on 127.0.0.1 is in use; stop what uses it or set PORT`,
+      )
+      server.close()
+    })
+
+    it('when its data folder is in use, or the keys are not those of its database', { timeout }, async () => {
+      await using node = startProgram(environment())
+      await apiOf(await node.url()).connect([], ['https://example.com/'], { sharedSecret: 'sealed' })
+      expect(await refusal(environment())).toBe(
+        `postrider: The data folder ${dataDir} is in use by another Postrider (process ${node.pid}); stop it or set POSTRIDER_DATA_DIR`,
+      )
+      node.signal('SIGTERM')
+      await node.exited
+      const keys = (id: string) => ({ POSTRIDER_ENCRYPTION_KEYS: `${id}:${Buffer.alloc(32, 9).toString('base64')}` })
+      expect(await refusal(environment(keys('k9')))).toMatch(/^postrider: .*"k1" is not in POSTRIDER_ENCRYPTION_KEYS$/)
+      expect(await refusal(environment(keys('k1')))).toMatch(/^postrider: the encryption key "k1" is not the one /)
+    })
+
+    it.for<[string, Record<string, string>, RegExp]>([
+      ['a setting is wrong', { PORT: '80800' }, /^postrider: PORT must be a whole number from 0 to 65535$/],
+      [
+        'a duration is wrong',
+        { POSTRIDER_RETRY_WINDOW: '4 hours and a bit' },
+        /^postrider: POSTRIDER_RETRY_WINDOW must be /,
+      ],
+      [
+        'the data folder cannot be made',
+        { POSTRIDER_DATA_DIR: '/dev/null/x' },
+        /^postrider: The data folder .* cannot be used/,
+      ],
+      [
+        'the database does not answer',
+        { DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' },
+        /^postrider: .*database.*$/i,
+      ],
+      ['its namespace does not exist', { TEMPORAL_NAMESPACE: 'nobody-made-it' }, /^postrider: .*nobody-made-it/],
+    ])('when %s', { timeout }, async ([, settings, line]) => {
+      const said = await refusal(environment(settings))
+      expect(said).toMatch(line)
+      expect(said).not.toContain('secret')
+    })
+  })
+})
+
+describe('an installation with everything embedded', () => {
+  it(
+    'finds everything again after hard kills, and leaves nothing behind when stopped',
+    { timeout: 300_000 },
+    async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'postrider-test-'))
+      const settings = {
+        PORT: '0',
+        POSTRIDER_DATA_DIR: dataDir,
+        POSTRIDER_ADMIN_TOKEN: adminToken,
+        POSTRIDER_TEMPORAL_PORT: '0',
+        POSTRIDER_TEMPORAL_UI_PORT: '0',
+        POSTRIDER_RETRY_INITIAL: '1s',
+        POSTRIDER_RETRY_MAX: '1s',
+      }
+      const serverProcess = async () => {
+        const pid = (await readNote(dataDir))?.pid
+        const ref = pid === undefined ? undefined : processRef(pid)
+        if (ref === undefined) throw new Error('no Temporal server runs')
+        return ref
+      }
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      try {
+        await using first = startProgram(settings)
+        const api = apiOf(await first.url())
+        const source = await api.createSource('Mine')
+        const { id } = await api.connect([source], [receiver.url])
+        await api.post('/track', source.writeKey, { messageId: 'survivor', userId: 'u1', event: 'E' })
+        await receiver.received(2)
+        const server = await serverProcess()
+        first.signal('SIGKILL', 'group')
+        await first.exited
+        // In a group of its own, it outlives the node.
+        expect(isRunning(server)).toBe(true)
+
+        const startedAt = performance.now()
+        await using second = startProgram(settings)
+        const url = await second.url()
+        const readyMs = performance.now() - startedAt
+        console.log(`second start until ready: ${Math.round(readyMs)} ms`)
+        expect((await fetch(`${url}/readyz`)).status).toBe(200)
+        // 10 s on an idle machine.
+        expect(readyMs).toBeLessThan(60_000)
+        const found = await apiOf(url).api<Destination>('GET', `/destinations/${id}`)
+        expect(found.body.settings.webhooks[0]?.url).toBe(receiver.url)
+        const before = receiver.requests.length
+        await receiver.received(before + 1, takeOverLimitMs)
+        second.signal('SIGKILL', 'group')
+        process.kill((await serverProcess()).pid, 'SIGKILL')
+        await second.exited
+
+        receiver.answer({})
+        await using third = startProgram(settings)
+        const again = apiOf(await third.url())
+        const delivered = async () =>
+          (await again.api<{ items: { status: string; messageId: string }[] }>('GET', '/deliveries?status=delivered'))
+            .body.items
+        const items = await until(
+          'the event is delivered',
+          async () => ((await delivered()).length > 0 ? delivered() : undefined),
+          takeOverLimitMs,
+        )
+        expect(items).toMatchObject([{ messageId: 'survivor', status: 'delivered' }])
+        const lastServer = await serverProcess()
+        third.signal('SIGINT', 'group')
+        expect(await third.exited).toBe(0)
+        expect(isRunning(lastServer)).toBe(false)
+        expect(await readNote(dataDir)).toBeUndefined()
+      } finally {
+        await endOrphan(dataDir)
+        await rm(dataDir, { recursive: true, force: true })
+      }
+    },
+  )
+})
