@@ -20,6 +20,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/client ./client
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/web/dist ./web/dist
 RUN install --directory --owner=node --group=node /data
 USER node
 VOLUME /data
