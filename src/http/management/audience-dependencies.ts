@@ -1,6 +1,7 @@
 import type { PullGuard } from '../../audiences/pull-http.ts'
 import type { AudienceStore } from '../../db/audiences.ts'
 import type { Database } from '../../db/database.ts'
+import { AppError } from '../../errors.ts'
 import { requestSync, type SyncRequest } from '../../db/audiences-syncs.ts'
 import { runRequestedSync } from '../../temporal/audience-syncs.ts'
 import type { Temporal } from '../../temporal/connection.ts'
@@ -13,13 +14,22 @@ export interface AudienceRouteDependencies {
   pullGuard: PullGuard
 }
 
-/** Puts a sync into the queue and sees to it that it is run. Should Temporal be away, the sync waits in the database for
- *  the next one that is asked for. */
+const retryAfterSeconds = 10
+
+/** Puts a sync into the queue and sees to it that it is run.
+ *  @throws AppError unavailable when Temporal is away; the sync then waits in the database for the next that is asked for */
 export async function startSync(
   { database, temporal }: AudienceRouteDependencies,
   request: SyncRequest,
 ): Promise<{ syncId: string }> {
   const syncId = await requestSync(database, request)
-  await runRequestedSync(temporal, request.audienceId)
+  try {
+    await runRequestedSync(temporal, request.audienceId)
+  } catch (error) {
+    throw new AppError('unavailable', `${syncId} waits: Temporal does not answer. Ask for a sync again later.`, {
+      retryAfterSeconds,
+      cause: error,
+    })
+  }
   return { syncId }
 }
