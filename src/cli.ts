@@ -1,9 +1,21 @@
-#!/usr/bin/env node
-/** The `postrider` command. */
+/** The `postrider` command: runs it, and tells by the exit code how it went. */
 
-import { Command } from 'commander'
-import { start } from './commands/start.ts'
+import { CommanderError } from 'commander'
+import { buildProgram } from './commands/program.ts'
+import { CommandError, exitCodes } from './commands/shared/failure.ts'
 
-const program = new Command('postrider').description('Event delivery to HTTP endpoints')
-program.command('start').description('run a node: API, web app and worker').action(start)
-await program.parseAsync()
+try {
+  await buildProgram().parseAsync()
+} catch (error) {
+  process.exitCode = report(error)
+}
+
+function report(error: unknown): number {
+  // Help and version end so as well; commander has said all there is to say.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+  if (!(error instanceof CommandError)) throw error
+  const { code, message, exit } = error
+  const isJson = process.argv.includes('--json')
+  console.error(isJson ? JSON.stringify({ success: false, code, message }) : `postrider: ${message}`)
+  return exitCodes[exit]
+}

@@ -1,12 +1,10 @@
 /** How the node and what it stands on do, for the operator. */
 
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { tsToMs } from '@temporalio/common/lib/time.js'
-import { z } from 'zod'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { inboxDepth } from './db/inbox.ts'
+import { packageVersion } from './package-version.ts'
 import type { Status } from './schemas/system.ts'
 import type { Temporal } from './temporal/connection.ts'
 
@@ -66,17 +64,4 @@ async function lookAtTemporal({ connection, namespace }: Temporal) {
 async function readDatabaseVersion(database: Database): Promise<string | undefined> {
   const [row] = await database.query<{ server_version: string }>('show server_version')
   return row?.server_version
-}
-
-/** From the package's own description, which stands above `src` and above `dist/src`. */
-function packageVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      const text = readFileSync(fileURLToPath(new URL(path, import.meta.url)), 'utf8')
-      return z.object({ version: z.string() }).parse(JSON.parse(text)).version
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    }
-  }
-  return 'unknown'
 }

@@ -1,13 +1,19 @@
 import type { App } from '../app.ts'
 
-/** What a node says when it is ready: where everything is, and what to do next. */
-export function startUpText({ url, adminToken, temporalUiUrl, quickstart }: App): string {
+/** What a node says when it is ready: where everything is, and what to do next.
+ *  @param madeToken  whether Postrider made the admin token itself: one that was configured is known, and is not shown */
+export function startUpText(
+  { url, adminToken, temporalUiUrl, quickstart }: App,
+  { madeToken }: { madeToken: boolean },
+): string {
   const lines = [
     '',
     'Postrider is ready.',
     '',
     `  Web app      ${url}`,
-    `  Admin login  ${url}/login#token=${adminToken}`,
+    madeToken
+      ? `  Admin login  ${url}/login#token=${adminToken}`
+      : `  Admin login  ${url}/login, with POSTRIDER_ADMIN_TOKEN`,
     ...(temporalUiUrl === undefined ? [] : [`  Temporal UI  ${temporalUiUrl}`]),
     '',
   ]

@@ -30,7 +30,7 @@ export async function start(): Promise<void> {
       onProgress: (line) => console.log(`${line} …`),
       onReceived: (line) => console.log(`  ${line}`),
     })
-    console.log(startUpText(app))
+    console.log(startUpText(app, { madeToken: config.adminToken === undefined }))
     await stopRequested
     console.log('Stopping: attempts that run are finished …')
     setTimeout(() => process.exit(1), stopLimitMs).unref()

@@ -1,0 +1,117 @@
+/** `postrider audiences upload|sync|resync|undo|confirm|stop`: runs a sync and shows how it goes. */
+
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { SyncSchema, type Sync } from '../schemas/audience.ts'
+import { query, segment, type Api } from './shared/api.ts'
+import { CommandError } from './shared/failure.ts'
+import { findAudience, pageOf } from './shared/lookup.ts'
+import { membersUpload } from './shared/members-upload.ts'
+import { duration } from './shared/options.ts'
+import { facts, type Output } from './shared/output.ts'
+import { poll } from './shared/poll.ts'
+import { openSession } from './shared/session.ts'
+
+interface WaitOptions {
+  wait: boolean
+  timeout: number
+}
+
+const SyncStartedSchema = z.object({ syncId: z.string() })
+
+const withWait = (command: Command): Command =>
+  command
+    .option('--no-wait', 'end when the sync is asked for')
+    .option('--timeout <duration>', 'how long to follow the sync', duration, 3_600_000)
+
+/** Adds the commands that end in a sync. */
+export function addSyncCommands(command: Command): void {
+  withWait(command.command('upload <audience> <file>'))
+    .description('take the members of a file (NDJSON or CSV; - for standard input) as the whole membership, and sync')
+    .option('--format <format>', 'ndjson or csv (default: by the name of the file)')
+    .action(
+      async (wanted: string, file: string, { format, ...wait }: WaitOptions & { format?: string }, self: Command) => {
+        const { api, out } = await openSession(self)
+        const { id } = await findAudience(api, wanted)
+        const upload = await membersUpload(file, format, out)
+        const { syncId } = await api.upload('PUT', `/audiences/${segment(id)}/members`, SyncStartedSchema, upload)
+        await follow(api, out, id, syncId, wait)
+      },
+    )
+
+  for (const [action, what] of [
+    ['sync', 'fetch the members and send what changed'],
+    ['resync', 'send every member again'],
+  ] as const)
+    withWait(command.command(`${action} <audience>`))
+      .description(what)
+      .action(async (wanted: string, wait: WaitOptions, self: Command) => {
+        const { api, out } = await openSession(self)
+        const { id } = await findAudience(api, wanted)
+        const { syncId } = await api.call('POST', `/audiences/${segment(id)}/${action}`, SyncStartedSchema)
+        await follow(api, out, id, syncId, wait)
+      })
+
+  for (const [action, what] of [
+    ['undo', 'take a sync back: the membership before it is sent again'],
+    ['confirm', 'go on with a sync that was refused because it removes many'],
+    ['stop', 'stop a sync that runs'],
+  ] as const)
+    withWait(command.command(`${action} <audience> [sync]`))
+      .description(`${what} (default: the latest)`)
+      .action(async (wanted: string, sync: string | undefined, wait: WaitOptions, self: Command) => {
+        const { api, out } = await openSession(self)
+        const { id } = await findAudience(api, wanted)
+        const syncs = `/audiences/${segment(id)}/syncs`
+        const path = `${syncs}/${segment(sync ?? (await latestSync(api, syncs)))}/${action}`
+        const { syncId } = await api.call('POST', path, SyncStartedSchema)
+        await follow(api, out, id, syncId, wait)
+      })
+}
+
+async function latestSync(api: Api, path: string): Promise<string> {
+  const [latest] = (await api.call('GET', `${path}${query({ limit: 1 })}`, pageOf(SyncSchema))).items
+  if (latest === undefined) throw new CommandError('notFound', 'the audience has had no sync')
+  return latest.id
+}
+
+async function follow(
+  api: Api,
+  out: Output,
+  audienceId: string,
+  syncId: string,
+  { wait, timeout }: WaitOptions,
+): Promise<void> {
+  if (!wait) return out.result({ syncId }, () => `Asked for: ${syncId}`)
+  let last: Sync | undefined
+  let shown = ''
+  const ended = await poll(timeout, async () => {
+    last = await api.call('GET', `/audiences/${segment(audienceId)}/syncs/${segment(syncId)}`, SyncSchema)
+    const stage = stageOf(last)
+    if (stage !== shown) out.note(stage)
+    shown = stage
+    return last.status === 'running' ? undefined : last
+  })
+  out.result(last, () => (last === undefined ? '' : syncFacts(last)))
+  if (ended === undefined) throw new CommandError('timeout', `the sync ${syncId} still runs; it goes on by itself`)
+  if (ended.status === 'refused')
+    throw new CommandError('failed', `refused: ${ended.reason ?? ''}; if that is right: postrider audiences confirm`)
+  if (ended.status === 'failed') throw new CommandError('failed', `the sync failed: ${ended.reason ?? ''}`)
+}
+
+const stageOf = ({ phase, sent, rowsRead }: Sync): string =>
+  phase === 'sending' ? `sending: ${sent} sent` : phase === 'loading' ? `loading: ${rowsRead} rows` : phase
+
+const syncFacts = (sync: Sync): string =>
+  facts({
+    sync: sync.id,
+    status: sync.status,
+    'rows read': `${sync.rowsRead}, ${sync.badRows} bad`,
+    added: sync.added,
+    removed: sync.removed,
+    unchanged: sync.unchanged,
+    sent: sync.sent,
+    'tried on': sync.handedOn,
+    failed: sync.failed,
+    reason: sync.reason,
+  })

@@ -1,0 +1,211 @@
+/** `postrider audiences`: groups of users, and computed traits. */
+
+import { Command, Option } from 'commander'
+import { z } from 'zod'
+import {
+  audienceKinds,
+  AudienceSchema,
+  PreviewSchema,
+  SyncSchema,
+  type Audience,
+  type Membership,
+  type Preview,
+} from '../schemas/audience.ts'
+import { query, segment, type Api } from './shared/api.ts'
+import { usageError } from './shared/failure.ts'
+import { readInput } from './shared/input.ts'
+import { findAudience, listAll, listAudiences, listDestinations, pick } from './shared/lookup.ts'
+import { membersUpload } from './shared/members-upload.ts'
+import { collect, collectHeaders, httpUrl } from './shared/options.ts'
+import { facts, table } from './shared/output.ts'
+import { confirm } from './shared/prompt.ts'
+import { openSession } from './shared/session.ts'
+import { addSyncCommands } from './audiences-syncs.ts'
+
+const show = (audience: Audience): string =>
+  facts({
+    id: audience.id,
+    name: audience.name,
+    trait: audience.key,
+    kind: audience.kind,
+    members: audience.members,
+    'come from': audience.membership.kind,
+    destinations: audience.destinationIds.join(', '),
+    schedule: audience.schedule === null ? 'none' : JSON.stringify(audience.schedule),
+    state: audience.paused ? 'paused' : 'on',
+  })
+
+interface CreateOptions {
+  key?: string
+  kind: Audience['kind']
+  destination?: string[]
+  fromUrl?: string
+  header?: Record<string, string>
+  fromSql?: string
+  connectionEnv?: string
+  every?: string
+  cron?: string
+}
+
+export function audiencesCommand(): Command {
+  const command = new Command('audiences').description('groups of users, and computed traits')
+
+  command
+    .command('list')
+    .description('show all audiences')
+    .action(async (_options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      out.result({ items: await listAudiences(api) }, ({ items }) =>
+        table(
+          ['id', 'name', 'trait', 'members', 'from', 'state'],
+          items.map((one) => [
+            one.id,
+            one.name,
+            one.key,
+            one.members,
+            one.membership.kind,
+            one.paused ? 'paused' : 'on',
+          ]),
+          'No audiences. Make one with: postrider audiences create <name>',
+        ),
+      )
+    })
+
+  command
+    .command('show <audience>')
+    .description('show one, by id or name')
+    .action(async (wanted: string, _options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      out.result(await findAudience(api, wanted), show)
+    })
+
+  command
+    .command('create <name>')
+    .description('make an audience; its members are uploaded unless it says where to fetch them')
+    .option('--key <key>', 'the trait (default: the name in snake_case)')
+    .addOption(new Option('--kind <kind>', 'audience or computed trait').choices(audienceKinds).default('audience'))
+    .option('--destination <destination>', 'id or name of a destination (several: give it again)', collect)
+    .option('--from-url <url>', 'fetch the members there', httpUrl)
+    .option('--header <name: value>', 'header of that request (give it again)', collectHeaders)
+    .option('--from-sql <file>', 'file with the statement that gives the members; - for standard input')
+    .option('--connection-env <variable>', 'environment variable that holds the postgres:// URL of that database')
+    .option('--every <duration>', 'sync at this interval, such as 6h')
+    .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
+    .action(async (name: string, options: CreateOptions, self: Command) => {
+      const { api, out } = await openSession(self)
+      const { key, kind, every, cron } = options
+      const input = {
+        name,
+        key,
+        kind,
+        destinationIds: await destinationIds(api, options.destination ?? []),
+        membership: await membershipOf(options),
+        ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
+      }
+      out.result(await api.call('POST', '/audiences', AudienceSchema, input), show)
+    })
+
+  command
+    .command('preview <audience> [file]')
+    .description('show what a sync would send: of a membership in a file, else of the one that would be fetched')
+    .option('--format <format>', 'ndjson or csv (default: by the name of the file)')
+    .action(async (wanted: string, file: string | undefined, options: { format?: string }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const { id } = await findAudience(api, wanted)
+      const path = `/audiences/${segment(id)}/preview`
+      const preview =
+        file === undefined
+          ? await api.call('POST', path, PreviewSchema)
+          : await api.upload('POST', path, PreviewSchema, await membersUpload(file, options.format, out))
+      out.result(preview, previewText)
+    })
+
+  for (const [action, what] of [
+    ['pause', 'stop the syncs of its schedule'],
+    ['resume', 'go on with the syncs of its schedule'],
+  ] as const)
+    command
+      .command(`${action} <audience>`)
+      .description(what)
+      .action(async (wanted: string, _options: unknown, self: Command) => {
+        const { api, out } = await openSession(self)
+        const { id } = await findAudience(api, wanted)
+        out.result(await api.call('POST', `/audiences/${segment(id)}/${action}`, AudienceSchema), show)
+      })
+
+  command
+    .command('delete <audience>')
+    .description('delete an audience')
+    .option('--notify', 'tell the destinations first that nobody belongs to it any more')
+    .option('--yes', 'do not ask')
+    .action(async (wanted: string, options: { notify?: true; yes?: true }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const audience = await findAudience(api, wanted)
+      await confirm(`Delete the audience ${audience.name} with its ${audience.members} members?`, options)
+      const path = `/audiences/${segment(audience.id)}${query({ notify: options.notify && 'true' })}`
+      const { syncId } = await api.call('DELETE', path, z.object({ syncId: z.string() }))
+      out.result({ deleted: audience.id, syncId }, () => `Deleted ${audience.id}.`)
+    })
+
+  command
+    .command('syncs <audience>')
+    .description('show its syncs, newest first')
+    .action(async (wanted: string, _options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      const { id } = await findAudience(api, wanted)
+      const items = await listAll(api, `/audiences/${segment(id)}/syncs`, SyncSchema, { limit: 50 })
+      out.result({ items }, () =>
+        table(
+          ['id', 'kind', 'status', 'added', 'removed', 'sent', 'failed', 'asked for', 'reason'],
+          items.map((one) => [
+            one.id,
+            one.kind,
+            one.status,
+            one.added,
+            one.removed,
+            one.sent,
+            one.failed,
+            one.requestedAt,
+            one.reason,
+          ]),
+          'It has had no syncs.',
+        ),
+      )
+    })
+
+  addSyncCommands(command)
+  return command
+}
+
+async function destinationIds(api: Api, wanted: string[]): Promise<string[]> {
+  if (wanted.length === 0) return []
+  const destinations = await listDestinations(api)
+  return wanted.map((one) => pick('destination', destinations, one).id)
+}
+
+async function membershipOf({ fromUrl, header, fromSql, connectionEnv }: CreateOptions): Promise<Membership> {
+  if (fromUrl !== undefined && fromSql !== undefined) throw usageError('--from-url and --from-sql exclude each other')
+  if (fromUrl !== undefined) return { kind: 'http', url: fromUrl, ...(header !== undefined && { headers: header }) }
+  if (fromSql === undefined) return { kind: 'push' }
+  const connectionString = connectionEnv === undefined ? undefined : process.env[connectionEnv]
+  if (!connectionString) throw usageError('--from-sql needs --connection-env with a variable that is set')
+  return { kind: 'sql', connectionString, query: await readInput(fromSql), statementTimeoutSeconds: 300 }
+}
+
+const previewText = ({ rowsRead, badRows, badRowSample, destinations }: Preview): string =>
+  [
+    `${rowsRead} rows read, ${badRows} bad.`,
+    ...badRowSample.map(({ line, reason }) => `  line ${line}: ${reason}`),
+    '',
+    table(
+      ['destination', 'added', 'removed', 'unchanged', ''],
+      destinations.map((one) => [
+        one.destinationId,
+        one.added,
+        one.removed,
+        one.unchanged,
+        one.needsConfirmation ? 'would have to be confirmed' : '',
+      ]),
+      'It has no destinations, so nothing would be sent.',
+    ),
+  ].join('\n')

@@ -1,0 +1,110 @@
+/** `postrider deliveries retry|redeliver|cancel`: one by one, or all that match. */
+
+import { Command } from 'commander'
+import { z } from 'zod'
+import { BulkSteeringSchema, type BulkSteering, type SteeringAction } from '../schemas/delivery.ts'
+import { segment, type Api } from './shared/api.ts'
+import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
+import { CommandError, usageError } from './shared/failure.ts'
+import { poll } from './shared/poll.ts'
+import { confirm } from './shared/prompt.ts'
+import { duration } from './shared/options.ts'
+import type { Output } from './shared/output.ts'
+import { startProgress } from './shared/progress.ts'
+import { openSession } from './shared/session.ts'
+
+interface SteerOptions extends FilterOptions {
+  all?: true
+  why?: string
+  yes?: true
+  timeout: number
+}
+
+const AnswerSchema = z.object({ id: z.string().optional() })
+
+export const steerCommand = (action: SteeringAction, description: string): Command =>
+  withFilters(new Command(action))
+    .description(`${description}: those of the ids, or all that match the filter`)
+    .argument('[id...]', 'ids of deliveries')
+    .option('--all', 'all deliveries, without a filter')
+    .option('--why <reason>', 'kept in the history of each delivery')
+    .option('--yes', 'do not ask')
+    .option('--timeout <duration>', 'how long to wait for all that match', duration, 600_000)
+    .action(async (ids: string[], options: SteerOptions, self: Command) => {
+      const { api, out } = await openSession(self)
+      const filter = await readFilter(api, options)
+      if (ids.length > 0) {
+        if (Object.keys(filter).length > 0 || options.all) throw usageError('give either ids or a filter')
+        return steerEach(api, out, action, ids, options)
+      }
+      if (Object.keys(filter).length === 0 && !options.all)
+        throw usageError('give ids, or a filter such as --status, or --all')
+      return steerAll(api, out, action, filter, options)
+    })
+
+interface Steered {
+  id: string
+  /** Id of the repeated delivery, where the action makes one. */
+  newId: string | null
+  error: string | null
+}
+
+/** One that cannot be steered does not keep the others from it. */
+async function steerEach(
+  api: Api,
+  out: Output,
+  action: SteeringAction,
+  ids: string[],
+  { why }: SteerOptions,
+): Promise<void> {
+  const items: Steered[] = []
+  let failure: CommandError | undefined
+  for (const id of ids) {
+    try {
+      const answer = await api.call('POST', `/deliveries/${segment(id)}/${action}`, AnswerSchema, { why })
+      items.push({ id, newId: answer.id ?? null, error: null })
+    } catch (error) {
+      if (!(error instanceof CommandError) || !['failed', 'notFound'].includes(error.exit)) throw error
+      failure = error
+      items.push({ id, newId: null, error: error.message })
+    }
+  }
+  if (failure !== undefined && ids.length === 1) throw failure
+  out.result({ action, items }, () =>
+    items
+      .map(({ id, newId, error }) => `${action}: ${id}${newId ? ` as ${newId}` : ''}${error ? `: ${error}` : ''}`)
+      .join('\n'),
+  )
+  if (failure !== undefined) throw new CommandError('failed', `${action} was not possible for all`)
+}
+
+async function steerAll(
+  api: Api,
+  out: Output,
+  action: SteeringAction,
+  filter: Record<string, string>,
+  { why, yes, timeout }: SteerOptions,
+): Promise<void> {
+  const matching = await countDeliveries(api, filter)
+  if (matching === 0) {
+    out.result({ action, status: 'completed', matched: 0, done: 0, failed: 0 }, () => 'No deliveries match.')
+    return
+  }
+  await confirm(`${matching} deliveries match. ${action} them?`, { yes: yes ?? false })
+  const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, why })
+  const bar = startProgress(out, action, started.matched)
+  let last: BulkSteering = started
+  const ended = await poll(timeout, async () => {
+    last = await api.call('GET', `/deliveries/bulk/${segment(started.id)}`, BulkSteeringSchema)
+    bar.update(last.done + last.failed)
+    return last.status === 'running' ? undefined : last
+  })
+  bar.stop()
+  out.result(
+    last,
+    ({ status, matched, done, failed }) =>
+      `${action}: ${status}, ${done} of ${matched} done${failed > 0 ? `, ${failed} could not be` : ''}.`,
+  )
+  if (ended === undefined) throw new CommandError('timeout', `${started.id} is still running; it goes on by itself`)
+  if (ended.status !== 'completed') throw new CommandError('failed', `${started.id} ${ended.status}`)
+}

@@ -1,0 +1,58 @@
+/** `postrider deliveries`: what became of the events. */
+
+import { Command } from 'commander'
+import { DeliveryDetailSchema, DeliverySchema } from '../schemas/delivery.ts'
+import { segment } from './shared/api.ts'
+import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
+import { deliveryFacts, deliveryTable } from './shared/delivery-text.ts'
+import { listAll } from './shared/lookup.ts'
+import { wholeNumber } from './shared/options.ts'
+import { openSession } from './shared/session.ts'
+import { steerCommand } from './deliveries-steer.ts'
+import { tail } from './deliveries-tail.ts'
+
+/** Most deliveries that one `list` shows. */
+const maxListed = 10_000
+
+export function deliveriesCommand(): Command {
+  const command = new Command('deliveries').description('what became of the events')
+
+  withFilters(command.command('list'))
+    .description('show deliveries, newest first')
+    .option('--limit <number>', 'how many', wholeNumber(1, maxListed), 50)
+    .action(async ({ limit, ...options }: FilterOptions & { limit: number }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const filter = await readFilter(api, options)
+      const items = await listAll(api, '/deliveries', DeliverySchema, { limit, filter })
+      out.result({ items }, () => deliveryTable(items))
+    })
+
+  withFilters(command.command('count'))
+    .description('how many match')
+    .action(async (options: FilterOptions, self: Command) => {
+      const { api, out } = await openSession(self)
+      const count = await countDeliveries(api, await readFilter(api, options))
+      out.result({ count }, () => String(count))
+    })
+
+  command
+    .command('show <id>')
+    .description('show one with its attempts and its event')
+    .action(async (id: string, _options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      const delivery = await api.call('GET', `/deliveries/${segment(id)}`, DeliveryDetailSchema)
+      out.result(delivery, () => `${deliveryFacts(delivery)}\n\n${JSON.stringify(delivery.message, null, 2)}`)
+    })
+
+  withFilters(command.command('tail'))
+    .description('show deliveries as they begin and as they change, until Ctrl-C')
+    .action(async (options: FilterOptions, self: Command) => {
+      const { api, out } = await openSession(self)
+      await tail(api, out, await readFilter(api, options))
+    })
+
+  command.addCommand(steerCommand('retry', 'try waiting deliveries again now'))
+  command.addCommand(steerCommand('redeliver', 'deliver finished ones again'))
+  command.addCommand(steerCommand('cancel', 'stop deliveries; they are not delivered'))
+  return command
+}

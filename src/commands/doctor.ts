@@ -1,0 +1,48 @@
+/** `postrider doctor`: what is wrong, and how to mend it. */
+
+import { Command } from 'commander'
+import type { Check } from './doctor/check.ts'
+import { checkNode } from './doctor/node.ts'
+import { isLoopback } from './shared/addresses.ts'
+import { createApi } from './shared/api.ts'
+import { findConnection } from './shared/connection.ts'
+import { CommandError } from './shared/failure.ts'
+import { printable, table } from './shared/output.ts'
+import { globalsOf, outputOf } from './shared/session.ts'
+
+export const doctorCommand = (): Command =>
+  new Command('doctor')
+    .description('check Temporal, database, keys, clock and addresses; say what is wrong and how to mend it')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Looks at the node through its API, and, when that is on this machine, at the settings in the environment and at',
+        'what they lead to. Ends with exit code 1 when there is a problem; warnings alone end with 0.',
+      ].join('\n'),
+    )
+    .action(async (_options: unknown, self: Command) => {
+      const { address, token } = await findConnection(globalsOf(self), process.env)
+      const out = outputOf(self)
+      const node = await checkNode(createApi(address, token))
+      const checks = [...node.checks, ...(isLoopback(address) ? await localChecks(node.isUp) : [])]
+      const problems = checks.filter(({ state }) => state === 'problem').length
+      out.result({ address, ok: problems === 0, checks }, () => asText(checks))
+      if (problems > 0) throw new CommandError('failed', `${problems} problem${problems === 1 ? '' : 's'} found`)
+    })
+
+/** Loaded only here: they need the database's and Temporal's libraries. */
+async function localChecks(isUp: boolean): Promise<Check[]> {
+  const { checkMachine } = await import('./doctor/machine.ts')
+  return checkMachine(process.env, isUp)
+}
+
+const asText = (checks: Check[]): string =>
+  [
+    table(
+      ['', 'what', 'found'],
+      checks.map(({ name, state, found }) => [state, name, found]),
+      '',
+    ),
+    ...checks.flatMap(({ name, mend }) => (mend === undefined ? [] : ['', `${name}: ${printable(mend)}`])),
+  ].join('\n')

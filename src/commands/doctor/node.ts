@@ -1,0 +1,105 @@
+/** A node as its API shows it. */
+
+import { request } from 'undici'
+import { SessionSchema } from '../../schemas/access.ts'
+import { OverviewSchema } from '../../schemas/overview.ts'
+import { StatusSchema, type Status } from '../../schemas/system.ts'
+import type { Api } from '../shared/api.ts'
+import { CommandError } from '../shared/failure.ts'
+import { ok, problem, warning, type Check } from './check.ts'
+import { checkClock } from './clock.ts'
+
+const answerLimitMs = 10_000
+
+export async function checkNode(api: Api): Promise<{ isUp: boolean; checks: Check[] }> {
+  const startedAt = Date.now()
+  const health = await look(`${api.address}/healthz`)
+  if ('error' in health)
+    return {
+      isUp: false,
+      checks: [
+        problem(
+          'node',
+          `${api.address} does not answer: ${health.error}`,
+          'Start a node with `postrider start`, or give the address of one: --address, POSTRIDER_ADDRESS or a profile.',
+        ),
+      ],
+    }
+  const clock = checkClock(`node at ${api.address}`, health.date, startedAt)
+  return { isUp: true, checks: [await checkReadiness(api), clock, ...(await checkInside(api))] }
+}
+
+async function checkReadiness({ address }: Api): Promise<Check> {
+  const ready = await look(`${address}/readyz`)
+  if (!('error' in ready) && ready.status === 200) return ok('node', `${address} takes events`)
+  const found = 'error' in ready ? ready.error : `${address}/readyz answers ${ready.status}`
+  return problem('node', found, 'It can hold no events: see to Temporal and the database below.')
+}
+
+/** What only a token opens. */
+async function checkInside(api: Api): Promise<Check[]> {
+  try {
+    const { role } = await api.call('GET', '/session', SessionSchema)
+    const status = await api.call('GET', '/status', StatusSchema)
+    return [ok('token', `role ${role}`), ...checkStatus(status), await checkEndpoints(api)]
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    if (error.exit !== 'unauthorized') return [problem('API', error.message, 'See the log of the node.')]
+    const found = api.hasToken ? 'it is wrong' : 'none'
+    return [
+      problem('token', found, 'Use the POSTRIDER_ADMIN_TOKEN of the node, or make one in its web app: postrider login'),
+    ]
+  }
+}
+
+function checkStatus({ temporal, database, inboxDepth }: Status): Check[] {
+  const engine = `${temporal.address}, namespace ${temporal.namespace}`
+  return [
+    temporal.healthy
+      ? ok('Temporal of the node', `${engine}, server ${temporal.serverVersion ?? 'unknown'}`)
+      : problem(
+          'Temporal of the node',
+          `${engine} does not answer`,
+          'Start Temporal, or correct TEMPORAL_ADDRESS and restart; events wait in the inbox meanwhile.',
+        ),
+    database.healthy
+      ? ok('database of the node', `${database.kind} ${database.version ?? ''}`)
+      : problem(
+          'database of the node',
+          `${database.kind} does not answer`,
+          'Start PostgreSQL, or correct DATABASE_URL.',
+        ),
+    inboxDepth === 0
+      ? ok('inbox', 'empty')
+      : warning(
+          'inbox',
+          `${inboxDepth} events wait`,
+          'They start by themselves; if it grows, Temporal is away or too slow.',
+        ),
+  ]
+}
+
+async function checkEndpoints(api: Api): Promise<Check> {
+  const { failingEndpoints } = await api.call('GET', '/overview', OverviewSchema)
+  if (failingEndpoints.length === 0) return ok('endpoints', 'none whose latest attempt failed')
+  return warning(
+    'endpoints',
+    failingEndpoints.map(({ url, reason }) => `${url} (${reason})`).join('; '),
+    'See what each answers with `postrider destinations test <destination>`.',
+  )
+}
+
+async function look(url: string): Promise<{ status: number; date: Date | undefined } | { error: string }> {
+  try {
+    const { statusCode, headers, body } = await request(url, {
+      headersTimeout: answerLimitMs,
+      bodyTimeout: answerLimitMs,
+    })
+    await body.dump()
+    const date = typeof headers['date'] === 'string' ? new Date(headers['date']) : undefined
+    return { status: statusCode, date }
+  } catch (error) {
+    const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+    return { error: first instanceof Error ? first.message : String(first) }
+  }
+}

@@ -1,0 +1,23 @@
+/** `postrider export`: the settings of a node as a file. */
+
+import { writeFile } from 'node:fs/promises'
+import { Command } from 'commander'
+import { SessionSchema } from '../schemas/access.ts'
+import { exportSettings, readCurrent } from './settings/current.ts'
+import { toYaml } from './settings/file.ts'
+import { CommandError } from './shared/failure.ts'
+import { openSession } from './shared/session.ts'
+
+export const exportCommand = (): Command =>
+  new Command('export')
+    .description('print sources, destinations and audiences as a file for `apply`; secrets become variable names')
+    .option('--output <file>', 'write the file instead of printing it')
+    .action(async ({ output }: { output?: string }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const { role } = await api.call('GET', '/session', SessionSchema)
+      if (role !== 'admin') throw new CommandError('unauthorized', `the role ${role} does not see all settings`)
+      const settings = exportSettings(await readCurrent(api))
+      if (output === undefined) return out.result(settings, () => toYaml(settings).trimEnd())
+      await writeFile(output, out.isJson ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings))
+      out.result({ written: output }, () => `Written: ${output}`)
+    })

@@ -1,0 +1,125 @@
+/** `postrider listen`: a receiver on this machine, registered as an endpoint of a source while it runs. */
+
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { Command } from 'commander'
+import { DestinationSchema, type Destination } from '../schemas/destination.ts'
+import type { Source } from '../schemas/source.ts'
+import { segment, type Api } from './shared/api.ts'
+import { isLoopback } from './shared/addresses.ts'
+import { CommandError } from './shared/failure.ts'
+import { findSource, listDestinations } from './shared/lookup.ts'
+import { collectHeaders, httpUrl, wholeNumber } from './shared/options.ts'
+import { printable, type Output } from './shared/output.ts'
+import { startReceiver, type ReceivedEvent } from './shared/receiver.ts'
+import { openSession } from './shared/session.ts'
+import { stopSignal } from './shared/stop-signal.ts'
+
+interface ListenOptions {
+  name: string
+  host: string
+  port: number
+  publicUrl?: string
+  forwardTo?: string
+  header?: Record<string, string>
+  body?: true
+}
+
+export const listenCommand = (): Command =>
+  new Command('listen')
+    .description('receive the events of a source here, show them, and forward them to a local URL')
+    .argument('<source>', 'id or name of the source')
+    .option('--forward-to <url>', 'pass each request on, as it came; its answer is the answer', httpUrl)
+    .option('--header <name: value>', 'header to add when forwarding (give it again)', collectHeaders)
+    .option('--name <name>', 'name of the destination', `listen on ${hostname()}`)
+    .option('--host <host>', 'address to listen at', '127.0.0.1')
+    .option('--port <port>', 'port to listen at (default: a free one)', wholeNumber(0, 65_535), 0)
+    .option('--public-url <url>', 'where the node reaches this receiver, when not at that address', httpUrl)
+    .option('--body', 'show the whole body of each event')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'The receiver is a destination of its own, made when there is none and used again by the next listen. When listen',
+        'stops, the destination is paused: events that come meanwhile are held, and arrive when listen is back.',
+      ].join('\n'),
+    )
+    .action(async (source: string, options: ListenOptions, command: Command) => listen(source, options, command))
+
+async function listen(wanted: string, options: ListenOptions, command: Command): Promise<void> {
+  const { api, out } = await openSession(command)
+  const source = await findSource(api, wanted)
+  if (options.publicUrl === undefined && options.host === '127.0.0.1' && !isLoopback(api.address))
+    throw new CommandError('usage', `the node at ${api.address} cannot reach 127.0.0.1: give --host and --public-url`)
+  const stop = stopSignal()
+  // A new one each time: what was held is signed when it is sent, so nothing has to be kept here.
+  const secret = randomBytes(24).toString('base64url')
+  const receiver = await startReceiver({
+    ...options,
+    secret,
+    onEvent: (event) => out.item(event, (one) => eventText(one, options.body === true)),
+  })
+  try {
+    const destination = await register(api, source, options.name, options.publicUrl ?? receiver.url, secret, out)
+    const ready = { listening: receiver.url, destinationId: destination.id, sourceId: source.id }
+    out.item(ready, () => `Events of ${printable(source.name)} come to ${receiver.url}; stop with Ctrl-C.`)
+    if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
+    await pause(api, destination.id, out)
+  } finally {
+    await receiver.stop()
+  }
+}
+
+/** Lets the destination lead to the receiver, and what was held come. */
+async function register(
+  api: Api,
+  source: Source,
+  name: string,
+  url: string,
+  sharedSecret: string,
+  out: Output,
+): Promise<Destination> {
+  const existing = (await listDestinations(api)).find(
+    (one) => one.name === name && one.sourceIds.length === 1 && one.sourceIds[0] === source.id,
+  )
+  if (existing === undefined)
+    return api.call('POST', '/destinations', DestinationSchema, {
+      name,
+      type: 'webhooks',
+      sourceIds: [source.id],
+      settings: { sharedSecret, webhooks: [{ url }] },
+    })
+  if (!existing.paused)
+    out.note(`The last listen did not pause ${name}, or another one still runs; events come here from now on.`)
+  const [webhook] = existing.settings.webhooks
+  return api.call('PATCH', `/destinations/${segment(existing.id)}`, DestinationSchema, {
+    enabled: true,
+    paused: false,
+    settings: { sharedSecret, secretOverlapSeconds: 0, webhooks: [{ id: webhook?.id, url }] },
+  })
+}
+
+async function pause(api: Api, id: string, out: Output): Promise<void> {
+  try {
+    await api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, { paused: true })
+    out.note('Paused: events that come now are held until listen is back.')
+  } catch (error) {
+    if (error instanceof CommandError && error.exit === 'notFound') return
+    throw error
+  }
+}
+
+function eventText(
+  { at, type, event, userId, genuine, status, forwarded, body }: ReceivedEvent,
+  whole: boolean,
+): string {
+  const line = [
+    at,
+    printable([type ?? 'no event', event].filter(Boolean).join(' ')),
+    ...(userId === null ? [] : [`by ${printable(userId)}`]),
+    genuine ? 'signature valid' : 'signature NOT valid, refused',
+    ...(forwarded === null ? [] : [`forwarded: ${printable(forwarded)}`]),
+    `answered ${status}`,
+  ].join('  ')
+  return whole ? `${line}\n${JSON.stringify(body, null, 2)}` : line
+}

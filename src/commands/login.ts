@@ -1,0 +1,32 @@
+/** `postrider login`: keeps an address and a token for later commands. */
+
+import { Command } from 'commander'
+import { SessionSchema } from '../schemas/access.ts'
+import { createApi } from './shared/api.ts'
+import { findConnection } from './shared/connection.ts'
+import { defaultProfile, profilesPath, readProfiles, writeProfiles } from './shared/profiles.ts'
+import { askSecret } from './shared/prompt.ts'
+import { globalsOf, outputOf } from './shared/session.ts'
+
+export const loginCommand = (): Command =>
+  new Command('login')
+    .description('check a token and keep it, with the address, as a profile')
+    .action(async (_options: unknown, command: Command) => login(command))
+
+async function login(command: Command): Promise<void> {
+  const options = globalsOf(command)
+  const { profiles } = await readProfiles()
+  const name = options.profile ?? defaultProfile
+  // A profile that is to be made cannot be asked for its address yet.
+  const { profile: _, ...rest } = options
+  const known = profiles[name] === undefined ? rest : options
+  const { address } = await findConnection(known, process.env)
+  const token = options.token ?? (await askSecret(`Token for ${address}: `))
+  const { role } = await createApi(address, token).call('GET', '/session', SessionSchema)
+  const now = await readProfiles()
+  await writeProfiles({ current: name, profiles: { ...now.profiles, [name]: { address, token } } })
+  outputOf(command).result(
+    { profile: name, address, role },
+    () => `Logged in to ${address} as ${role}. Profile ${name} is kept in ${profilesPath()} and used from now on.`,
+  )
+}

@@ -1,0 +1,33 @@
+/** `postrider migrate`: brings a PostgreSQL up to date before the nodes start. */
+
+import { Command } from 'commander'
+import { databaseFailure } from './shared/database-failure.ts'
+import { CommandError } from './shared/failure.ts'
+import { outputOf } from './shared/session.ts'
+
+export const migrateCommand = (): Command =>
+  new Command('migrate')
+    .description('bring the database of DATABASE_URL up to date (a start does this as well)')
+    .action(async (_options: unknown, self: Command) => {
+      const url = process.env['DATABASE_URL']
+      if (!url)
+        throw new CommandError('usage', 'DATABASE_URL is not set; the embedded database is brought up to date by start')
+      if (!/^postgres(ql)?:\/\//.test(url)) throw new CommandError('usage', 'DATABASE_URL must be a postgres:// URL')
+      // Loaded only here: other commands need no database.
+      const [{ pino }, { openPostgres }, { migrate }] = await Promise.all([
+        import('pino'),
+        import('../db/postgres.ts'),
+        import('../db/migrate.ts'),
+      ])
+      const database = openPostgres(url, pino({ level: 'silent' }))
+      try {
+        const applied = await migrate(database).catch((error: unknown) => {
+          throw databaseFailure(error)
+        })
+        outputOf(self).result({ applied }, () =>
+          applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`,
+        )
+      } finally {
+        await database.close()
+      }
+    })

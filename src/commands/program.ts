@@ -1,0 +1,60 @@
+/** The `postrider` command with all its commands. */
+
+import { Command } from 'commander'
+import { packageVersion } from '../package-version.ts'
+import { applyCommand } from './apply.ts'
+import { audiencesCommand } from './audiences.ts'
+import { addCompletion } from './completion.ts'
+import { deliveriesCommand } from './deliveries.ts'
+import { destinationsCommand } from './destinations.ts'
+import { doctorCommand } from './doctor.ts'
+import { examplesOf } from './examples.ts'
+import { exportCommand } from './export.ts'
+import { listenCommand } from './listen.ts'
+import { loginCommand } from './login.ts'
+import { migrateCommand } from './migrate.ts'
+import { profilesCommand } from './profiles.ts'
+import { sendCommand } from './send.ts'
+import { sourcesCommand } from './sources.ts'
+
+const startCommand = (): Command =>
+  new Command('start').description('run a node: API, web app and worker').action(async () => {
+    // Loaded only here: a node's libraries take a second.
+    const { start } = await import('./start.ts')
+    await start()
+  })
+
+export function buildProgram(): Command {
+  const program = new Command('postrider')
+    .description('Event delivery to HTTP endpoints')
+    .version(packageVersion())
+    .option('--profile <name>', 'address and token that `login` kept under this name (also: POSTRIDER_PROFILE)')
+    .option('--address <url>', 'where the node is (also: POSTRIDER_ADDRESS; default: http://127.0.0.1:8080)')
+    .option('--token <token>', 'admin or API token (also: POSTRIDER_ADMIN_TOKEN)')
+    .option('--json', 'print JSON for programs')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not reachable, 4 not authorised, 5 not found, 6 not over in time,',
+        '130 interrupted. Each command has examples: postrider <command> --help',
+      ].join('\n'),
+    )
+  const commands = [
+    ...[startCommand(), migrateCommand(), doctorCommand(), loginCommand(), profilesCommand(), sendCommand()],
+    ...[listenCommand(), sourcesCommand(), destinationsCommand(), deliveriesCommand(), audiencesCommand()],
+    ...[exportCommand(), applyCommand()],
+  ]
+  for (const command of commands) program.addCommand(command)
+  addCompletion(program)
+  finish(program, '')
+  return program
+}
+
+/** What all commands have in common. @param words  of the command, without the program's name */
+function finish(command: Command, words: string): void {
+  command.configureHelp({ showGlobalOptions: true }).exitOverride()
+  const lines = words === '' ? [] : examplesOf(words)
+  if (lines.length > 0) command.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n'))
+  for (const child of command.commands) finish(child, `${words} ${child.name()}`.trimStart())
+}

@@ -1,0 +1,146 @@
+/** `postrider send`: sends one call, and follows its delivery. */
+
+import { randomUUID } from 'node:crypto'
+import { Argument, Command } from 'commander'
+import { eventWorkflowId } from '../contracts/names.ts'
+import type { DeliveryDetail } from '../schemas/delivery.ts'
+import { eventTypes } from '../schemas/message.ts'
+import type { Api } from './shared/api.ts'
+import { attemptLine, deliveryFacts, readDelivery } from './shared/delivery-text.ts'
+import { CommandError, usageError } from './shared/failure.ts'
+import { readInput } from './shared/input.ts'
+import { findSource, listDestinations, listSources } from './shared/lookup.ts'
+import { duration, jsonObject } from './shared/options.ts'
+import type { Output } from './shared/output.ts'
+import { openSession } from './shared/session.ts'
+import { poll } from './shared/poll.ts'
+
+interface SendOptions {
+  source?: string
+  writeKey?: string
+  data?: string
+  wait: boolean
+  timeout: number
+  event?: string
+  name?: string
+  category?: string
+  userId?: string
+  anonymousId?: string
+  groupId?: string
+  previousId?: string
+  messageId?: string
+  timestamp?: string
+  properties?: Record<string, unknown>
+  traits?: Record<string, unknown>
+  context?: Record<string, unknown>
+  integrations?: Record<string, unknown>
+}
+
+const callMembers = [
+  ...(['event', 'name', 'category', 'userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const),
+  ...(['timestamp', 'properties', 'traits', 'context', 'integrations'] as const),
+]
+
+const ended = new Set(['delivered', 'failed', 'discarded', 'cancelled'])
+
+export const sendCommand = (): Command =>
+  new Command('send')
+    .description('send one call, and show its delivery and the attempts')
+    .addArgument(new Argument('<type>', 'which call').choices(eventTypes))
+    .option('--source <source>', 'id or name of the source it comes from')
+    .option('--write-key <key>', 'write key of the source (also: POSTRIDER_WRITE_KEY)')
+    .option('--data <file>', 'the call as JSON; - for standard input; other options outrank its members')
+    .option('--event <name>', 'what happened (track)')
+    .option('--name <name>', 'name of the page or screen')
+    .option('--category <category>', 'category of the page or screen')
+    .option('--user-id <id>', 'who it was')
+    .option('--anonymous-id <id>', 'who it was, when there is no user id')
+    .option('--group-id <id>', 'the group (group)')
+    .option('--previous-id <id>', 'the former id (alias)')
+    .option('--message-id <id>', 'id of the call; a repeat is delivered once (default: a new one)')
+    .option('--timestamp <time>', 'when it happened, ISO 8601 (default: now)')
+    .option('--properties <json>', 'a JSON object', jsonObject)
+    .option('--traits <json>', 'a JSON object', jsonObject)
+    .option('--context <json>', 'a JSON object', jsonObject)
+    .option('--integrations <json>', 'a JSON object', jsonObject)
+    .option('--no-wait', 'end when the call is accepted')
+    .option('--timeout <duration>', 'how long to follow the delivery', duration, 30_000)
+    .action(async (type: string, options: SendOptions, command: Command) => send(type, options, command))
+
+async function send(type: string, options: SendOptions, command: Command): Promise<void> {
+  const { api, out } = await openSession(command)
+  const body = await readCall(options)
+  const messageId = messageIdOf(body) ?? `cli-${randomUUID()}`
+  const source = await findSender(api, options)
+  await api.ingest(`/${type}`, source.writeKey, { ...body, messageId })
+  const unfollowed = await whyNotFollowed(api, options, source.id)
+  if (source.id === undefined || unfollowed !== undefined) {
+    out.result({ messageId, sourceId: source.id ?? null, deliveryId: null, delivery: null }, () =>
+      `Accepted: ${messageId}. ${unfollowed ?? ''}`.trimEnd(),
+    )
+    return
+  }
+  out.note(`Accepted: ${messageId}`)
+  await follow(api, out, source.id, messageId, options.timeout)
+}
+
+async function readCall(options: SendOptions): Promise<Record<string, unknown>> {
+  const given = Object.fromEntries(
+    callMembers.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )
+  if (options.data === undefined) return given
+  const text = await readInput(options.data)
+  try {
+    return { ...jsonObject(text), ...given }
+  } catch {
+    throw usageError(`${options.data === '-' ? 'standard input' : options.data} holds no JSON object`)
+  }
+}
+
+/** Numbers are ids as well, as the node reads them. */
+const messageIdOf = ({ messageId }: Record<string, unknown>): string | undefined =>
+  typeof messageId === 'string' || typeof messageId === 'number' ? String(messageId) || undefined : undefined
+
+/** The write key, and the source's id as far as the token can tell it. */
+async function findSender(api: Api, options: SendOptions): Promise<{ writeKey: string; id: string | undefined }> {
+  if (options.source !== undefined) return findSource(api, options.source)
+  const writeKey = options.writeKey ?? process.env['POSTRIDER_WRITE_KEY']
+  if (!writeKey) throw usageError('give the source it comes from: --source <id or name> or --write-key <key>')
+  if (!options.wait || !api.hasToken) return { writeKey, id: undefined }
+  const source = (await listSources(api)).find((one) => one.writeKey === writeKey)
+  return { writeKey, id: source?.id }
+}
+
+/** The reason to show no delivery; undefined when there will be one. */
+async function whyNotFollowed(api: Api, { wait }: SendOptions, sourceId: string | undefined) {
+  if (!wait) return ''
+  if (!api.hasToken) return 'Its delivery can be shown only with a token: postrider login'
+  if (sourceId === undefined) return 'Its delivery cannot be shown: the token does not tell the source of this key.'
+  const connected = (await listDestinations(api)).some(
+    ({ enabled, sourceIds }) => enabled && sourceIds.includes(sourceId),
+  )
+  return connected ? undefined : 'No destination is connected to the source, so it goes nowhere.'
+}
+
+async function follow(api: Api, out: Output, sourceId: string, messageId: string, timeoutMs: number): Promise<void> {
+  const id = eventWorkflowId(sourceId, messageId)
+  let last: DeliveryDetail | undefined
+  let shown = 0
+  const delivery = await poll(timeoutMs, async () => {
+    last = await readDelivery(api, id)
+    const attempts = last?.timeline ?? []
+    for (const attempt of attempts.slice(shown)) out.note(attemptLine(attempt))
+    shown = attempts.length
+    return last !== undefined && ended.has(last.status) ? last : undefined
+  })
+  const result = delivery ?? last ?? null
+  out.result({ messageId, sourceId, deliveryId: id, delivery: result }, () =>
+    result === null ? `Delivery ${id} has not begun.` : deliveryFacts(result),
+  )
+  if (delivery === undefined)
+    throw new CommandError(
+      'timeout',
+      `not delivered within ${timeoutMs / 1000} s; follow it with: postrider deliveries show ${id}`,
+    )
+  if (delivery.status !== 'delivered') throw new CommandError('failed', `the delivery is ${delivery.status}`)
+}

@@ -1,0 +1,81 @@
+/** A change of a node's settings, and what is needed to find it. */
+
+import type { Api } from '../shared/api.ts'
+import { CommandError, usageError } from '../shared/failure.ts'
+import type { Current } from './current.ts'
+import type { SecretReference, SettingsFile } from './file.ts'
+
+export type Kind = 'sources' | 'destinations' | 'audiences'
+export const kinds: readonly Kind[] = ['sources', 'destinations', 'audiences']
+
+/** Members of an entry as they are shown. */
+export type View = Record<string, unknown>
+
+export interface Change {
+  kind: Kind
+  action: 'create' | 'update' | 'delete'
+  name: string
+  /** What it is now, of what the file says; null when it does not exist yet. */
+  before: View | null
+  /** What it is to be; null when it is to be deleted. */
+  after: View | null
+  apply(): Promise<void>
+}
+
+export interface PlanOptions {
+  /** Delete what the file does not have. */
+  prune: boolean
+  /** Set secrets also where there is one already; whether it is the same one cannot be told. */
+  updateSecrets: boolean
+}
+
+export interface PlanContext extends PlanOptions {
+  api: Api
+  current: Current
+  file: SettingsFile
+  /** The secret of a reference.
+   *  @throws CommandError (usage) when its variable is not set */
+  secret: (reference: SecretReference) => string
+  /** Id of what has the name (or the id) when the change is applied. */
+  idOf: (kind: 'sources' | 'destinations', name: string) => string
+  /** Tells the id of what was made. */
+  created: (kind: 'sources' | 'destinations', name: string, id: string) => void
+}
+
+/** What has the name now.
+ *  @throws CommandError (failed) when several have it */
+export function existing<Item extends { id: string; name: string }>(items: Item[], name: string): Item | undefined {
+  const [found, second] = items.filter((item) => item.name === name)
+  if (second !== undefined) throw new CommandError('failed', `several have the name ${name}: rename all but one first`)
+  return found
+}
+
+/** @throws CommandError (usage) when neither the file nor the node has one of the names */
+export function expectKnown(context: PlanContext, kind: 'sources' | 'destinations', names: string[], by: string): void {
+  for (const name of names) {
+    const inFile = context.file[kind].some((entry) => entry.name === name)
+    if (!inFile && !context.current[kind].some((item) => item.name === name || item.id === name))
+      throw usageError(`${by}: ${kind} has no ${name}`)
+  }
+}
+
+/** Those of the node that the file does not have. */
+export const superfluous = <Item extends { name: string }>(items: Item[], entries: { name: string }[]): Item[] =>
+  items.filter(({ name }) => !entries.some((entry) => entry.name === name))
+
+/** The members of `whole` that `entry` has, in its order. */
+export const sameMembers = (whole: View, entry: object): View =>
+  Object.fromEntries(Object.keys(entry).map((name) => [name, whole[name]]))
+
+export const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b)
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+
+/** Names of the members that differ. */
+export const changedMembers = (before: View, after: View): Set<string> =>
+  new Set(Object.keys(after).filter((name) => !isSame(before[name], after[name])))

@@ -1,0 +1,144 @@
+/** The settings of a node, as entries of a file. */
+
+import type { Audience } from '../../schemas/audience.ts'
+import type { Destination } from '../../schemas/destination.ts'
+import type { Source } from '../../schemas/source.ts'
+import type { Api } from '../shared/api.ts'
+import { listAudiences, listDestinations, listSources } from '../shared/lookup.ts'
+import type {
+  AudienceEntry,
+  DestinationEntry,
+  HeaderEntries,
+  MembershipEntry,
+  SecretReference,
+  SettingsFile,
+  SourceEntry,
+  WebhookEntry,
+} from './file.ts'
+
+export interface Current {
+  sources: Source[]
+  destinations: Destination[]
+  audiences: Audience[]
+}
+
+export async function readCurrent(api: Api): Promise<Current> {
+  const [sources, destinations, audiences] = await Promise.all([
+    listSources(api),
+    listDestinations(api),
+    listAudiences(api),
+  ])
+  return { sources, destinations, audiences }
+}
+
+/** Headers whose values are not to be seen. */
+export const secretHeader = /auth|token|secret|key|cookie|password|signature/i
+
+/** Everything as a file, secrets as references to variables that are named after what they are for. */
+export function exportSettings(current: Current): SettingsFile {
+  const variable = variableNames()
+  return {
+    version: 1,
+    sources: current.sources.map(sourceEntry),
+    destinations: current.destinations.map((destination) => ({
+      ...destinationEntry(destination, current.sources),
+      ...(destination.settings.hasSharedSecret && { sharedSecret: { env: variable(destination.name, 'secret') } }),
+      webhooks: destination.settings.webhooks.map(({ url, headers }) =>
+        webhookEntry(
+          url,
+          Object.fromEntries(
+            Object.entries(headers).map(([name, value]) => [
+              name,
+              secretHeader.test(name) ? { env: variable(destination.name, name) } : value,
+            ]),
+          ),
+        ),
+      ),
+    })),
+    audiences: current.audiences.map((audience) => ({
+      ...audienceEntry(audience, current.destinations),
+      membership: membershipEntry(audience, (what) => ({ env: variable(audience.name, what) })),
+    })),
+  }
+}
+
+export const sourceEntry = ({ name, enabled }: Source): SourceEntry => ({ name, enabled })
+
+/** Without endpoints, and with a secret only when it is known that there is none. */
+export const destinationEntry = (destination: Destination, sources: Source[]): DestinationEntry => ({
+  name: destination.name,
+  enabled: destination.enabled,
+  paused: destination.paused,
+  successPolicy: destination.successPolicy,
+  sources: namesOf(destination.sourceIds, sources),
+  ...(!destination.settings.hasSharedSecret && { sharedSecret: null }),
+})
+
+export const webhookEntry = (url: string, headers: HeaderEntries): WebhookEntry => ({
+  url,
+  ...(Object.keys(headers).length > 0 && { headers: sortedByName(headers) }),
+})
+
+/** Without where the members come from. */
+export const audienceEntry = (audience: Audience, destinations: Destination[]): AudienceEntry => ({
+  name: audience.name,
+  key: audience.key,
+  kind: audience.kind,
+  destinations: namesOf(audience.destinationIds, destinations),
+  schedule: audience.schedule,
+  paused: audience.paused,
+  maxBadRowShare: audience.maxBadRowShare,
+  maxRemovalShare: audience.maxRemovalShare,
+  maxPerSecond: audience.maxPerSecond,
+})
+
+/** @param secret  what stands for a header or the `connection`, whose value the node does not show */
+export function membershipEntry({ membership }: Audience, secret: (what: string) => SecretReference): MembershipEntry {
+  switch (membership.kind) {
+    case 'push':
+      return { kind: 'push' }
+    case 'http': {
+      const { url, format, headerNames } = membership
+      const headers = Object.fromEntries(headerNames.map((name) => [name, secret(name)]))
+      return {
+        kind: 'http',
+        url,
+        ...(format !== undefined && { format }),
+        ...(headerNames.length > 0 && { headers: sortedByName(headers) }),
+      }
+    }
+    case 'sql': {
+      const { query, statementTimeoutSeconds } = membership
+      return { kind: 'sql', connectionString: secret('connection'), query, statementTimeoutSeconds }
+    }
+  }
+}
+
+/** Sorted names; the id of what has a name that others have too. */
+export function namesOf(ids: string[], items: { id: string; name: string }[]): string[] {
+  const isUnique = (name: string): boolean => items.filter((item) => item.name === name).length === 1
+  return ids
+    .map((id) => {
+      const name = items.find((item) => item.id === id)?.name
+      return name !== undefined && isUnique(name) ? name : id
+    })
+    .sort()
+}
+
+export const sortedByName = <Value>(entries: Record<string, Value>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** Gives each secret a variable of its own. */
+function variableNames(): (...parts: string[]) => string {
+  const taken = new Set<string>()
+  return (...parts) => {
+    const base = ['POSTRIDER', ...parts]
+      .join('_')
+      .toUpperCase()
+      .replace(/[^A-Z0-9]+/g, '_')
+    let name = base
+    for (let n = 2; taken.has(name); n++) name = `${base}_${n}`
+    taken.add(name)
+    return name
+  }
+}

@@ -1,0 +1,97 @@
+/** Settings as a file: `docs/command.md`, "Settings as a file". Things are known by their names, secrets by the
+ *  environment variables that hold them. */
+
+import { parse, stringify } from 'yaml'
+import { z } from 'zod'
+import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
+import { NameSchema } from '../../schemas/source.ts'
+import { usageError } from '../shared/failure.ts'
+
+export const SecretReferenceSchema = z.strictObject({
+  env: z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable'),
+})
+export type SecretReference = z.infer<typeof SecretReferenceSchema>
+
+const HeadersSchema = z.record(z.string(), z.union([z.string(), SecretReferenceSchema]))
+export type HeaderEntries = z.infer<typeof HeadersSchema>
+
+const SourceEntrySchema = z.strictObject({ name: NameSchema, enabled: z.boolean().optional() })
+export type SourceEntry = z.infer<typeof SourceEntrySchema>
+
+const WebhookEntrySchema = z.strictObject({ url: z.string(), headers: HeadersSchema.optional() })
+export type WebhookEntry = z.infer<typeof WebhookEntrySchema>
+
+const DestinationEntrySchema = z.strictObject({
+  name: NameSchema,
+  enabled: z.boolean().optional(),
+  paused: z.boolean().optional(),
+  successPolicy: z.enum(['any', 'all']).optional(),
+  /** Names. */
+  sources: z.array(z.string()).optional(),
+  /** `null`: requests are not signed. */
+  sharedSecret: SecretReferenceSchema.nullish(),
+  webhooks: z.array(WebhookEntrySchema).optional(),
+})
+export type DestinationEntry = z.infer<typeof DestinationEntrySchema>
+
+const MembershipEntrySchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('push') }),
+  z.strictObject({
+    kind: z.literal('http'),
+    url: z.string(),
+    format: z.enum(memberFormats).optional(),
+    headers: HeadersSchema.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('sql'),
+    connectionString: SecretReferenceSchema,
+    query: z.string(),
+    statementTimeoutSeconds: z.int().optional(),
+  }),
+])
+export type MembershipEntry = z.infer<typeof MembershipEntrySchema>
+
+const AudienceEntrySchema = z.strictObject({
+  name: NameSchema,
+  key: z.string().optional(),
+  kind: AudienceKindSchema.optional(),
+  /** Names. */
+  destinations: z.array(z.string()).optional(),
+  membership: MembershipEntrySchema.optional(),
+  schedule: AudienceScheduleSchema.nullish(),
+  paused: z.boolean().optional(),
+  maxBadRowShare: z.number().optional(),
+  maxRemovalShare: z.number().optional(),
+  maxPerSecond: z.int().nullish(),
+})
+export type AudienceEntry = z.infer<typeof AudienceEntrySchema>
+
+const namedOnce = <Entry extends z.ZodType<{ name: string }>>(entry: Entry) =>
+  z
+    .array(entry)
+    .refine((entries) => new Set(entries.map(({ name }) => name)).size === entries.length, 'must have each name once')
+    .default([])
+
+const SettingsFileSchema = z.strictObject({
+  version: z.literal(1),
+  sources: namedOnce(SourceEntrySchema),
+  destinations: namedOnce(DestinationEntrySchema),
+  audiences: namedOnce(AudienceEntrySchema),
+})
+export type SettingsFile = z.infer<typeof SettingsFileSchema>
+
+/** Reads YAML or JSON.
+ *  @throws CommandError (usage) that names what is wrong, and where */
+export function readSettingsFile(text: string): SettingsFile {
+  let value: unknown
+  try {
+    value = parse(text)
+  } catch (error) {
+    throw usageError(`the file is neither YAML nor JSON: ${(error as Error).message}`)
+  }
+  const parsed = SettingsFileSchema.safeParse(value)
+  if (!parsed.success) throw usageError(`the file does not fit:\n${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}
+
+export const toYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })

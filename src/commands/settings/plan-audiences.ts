@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
+import { segment } from '../shared/api.ts'
+import { CommandError } from '../shared/failure.ts'
+import { audienceEntry, membershipEntry, sortedByName } from './current.ts'
+import type { AudienceEntry, HeaderEntries, MembershipEntry, SecretReference } from './file.ts'
+import {
+  changedMembers,
+  existing,
+  expectKnown,
+  sameMembers,
+  superfluous,
+  type Change,
+  type PlanContext,
+  type View,
+} from './change.ts'
+
+/** Stands in a diff for a secret that is not known to be the one of the file. */
+const unknown: SecretReference = { env: '(another value)' }
+
+export function planAudiences(context: PlanContext): Change[] {
+  const { api, current, file, prune } = context
+  const kept = file.audiences.flatMap((entry) => planAudience(context, entry))
+  if (!prune) return kept
+  return kept.concat(
+    superfluous(current.audiences, file.audiences).map((audience) => ({
+      kind: 'audiences',
+      action: 'delete',
+      name: audience.name,
+      before: { ...audienceEntry(audience, current.destinations) },
+      after: null,
+      apply: async () => {
+        await api.call('DELETE', `/audiences/${segment(audience.id)}`, z.unknown())
+      },
+    })),
+  )
+}
+
+function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {
+  const { api, current } = context
+  const { name, paused } = entry
+  expectKnown(context, 'destinations', entry.destinations ?? [], `audience ${name}`)
+  const audience = existing(current.audiences, name)
+  const after = viewOf(entry)
+  const setPaused = (id: string) =>
+    api.call('POST', `/audiences/${segment(id)}/${paused === true ? 'pause' : 'resume'}`, AudienceSchema)
+
+  if (audience === undefined) {
+    const membership = entry.membership && membershipOf(context, entry.membership, true)
+    const apply = async () => {
+      const { key, kind } = entry
+      const all = new Set(Object.keys(entry))
+      const body = { name, key, kind, ...commonOf(context, entry, all), membership }
+      const { id } = await api.call('POST', '/audiences', AudienceSchema, body)
+      if (paused === true) await setPaused(id)
+    }
+    return [{ kind: 'audiences', action: 'create', name, before: null, after, apply }]
+  }
+
+  const before = sameMembers(presentView(context, entry, audience), after)
+  const changed = changedMembers(before, after)
+  if (changed.size === 0) return []
+  for (const member of ['key', 'kind'])
+    if (changed.has(member))
+      throw new CommandError('failed', `audience ${name}: its ${member} cannot be changed; delete it first`)
+  const membership =
+    changed.has('membership') && entry.membership
+      ? {
+          ...keptMembers(entry.membership, audience),
+          ...membershipOf(context, entry.membership, context.updateSecrets || needsSecrets(entry.membership, audience)),
+        }
+      : undefined
+  const apply = async () => {
+    const body = { ...commonOf(context, entry, changed), membership }
+    if (Object.values(body).some((value) => value !== undefined))
+      await api.call('PATCH', `/audiences/${segment(audience.id)}`, AudienceSchema, body)
+    if (changed.has('paused')) await setPaused(audience.id)
+  }
+  return [{ kind: 'audiences', action: 'update', name, before, after, apply }]
+}
+
+const viewOf = (entry: AudienceEntry): View => ({
+  ...entry,
+  ...(entry.destinations !== undefined && { destinations: [...entry.destinations].sort() }),
+  ...(entry.membership !== undefined && { membership: membershipView(entry.membership) }),
+})
+
+const membershipView = (membership: MembershipEntry): MembershipEntry =>
+  membership.kind === 'http' && membership.headers !== undefined
+    ? { ...membership, headers: sortedByName(membership.headers) }
+    : membership
+
+/** What the audience is now, in the words of the entry; secrets that are there count as those of the entry. */
+function presentView(context: PlanContext, entry: AudienceEntry, audience: Audience): View {
+  const wanted = entry.membership
+  const headers: HeaderEntries = wanted?.kind === 'http' ? (wanted.headers ?? {}) : {}
+  const present = membershipEntry(audience, (what) => {
+    if (context.updateSecrets) return unknown
+    if (what === 'connection') return wanted?.kind === 'sql' ? wanted.connectionString : unknown
+    // A value that the file itself holds is not a reference, but shown as it stands there.
+    return (headers[what] ?? unknown) as SecretReference
+  })
+  return {
+    ...audienceEntry(audience, context.current.destinations),
+    membership: wanted?.kind === present.kind ? sameMembers({ ...present }, wanted) : present,
+  }
+}
+
+const commonOf = (context: PlanContext, entry: AudienceEntry, members: Set<string>) => ({
+  ...(members.has('destinations') && {
+    destinationIds: entry.destinations?.map((name) => context.idOf('destinations', name)),
+  }),
+  ...(members.has('schedule') && { schedule: entry.schedule }),
+  ...(members.has('maxBadRowShare') && { maxBadRowShare: entry.maxBadRowShare }),
+  ...(members.has('maxRemovalShare') && { maxRemovalShare: entry.maxRemovalShare }),
+  ...(members.has('maxPerSecond') && { maxPerSecond: entry.maxPerSecond }),
+})
+
+/** Whether the node would not keep the secrets that it has: they are of another kind or origin, or have other names. */
+function needsSecrets(wanted: MembershipEntry, { membership: present }: Audience): boolean {
+  if (wanted.kind === 'http' && present.kind === 'http') {
+    const names = Object.keys(wanted.headers ?? {})
+    const isSameOrigin = URL.canParse(wanted.url) && new URL(wanted.url).origin === new URL(present.url).origin
+    const hasOtherNames = names.sort().join() !== [...present.headerNames].sort().join()
+    return !isSameOrigin || (wanted.headers !== undefined && hasOtherNames)
+  }
+  return wanted.kind !== present.kind
+}
+
+/** Members that stay as they are where the entry does not have them: the API takes a membership whole. */
+function keptMembers(wanted: MembershipEntry, { membership: present }: Audience): View {
+  if (present.kind !== wanted.kind) return {}
+  if (present.kind === 'http' && present.format !== undefined) return { format: present.format }
+  return present.kind === 'sql' ? { statementTimeoutSeconds: present.statementTimeoutSeconds } : {}
+}
+
+function membershipOf(context: PlanContext, wanted: MembershipEntry, withSecrets: boolean) {
+  switch (wanted.kind) {
+    case 'push':
+      return wanted
+    case 'http': {
+      const { headers, ...rest } = wanted
+      if (headers === undefined || !withSecrets) return rest
+      const values = Object.entries(headers).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? value : context.secret(value),
+      ])
+      return { ...rest, headers: Object.fromEntries(values) as Record<string, string> }
+    }
+    case 'sql': {
+      const { connectionString, ...rest } = wanted
+      return { ...rest, ...(withSecrets && { connectionString: context.secret(connectionString) }) }
+    }
+  }
+}

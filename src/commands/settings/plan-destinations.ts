@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
+import { segment } from '../shared/api.ts'
+import { destinationEntry, secretHeader, sortedByName, webhookEntry } from './current.ts'
+import type { DestinationEntry, HeaderEntries, WebhookEntry } from './file.ts'
+import {
+  changedMembers,
+  existing,
+  expectKnown,
+  sameMembers,
+  superfluous,
+  type Change,
+  type PlanContext,
+  type View,
+} from './change.ts'
+
+/** Stands in a diff for a secret that is not the one of the file. */
+const anotherValue = '(another value)'
+
+type Webhook = Destination['settings']['webhooks'][number]
+
+export function planDestinations(context: PlanContext): Change[] {
+  const { api, current, file, prune } = context
+  const kept = file.destinations.flatMap((entry) => planDestination(context, entry))
+  if (!prune) return kept
+  return kept.concat(
+    superfluous(current.destinations, file.destinations).map((destination) => ({
+      kind: 'destinations',
+      action: 'delete',
+      name: destination.name,
+      before: { ...destinationEntry(destination, current.sources) },
+      after: null,
+      apply: async () => {
+        await api.call('DELETE', `/destinations/${segment(destination.id)}`, z.unknown())
+      },
+    })),
+  )
+}
+
+function planDestination(context: PlanContext, entry: DestinationEntry): Change[] {
+  const { api, current, created } = context
+  const { name } = entry
+  expectKnown(context, 'sources', entry.sources ?? [], `destination ${name}`)
+  const destination = existing(current.destinations, name)
+  const after = viewOf(entry)
+  const pause = (id: string) =>
+    api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, { paused: entry.paused })
+
+  if (destination === undefined) {
+    const settings = settingsOf(context, entry, [], new Set(Object.keys(entry)))
+    const apply = async () => {
+      const body = { name, type: 'webhooks', ...commonOf(context, entry, new Set(Object.keys(entry))), settings }
+      const { id } = await api.call('POST', '/destinations', DestinationSchema, body)
+      created('destinations', name, id)
+      if (entry.paused === true) await pause(id)
+    }
+    return [{ kind: 'destinations', action: 'create', name, before: null, after, apply }]
+  }
+
+  const before = sameMembers(presentView(context, entry, destination), after)
+  const changed = changedMembers(before, after)
+  if (changed.size === 0) return []
+  const settings = settingsOf(context, entry, destination.settings.webhooks, changed)
+  const apply = async () => {
+    const body = {
+      ...commonOf(context, entry, changed),
+      ...(changed.has('paused') && { paused: entry.paused }),
+      settings,
+    }
+    await api.call('PATCH', `/destinations/${segment(destination.id)}`, DestinationSchema, body)
+  }
+  return [{ kind: 'destinations', action: 'update', name, before, after, apply }]
+}
+
+const viewOf = (entry: DestinationEntry): View => ({
+  ...entry,
+  ...(entry.sources !== undefined && { sources: [...entry.sources].sort() }),
+  ...(entry.webhooks !== undefined && {
+    webhooks: entry.webhooks.map(({ url, headers = {} }) => webhookEntry(url, headers)),
+  }),
+})
+
+/** What the destination is now, in the words of the entry: a secret that fits stands as the entry's reference. */
+function presentView(context: PlanContext, entry: DestinationEntry, destination: Destination): View {
+  const { hasSharedSecret, webhooks } = destination.settings
+  const ids = matchWebhooks(entry.webhooks ?? [], webhooks)
+  return {
+    ...destinationEntry(destination, context.current.sources),
+    sharedSecret: !hasSharedSecret ? null : context.updateSecrets ? anotherValue : (entry.sharedSecret ?? anotherValue),
+    webhooks: webhooks.map(({ id, url, headers }) => {
+      const wanted = entry.webhooks?.[ids.indexOf(id)]?.headers ?? {}
+      const shown = Object.entries(headers).map(([name, value]) => [name, presentHeader(context, wanted, name, value)])
+      return webhookEntry(url, Object.fromEntries(shown) as HeaderEntries)
+    }),
+  }
+}
+
+function presentHeader(context: PlanContext, wanted: HeaderEntries, name: string, value: string) {
+  const reference = wanted[name]
+  if (typeof reference === 'object') return context.secret(reference) === value ? reference : anotherValue
+  return secretHeader.test(name) && reference !== value ? anotherValue : value
+}
+
+const commonOf = (context: PlanContext, entry: DestinationEntry, members: Set<string>) => ({
+  ...(members.has('enabled') && { enabled: entry.enabled }),
+  ...(members.has('successPolicy') && { successPolicy: entry.successPolicy }),
+  ...(members.has('sources') && { sourceIds: entry.sources?.map((name) => context.idOf('sources', name)) }),
+})
+
+function settingsOf(context: PlanContext, entry: DestinationEntry, present: Webhook[], members: Set<string>) {
+  const { sharedSecret, webhooks = [] } = entry
+  const ids = matchWebhooks(webhooks, present)
+  return {
+    ...(members.has('sharedSecret') && { sharedSecret: sharedSecret ? context.secret(sharedSecret) : null }),
+    ...(members.has('webhooks') && {
+      webhooks: webhooks.map(({ url, headers = {} }, index): WebhookInput => {
+        const id = ids[index]
+        return { ...(id !== undefined && { id }), url, headers: resolved(context, headers) }
+      }),
+    }),
+  }
+}
+
+/** For each wanted endpoint the id of the present one that it is: that of its URL, else one whose URL goes. Its
+ *  deliveries in progress then follow it. */
+function matchWebhooks(wanted: WebhookEntry[], present: Webhook[]): (string | undefined)[] {
+  const free = [...present]
+  const take = (index: number): string | undefined => (index < 0 ? undefined : free.splice(index, 1)[0]?.id)
+  const byUrl = wanted.map(({ url }) => take(free.findIndex((webhook) => webhook.url === url)))
+  return byUrl.map((id) => id ?? take(free.length > 0 ? 0 : -1))
+}
+
+const resolved = (context: PlanContext, headers: HeaderEntries): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(sortedByName(headers)).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : context.secret(value),
+    ]),
+  )

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { SourceSchema } from '../../schemas/source.ts'
+import { segment } from '../shared/api.ts'
+import { sourceEntry } from './current.ts'
+import type { SourceEntry } from './file.ts'
+import { existing, isSame, sameMembers, superfluous, type Change, type PlanContext } from './change.ts'
+
+export function planSources(context: PlanContext): Change[] {
+  const { api, current, file, prune } = context
+  const kept = file.sources.flatMap((entry) => planSource(context, entry))
+  if (!prune) return kept
+  return kept.concat(
+    superfluous(current.sources, file.sources).map((source) => ({
+      kind: 'sources',
+      action: 'delete',
+      name: source.name,
+      before: { ...sourceEntry(source) },
+      after: null,
+      apply: async () => {
+        await api.call('DELETE', `/sources/${segment(source.id)}`, z.unknown())
+      },
+    })),
+  )
+}
+
+function planSource({ api, current, created }: PlanContext, entry: SourceEntry): Change[] {
+  const { name, enabled } = entry
+  const source = existing(current.sources, name)
+  const enable = (id: string) => api.call('PATCH', `/sources/${segment(id)}`, SourceSchema, { enabled })
+  if (source === undefined) {
+    const apply = async () => {
+      const { id } = await api.call('POST', '/sources', SourceSchema, { name })
+      created('sources', name, id)
+      if (enabled === false) await enable(id)
+    }
+    return [{ kind: 'sources', action: 'create', name, before: null, after: entry, apply }]
+  }
+  const before = sameMembers({ ...sourceEntry(source) }, entry)
+  if (isSame(before, entry)) return []
+  const apply = async () => {
+    await enable(source.id)
+  }
+  return [{ kind: 'sources', action: 'update', name, before, after: entry, apply }]
+}

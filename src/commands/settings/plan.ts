@@ -1,0 +1,59 @@
+/** What has to be done so that a node has the settings of a file. */
+
+import { createTwoFilesPatch } from 'diff'
+import type { Api } from '../shared/api.ts'
+import { pick } from '../shared/lookup.ts'
+import { usageError } from '../shared/failure.ts'
+import type { Current } from './current.ts'
+import { kinds, type Change, type PlanContext, type PlanOptions } from './change.ts'
+import { toYaml, type SettingsFile } from './file.ts'
+import { planAudiences } from './plan-audiences.ts'
+import { planDestinations } from './plan-destinations.ts'
+import { planSources } from './plan-sources.ts'
+
+/** Changes in the order in which they can be applied; none when the node has the settings of the file already.
+ *  @throws CommandError when the file names what does not exist, or a secret is missing */
+export function planChanges(
+  api: Api,
+  current: Current,
+  file: SettingsFile,
+  options: PlanOptions,
+  env: NodeJS.ProcessEnv,
+): Change[] {
+  const made = new Map<string, string>()
+  const context: PlanContext = {
+    ...options,
+    api,
+    current,
+    file,
+    secret({ env: name }) {
+      const value = env[name]
+      if (value === undefined || value === '') throw usageError(`the environment variable ${name} is not set`)
+      return value
+    },
+    idOf: (kind, name) =>
+      made.get(`${kind}/${name}`) ?? pick<{ id: string; name: string }>(kind.slice(0, -1), current[kind], name).id,
+    created: (kind, name, id) => made.set(`${kind}/${name}`, id),
+  }
+  const planned = [planSources(context), planDestinations(context), planAudiences(context)]
+  return [
+    ...planned.flat().filter(({ action }) => action !== 'delete'),
+    ...planned
+      .reverse()
+      .flat()
+      .filter(({ action }) => action === 'delete'),
+  ]
+}
+
+/** A unified diff from the node to the file; empty without changes. */
+export function diffOf(changes: Change[]): string {
+  if (changes.length === 0) return ''
+  const side = (which: 'before' | 'after'): string => {
+    const sections = kinds.flatMap((kind) => {
+      const views = changes.flatMap((change) => (change.kind === kind ? (change[which] ?? []) : []))
+      return views.length === 0 ? [] : [[kind, views] as const]
+    })
+    return sections.length === 0 ? '' : toYaml(Object.fromEntries(sections))
+  }
+  return createTwoFilesPatch('node', 'file', side('before'), side('after'), undefined, undefined, { context: 4 })
+}

@@ -1,0 +1,144 @@
+/** The management API as the commands use it. */
+
+import type { Readable } from 'node:stream'
+import { request } from 'undici'
+import { z } from 'zod'
+import { CommandError, type ExitCode } from './failure.ts'
+
+/** Longest wait for an answer, in milliseconds. */
+const answerLimitMs = 30_000
+
+/** Longest wait for the answer to an upload, which the node reads to its end first, in milliseconds. */
+const uploadLimitMs = 3_600_000
+
+const RefusalSchema = z.object({ code: z.string(), message: z.string() })
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
+export interface Api {
+  /** Without a slash at the end. */
+  address: string
+  /** Whether calls carry a token. */
+  hasToken: boolean
+  /** Calls `path` below `/api/v1`.
+   *  @throws CommandError by what the node answered, or when it did not */
+  call<Answer>(method: Method, path: string, answer: z.ZodType<Answer>, body?: unknown): Promise<Answer>
+  /** Sends `body` as it is. */
+  upload<Answer>(method: Method, path: string, answer: z.ZodType<Answer>, upload: Upload): Promise<Answer>
+  /** Posts a call below `/v1` as the source of `writeKey`. */
+  ingest(path: string, writeKey: string, body: unknown): Promise<void>
+}
+
+export interface Upload {
+  body: Readable
+  contentType: string
+}
+
+interface Call {
+  method: Method
+  url: string
+  headers: Record<string, string>
+  body?: string | Readable
+  limitMs: number
+}
+
+export function createApi(address: string, token: string | undefined): Api {
+  const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` }
+  const send = async <Answer>(schema: z.ZodType<Answer>, call: Omit<Call, 'url'> & { path: string }) => {
+    const { path, headers, ...rest } = call
+    const url = `${address}/api/v1${path}`
+    const answer = await exchange({ ...rest, url, headers: { ...headers, ...authorization } })
+    const parsed = schema.safeParse(answer)
+    if (parsed.success) return parsed.data
+    throw new CommandError(
+      'failed',
+      `${call.method} ${url} answered what this version does not know (${z.prettifyError(parsed.error)}); ` +
+        'is the node of the same version?',
+    )
+  }
+  return {
+    address,
+    hasToken: token !== undefined,
+    call: (method, path, schema, body) =>
+      send(schema, {
+        method,
+        path,
+        headers: body === undefined ? {} : { 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        limitMs: answerLimitMs,
+      }),
+    upload: (method, path, schema, { body, contentType }) =>
+      send(schema, { method, path, headers: { 'content-type': contentType }, body, limitMs: uploadLimitMs }),
+    async ingest(path, writeKey, body) {
+      await exchange({
+        method: 'POST',
+        url: `${address}/v1${path}`,
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
+        },
+        body: JSON.stringify(body),
+        limitMs: answerLimitMs,
+      })
+    },
+  }
+}
+
+/** Part of a path that holds any text. */
+export const segment = (text: string): string => encodeURIComponent(text)
+
+/** A query string of those members that are set, or nothing. */
+export function query(members: Record<string, string | number | undefined>): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) parameters.set(name, String(value))
+  return parameters.size === 0 ? '' : `?${parameters.toString()}`
+}
+
+async function exchange({ method, url, headers, body, limitMs }: Call): Promise<unknown> {
+  const answer = await request(url, {
+    method,
+    headers,
+    body: body ?? null,
+    headersTimeout: limitMs,
+    bodyTimeout: limitMs,
+  }).catch((error: unknown) => {
+    throw unreachable(url, error)
+  })
+  const text = await answer.body.text().catch((error: unknown) => {
+    throw unreachable(url, error)
+  })
+  const value = parse(text)
+  if (answer.statusCode < 300 && value !== undefined) return value
+  const refusal = RefusalSchema.safeParse(value)
+  if (!refusal.success)
+    throw new CommandError('failed', `${url} answered ${answer.statusCode}, and not as Postrider does: wrong address?`)
+  throw new CommandError(exitOf(answer.statusCode), explain(refusal.data), { code: refusal.data.code })
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const exitOf = (status: number): ExitCode =>
+  status === 401 || status === 403 ? 'unauthorized' : status === 404 ? 'notFound' : 'failed'
+
+function explain({ code, message }: z.infer<typeof RefusalSchema>): string {
+  if (code !== 'unauthorized') return message
+  return `${message}. Give the token with --token or POSTRIDER_ADMIN_TOKEN, or keep it: postrider login`
+}
+
+function unreachable(url: string, error: unknown): CommandError {
+  const { origin } = new URL(url)
+  // A name with several addresses fails with one error for each.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const reason = first instanceof Error ? first.message : String(first)
+  return new CommandError(
+    'unreachable',
+    `${origin} does not answer (${reason}). Is the node running there? Start one with: postrider start; or give --address`,
+    { cause: error },
+  )
+}

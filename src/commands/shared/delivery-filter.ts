@@ -1,0 +1,47 @@
+/** Which deliveries a command is about. */
+
+import { Option, type Command } from 'commander'
+import { z } from 'zod'
+import { deliveryStatuses, type DeliveryFilter } from '../../schemas/delivery.ts'
+import { messageTypes } from '../../schemas/message.ts'
+import { query, type Api } from './api.ts'
+import { findDestination, findSource } from './lookup.ts'
+import { moment } from './options.ts'
+
+/** Options that say which deliveries. */
+export interface FilterOptions {
+  status?: DeliveryFilter['status']
+  source?: string
+  destination?: string
+  type?: DeliveryFilter['type']
+  userId?: string
+  messageId?: string
+  since?: string
+  until?: string
+}
+
+export const withFilters = (command: Command): Command =>
+  command
+    .addOption(new Option('--status <status>', 'where they stand').choices(deliveryStatuses))
+    .option('--source <source>', 'id or name of their source')
+    .option('--destination <destination>', 'id or name of a destination they go to')
+    .addOption(new Option('--type <type>', 'which call').choices(messageTypes))
+    .option('--user-id <id>', 'whose they are')
+    .option('--message-id <id>', 'id of the call')
+    .option('--since <time>', 'started at or after it: ISO 8601, or 2h for two hours ago', moment)
+    .option('--until <time>', 'started before it, likewise', moment)
+
+/** The filter as the API takes it. */
+export async function readFilter(api: Api, options: FilterOptions): Promise<Record<string, string>> {
+  const { status, type, userId, messageId, since, until } = options
+  const sourceId = options.source === undefined ? undefined : (await findSource(api, options.source)).id
+  const destinationId =
+    options.destination === undefined ? undefined : (await findDestination(api, options.destination)).id
+  const members = { status, sourceId, destinationId, type, userId, messageId, since, until }
+  return Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+export const countDeliveries = async (api: Api, filter: Record<string, string>): Promise<number> =>
+  (await api.call('GET', `/deliveries/count${query(filter)}`, z.object({ count: z.int() }))).count

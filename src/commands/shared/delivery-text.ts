@@ -1,0 +1,83 @@
+/** Deliveries as people read them. */
+
+import {
+  DeliveryDetailSchema,
+  type Delivery,
+  type DeliveryAttempt,
+  type DeliveryDetail,
+} from '../../schemas/delivery.ts'
+import { segment, type Api } from './api.ts'
+import { CommandError } from './failure.ts'
+import { colored, facts, printable, table } from './output.ts'
+
+/** A delivery with its attempts; undefined when nothing has the id. */
+export async function readDelivery(api: Api, id: string): Promise<DeliveryDetail | undefined> {
+  try {
+    return await api.call('GET', `/deliveries/${segment(id)}`, DeliveryDetailSchema)
+  } catch (error) {
+    if (error instanceof CommandError && error.exit === 'notFound') return undefined
+    throw error
+  }
+}
+
+export const attemptLine = ({ at, endpointId, status, error, durationMs }: DeliveryAttempt): string =>
+  printable(`  ${at}  ${endpointId}  ${status ?? error ?? 'no answer'}  ${Math.round(durationMs)} ms`)
+
+export const deliveryLine = ({ startedAt, status, type, event, userId, attempts, reason, id }: Delivery): string =>
+  [
+    startedAt,
+    colored(status),
+    printable([type, event].filter(Boolean).join(' ')),
+    ...(userId === null ? [] : [`by ${printable(userId)}`]),
+    ...(attempts === null ? [] : [`${attempts} attempt${attempts === 1 ? '' : 's'}`]),
+    ...(reason === null ? [] : [`(${printable(reason)})`]),
+    printable(id),
+  ].join('  ')
+
+export const deliveryTable = (deliveries: Delivery[]): string =>
+  table(
+    ['started', 'status', 'type', 'event', 'user', 'attempts', 'reason', 'id'],
+    deliveries.map((one) => [
+      one.startedAt,
+      one.status,
+      one.type,
+      one.event,
+      one.userId,
+      one.attempts,
+      one.reason,
+      one.id,
+    ]),
+    'No deliveries match.',
+  )
+
+/** All about one delivery. */
+export const deliveryFacts = (delivery: DeliveryDetail): string =>
+  [
+    facts({
+      id: delivery.id,
+      status: delivery.status,
+      what: [delivery.type, delivery.event].filter(Boolean).join(' '),
+      user: delivery.userId,
+      started: delivery.startedAt,
+      ended: delivery.endedAt,
+      'next attempt': delivery.nextAttemptAt,
+      reason: delivery.reason,
+      'Temporal UI': delivery.temporalUiUrl,
+    }),
+    '',
+    table(
+      ['at', 'endpoint', 'status', 'ms', 'error', 'answer'],
+      delivery.timeline.map((one) => [
+        one.at,
+        one.endpointId,
+        one.status,
+        Math.round(one.durationMs),
+        one.error,
+        one.excerpt,
+      ]),
+      'No attempts yet.',
+    ),
+    ...delivery.steering.map(({ at, action, by, why }) =>
+      printable(`${at}  ${action} by ${by ?? 'unknown'}${why === null ? '' : `: ${why}`}`),
+    ),
+  ].join('\n')

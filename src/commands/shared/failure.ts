@@ -1,0 +1,34 @@
+/** How a command ends: exit codes, and the error that carries one. `docs/command.md` lists the same codes. */
+
+export const exitCodes = {
+  ok: 0,
+  /** What was asked for failed or was refused. */
+  failed: 1,
+  /** The command line is wrong. */
+  usage: 2,
+  /** The node, or for `migrate` the database, does not answer. */
+  unreachable: 3,
+  /** The token is missing or wrong, or its role may not do this. */
+  unauthorized: 4,
+  /** Nothing has this id or name. */
+  notFound: 5,
+  /** Not over within `--timeout`; it goes on without the command. */
+  timeout: 6,
+} as const
+export type ExitCode = keyof typeof exitCodes
+
+/** Ends the command with a line for the user. */
+export class CommandError extends Error {
+  override name = 'CommandError'
+  readonly exit: ExitCode
+  /** Stable code for programs: the API's own where it answered with one. */
+  readonly code: string
+
+  constructor(exit: ExitCode, message: string, options: ErrorOptions & { code?: string } = {}) {
+    super(message, options)
+    this.exit = exit
+    this.code = options.code ?? exit
+  }
+}
+
+export const usageError = (message: string): CommandError => new CommandError('usage', message)

@@ -1,0 +1,57 @@
+/** Finding things by id or name. */
+
+import { z } from 'zod'
+import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
+import { DestinationSchema, type Destination } from '../../schemas/destination.ts'
+import { SourceSchema, type Source } from '../../schemas/source.ts'
+import { query, type Api } from './api.ts'
+import { CommandError } from './failure.ts'
+
+const pageSize = 200
+
+/** Most items of one list; far more than an installation has of what is listed whole. */
+const maxItems = 20_000
+
+export const pageOf = <Item>(item: z.ZodType<Item>) =>
+  z.object({ items: z.array(item), nextCursor: z.string().nullable() })
+
+/** All items of a list, or the first `limit` of them.
+ *  @param filter  members of the query */
+export async function listAll<Item>(
+  api: Api,
+  path: string,
+  item: z.ZodType<Item>,
+  { limit = maxItems, filter = {} }: { limit?: number; filter?: Record<string, string | undefined> } = {},
+): Promise<Item[]> {
+  const items: Item[] = []
+  let cursor: string | undefined
+  do {
+    const page = { ...filter, limit: Math.min(pageSize, limit - items.length), cursor }
+    const answer = await api.call('GET', `${path}${query(page)}`, pageOf(item))
+    items.push(...answer.items)
+    cursor = answer.nextCursor ?? undefined
+  } while (cursor !== undefined && items.length < limit)
+  return items
+}
+
+export const listSources = (api: Api): Promise<Source[]> => listAll(api, '/sources', SourceSchema)
+export const listDestinations = (api: Api): Promise<Destination[]> => listAll(api, '/destinations', DestinationSchema)
+export const listAudiences = (api: Api): Promise<Audience[]> => listAll(api, '/audiences', AudienceSchema)
+
+export const findSource = async (api: Api, wanted: string): Promise<Source> =>
+  pick('source', await listSources(api), wanted)
+export const findDestination = async (api: Api, wanted: string): Promise<Destination> =>
+  pick('destination', await listDestinations(api), wanted)
+export const findAudience = async (api: Api, wanted: string): Promise<Audience> =>
+  pick('audience', await listAudiences(api), wanted)
+
+/** The item that has the id or, alone, the name.
+ *  @throws CommandError (notFound) when none has, (failed) when several have the name */
+export function pick<Item extends { id: string; name: string }>(kind: string, items: Item[], wanted: string): Item {
+  const byId = items.find(({ id }) => id === wanted)
+  if (byId !== undefined) return byId
+  const [found, second] = items.filter(({ name }) => name === wanted)
+  if (found === undefined) throw new CommandError('notFound', `no ${kind} has the id or name ${wanted}`)
+  if (second !== undefined) throw new CommandError('failed', `several ${kind}s have the name ${wanted}: give the id`)
+  return found
+}

@@ -1,0 +1,58 @@
+/** Readers of option values. */
+
+import { InvalidArgumentError } from 'commander'
+import ms from 'ms'
+
+const durationMs = (text: string): number | undefined =>
+  /^\d+(\.\d+)?\s*(ms|s|m|h|d|w)$/i.test(text) ? ms(text as ms.StringValue) : undefined
+
+/** A duration such as `30s`, in milliseconds. */
+export function duration(text: string): number {
+  const value = durationMs(text)
+  if (value === undefined) throw new InvalidArgumentError('It must be a duration such as 30s, 15m or 2h.')
+  return value
+}
+
+/** A moment as ISO 8601, or that long ago. */
+export function moment(text: string): string {
+  const ago = durationMs(text)
+  const time = ago === undefined ? Date.parse(text) : Date.now() - ago
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError('It must be a time such as 2026-01-31T12:00:00Z, or 2h for ago.')
+  return new Date(time).toISOString()
+}
+
+/** A whole number from `min` to `max`. */
+export const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+  }
+
+/** Values of an option that may be given several times. */
+export const collect = (value: string, before: string[] = []): string[] => [...before, value]
+
+/** `Name: value` pairs of an option that may be given several times. */
+export function collectHeaders(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const colon = text.indexOf(':')
+  if (colon < 1) throw new InvalidArgumentError('It must be a header such as "X-Tenant: a1".')
+  return { ...before, [text.slice(0, colon).trim()]: text.slice(colon + 1).trim() }
+}
+
+export function httpUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
+  throw new InvalidArgumentError('It must be a full http or https URL.')
+}
+
+/** A JSON object. */
+export function jsonObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Told below.
+  }
+  throw new InvalidArgumentError('It must be a JSON object such as \'{"plan":"pro"}\'.')
+}

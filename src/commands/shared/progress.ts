@@ -1,0 +1,19 @@
+import { Presets, SingleBar } from 'cli-progress'
+import type { Output } from './output.ts'
+
+export interface Progress {
+  /** @param value  how much of the total is done */
+  update(value: number): void
+  stop(): void
+}
+
+/** A bar on the terminal; nothing where none reads. */
+export function startProgress(out: Output, title: string, total: number): Progress {
+  if (out.isJson || !process.stderr.isTTY || total <= 0) return { update: () => {}, stop: () => {} }
+  const bar = new SingleBar(
+    { format: `${title} {bar} {percentage}% | {eta_formatted}`, stream: process.stderr, hideCursor: true },
+    Presets.shades_classic,
+  )
+  bar.start(total, 0)
+  return { update: (value) => bar.update(Math.min(value, total)), stop: () => bar.stop() }
+}

@@ -1,0 +1,159 @@
+/** The endpoint that `listen` opens: verifies, tells, forwards, answers. */
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { request as send } from 'undici'
+import { z } from 'zod'
+import { CommandError } from './failure.ts'
+
+/** Largest body that it reads; a delivered event is at most 32 KB and a little. */
+const maxBodyBytes = 256 * 1024
+
+/** The node waits 5 s for an answer; ours must come before that to say why there is none. */
+const forwardLimitMs = 4_500
+
+/** Headers that belong to one connection, not to the request. */
+const connectionHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'expect'])
+
+const MessageSchema = z.looseObject({
+  type: z.string(),
+  event: z.string().nullish(),
+  name: z.string().nullish(),
+  userId: z.string().nullish(),
+})
+
+export interface ReceivedEvent {
+  at: string
+  type: string | null
+  event: string | null
+  userId: string | null
+  /** Whether the signature fits. */
+  genuine: boolean
+  /** What was answered. */
+  status: number
+  /** What forwarding gave; null when there was none. */
+  forwarded: string | null
+  /** The event, or the text when it is no JSON. */
+  body: unknown
+}
+
+export interface ReceiverOptions {
+  host: string
+  /** 0: a free one. */
+  port: number
+  /** Secret that requests must be signed with. */
+  secret: string
+  /** Where requests are passed on to; they are answered 200 without. */
+  forwardTo?: string
+  /** Headers to add when forwarding. */
+  header?: Record<string, string>
+  onEvent: (event: ReceivedEvent) => void
+}
+
+export interface Receiver {
+  url: string
+  /** Finishes the requests that are under way. */
+  stop(): Promise<void>
+}
+
+/** @throws CommandError when the port cannot be had */
+export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
+  const { host, port } = options
+  const server = createServer((incoming, response) => {
+    answer(incoming, response, options).catch(() => response.destroy())
+  })
+  server.listen(port, host)
+  await once(server, 'listening').catch((error: Error) => {
+    throw new CommandError('failed', `cannot listen at ${host}:${port}: ${error.message}`)
+  })
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}/`,
+    async stop() {
+      server.close()
+      server.closeIdleConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function answer(incoming: IncomingMessage, response: ServerResponse, options: ReceiverOptions): Promise<void> {
+  const at = new Date().toISOString()
+  // Each request ends its connection, so that a stop need not wait for idle ones.
+  response.setHeader('connection', 'close')
+  const bytes = await readBody(incoming)
+  if (bytes === undefined) {
+    response.writeHead(413).end()
+    return
+  }
+  const genuine = isGenuine(bytes, incoming.headers['x-signature'], options.secret)
+  const forwarding = genuine && options.forwardTo !== undefined
+  const result = forwarding
+    ? await forward(options.forwardTo ?? '', incoming, bytes, options.header)
+    : { status: genuine ? 200 : 401, forwarded: null }
+  response.writeHead(result.status).end()
+  options.onEvent({ at, ...describe(bytes), genuine, ...result })
+}
+
+async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBodyBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function isGenuine(body: Buffer, signature: string | string[] | undefined, secret: string): boolean {
+  if (typeof signature !== 'string') return false
+  const expected = Buffer.from(createHmac('sha1', secret).update(body).digest('hex'))
+  const given = Buffer.from(signature)
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+/** Passes the request on; a URL that does not answer counts as a bad gateway, so that the node tries again. */
+async function forward(
+  url: string,
+  { headers }: IncomingMessage,
+  body: Buffer,
+  more: Record<string, string> = {},
+): Promise<Pick<ReceivedEvent, 'status' | 'forwarded'>> {
+  try {
+    const answered = await send(url, {
+      method: 'POST',
+      headers: { ...passedOn(headers), ...more },
+      body,
+      headersTimeout: forwardLimitMs,
+      bodyTimeout: forwardLimitMs,
+      signal: AbortSignal.timeout(forwardLimitMs),
+    })
+    await answered.body.dump()
+    return { status: answered.statusCode, forwarded: String(answered.statusCode) }
+  } catch (error) {
+    return { status: 502, forwarded: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.has(name)))
+
+function describe(bytes: Buffer): Pick<ReceivedEvent, 'type' | 'event' | 'userId' | 'body'> {
+  const text = bytes.toString('utf8')
+  const body = parse(text)
+  const message = MessageSchema.safeParse(body)
+  if (!message.success) return { type: null, event: null, userId: null, body: body ?? text }
+  const { type, event, name, userId } = message.data
+  return { type, event: event ?? name ?? null, userId: userId ?? null, body }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

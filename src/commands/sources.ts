@@ -1,0 +1,94 @@
+/** `postrider sources`: where events come from. */
+
+import { Command } from 'commander'
+import { z } from 'zod'
+import { SourceSchema, type Source } from '../schemas/source.ts'
+import { segment } from './shared/api.ts'
+import { findSource, listSources } from './shared/lookup.ts'
+import { facts, table } from './shared/output.ts'
+import { confirm } from './shared/prompt.ts'
+import { openSession } from './shared/session.ts'
+
+const state = ({ enabled }: Source): string => (enabled ? 'on' : 'off')
+
+const show = (source: Source): string =>
+  facts({
+    id: source.id,
+    name: source.name,
+    'write key': source.writeKey,
+    state: state(source),
+    created: source.createdAt,
+  })
+
+export function sourcesCommand(): Command {
+  const command = new Command('sources').description('where events come from')
+
+  command
+    .command('list')
+    .description('show all sources')
+    .action(async (_options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      out.result({ items: await listSources(api) }, ({ items }) =>
+        table(
+          ['id', 'name', 'state', 'write key'],
+          items.map((source) => [source.id, source.name, state(source), source.writeKey]),
+          'No sources. Make one with: postrider sources create <name>',
+        ),
+      )
+    })
+
+  command
+    .command('show <source>')
+    .description('show one, by id or name')
+    .action(async (wanted: string, _options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      out.result(await findSource(api, wanted), show)
+    })
+
+  command
+    .command('create <name>')
+    .description('make a source with a write key of its own')
+    .action(async (name: string, _options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      out.result(await api.call('POST', '/sources', SourceSchema, { name }), show)
+    })
+
+  command
+    .command('update <source>')
+    .description('rename a source, or switch it on or off')
+    .option('--name <name>', 'its new name')
+    .option('--on', 'take its events')
+    .option('--off', 'refuse its events')
+    .action(async (wanted: string, options: { name?: string; on?: true; off?: true }, self: Command) => {
+      if (options.on && options.off) self.error('error: --on and --off exclude each other')
+      const { api, out } = await openSession(self)
+      const { id } = await findSource(api, wanted)
+      const enabled = options.on ?? (options.off && false)
+      const change = { name: options.name, enabled }
+      out.result(await api.call('PATCH', `/sources/${segment(id)}`, SourceSchema, change), show)
+    })
+
+  command
+    .command('rotate-key <source>')
+    .description('give a source a new write key; the old one ends at once')
+    .option('--yes', 'do not ask')
+    .action(async (wanted: string, options: { yes?: true }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const source = await findSource(api, wanted)
+      await confirm(`The present write key of ${source.name} stops working at once. Go on?`, options)
+      out.result(await api.call('POST', `/sources/${segment(source.id)}/rotate-key`, SourceSchema), show)
+    })
+
+  command
+    .command('delete <source>')
+    .description('delete a source; its write key ends at once')
+    .option('--yes', 'do not ask')
+    .action(async (wanted: string, options: { yes?: true }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const source = await findSource(api, wanted)
+      await confirm(`Delete the source ${source.name}?`, options)
+      await api.call('DELETE', `/sources/${segment(source.id)}`, z.object({ success: z.literal(true) }))
+      out.result({ deleted: source.id }, () => `Deleted ${source.id}.`)
+    })
+  return command
+}
