@@ -92,7 +92,7 @@ async function steerAll(
   }
   await confirm(`${matching} deliveries match. ${action} them?`, { yes: yes ?? false })
   const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, why })
-  const bar = startProgress(out, action, started.matched)
+  const bar = await startProgress(out, action, started.matched)
   let last: BulkSteering = started
   const ended = await poll(timeout, async () => {
     last = await api.call('GET', `/deliveries/bulk/${segment(started.id)}`, BulkSteeringSchema)

@@ -9,7 +9,6 @@ import { listAll } from './shared/lookup.ts'
 import { wholeNumber } from './shared/options.ts'
 import { openSession } from './shared/session.ts'
 import { steerCommand } from './deliveries-steer.ts'
-import { tail } from './deliveries-tail.ts'
 
 /** Most deliveries that one `list` shows. */
 const maxListed = 10_000
@@ -48,6 +47,7 @@ export function deliveriesCommand(): Command {
     .description('show deliveries as they begin and as they change, until Ctrl-C')
     .action(async (options: FilterOptions, self: Command) => {
       const { api, out } = await openSession(self)
+      const { tail } = await import('./deliveries-tail.ts')
       await tail(api, out, await readFilter(api, options))
     })
 

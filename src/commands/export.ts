@@ -3,8 +3,6 @@
 import { writeFile } from 'node:fs/promises'
 import { Command } from 'commander'
 import { SessionSchema } from '../schemas/access.ts'
-import { exportSettings, readCurrent } from './settings/current.ts'
-import { toYaml } from './settings/file.ts'
 import { CommandError } from './shared/failure.ts'
 import { openSession } from './shared/session.ts'
 
@@ -16,6 +14,11 @@ export const exportCommand = (): Command =>
       const { api, out } = await openSession(self)
       const { role } = await api.call('GET', '/session', SessionSchema)
       if (role !== 'admin') throw new CommandError('unauthorized', `the role ${role} does not see all settings`)
+      // Loaded only here: other commands read no YAML.
+      const [{ exportSettings, readCurrent }, { toYaml }] = await Promise.all([
+        import('./settings/current.ts'),
+        import('./settings/file.ts'),
+      ])
       const settings = exportSettings(await readCurrent(api))
       if (output === undefined) return out.result(settings, () => toYaml(settings).trimEnd())
       await writeFile(output, out.isJson ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings))

@@ -20,7 +20,7 @@ export async function membersUpload(file: string, format: string | undefined, ou
   const { size } = await stat(file).catch((error: Error) => {
     throw usageError(error.message)
   })
-  const bar = startProgress(out, 'upload', size)
+  const bar = await startProgress(out, 'upload', size)
   let sent = 0
   const counted = new Transform({
     transform(chunk: Buffer, _encoding, done) {

@@ -1,4 +1,3 @@
-import { Presets, SingleBar } from 'cli-progress'
 import type { Output } from './output.ts'
 
 export interface Progress {
@@ -8,11 +7,13 @@ export interface Progress {
 }
 
 /** A bar on the terminal; nothing where none reads. */
-export function startProgress(out: Output, title: string, total: number): Progress {
+export async function startProgress(out: Output, title: string, total: number): Promise<Progress> {
   if (out.isJson || !process.stderr.isTTY || total <= 0) return { update: () => {}, stop: () => {} }
-  const bar = new SingleBar(
+  // Loaded only here: most commands draw none.
+  const { default: progress } = await import('cli-progress')
+  const bar = new progress.SingleBar(
     { format: `${title} {bar} {percentage}% | {eta_formatted}`, stream: process.stderr, hideCursor: true },
-    Presets.shades_classic,
+    progress.Presets.shades_classic,
   )
   bar.start(total, 0)
   return { update: (value) => bar.update(Math.min(value, total)), stop: () => bar.stop() }

@@ -1,0 +1,105 @@
+/** The built command in processes of its own, as a user at a shell has it. */
+
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { adminToken } from '../support/app.ts'
+import { until } from '../support/wait.ts'
+
+const entry = resolve(import.meta.dirname, '../../dist/src/postrider.cjs')
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface Running extends AsyncDisposable {
+  process: ChildProcessWithoutNullStreams
+  /** What it has printed to standard output so far, line by line. */
+  lines(): string[]
+  /** The first line that matches, as soon as there is one. */
+  line(match: string | RegExp): Promise<string>
+  /** Ends it as Ctrl-C does. */
+  interrupt(): Promise<Ended>
+}
+
+export interface Shell extends AsyncDisposable {
+  /** Home of the user's configuration and working folder. */
+  folder: string
+  run(args: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
+  /** Runs with `--json`, expects exit code 0 and reads the document. */
+  json<Value>(args: string[], options?: { env?: Record<string, string> }): Promise<Value>
+  start(args: string[]): Running
+}
+
+/** A user's shell whose environment leads to the node at `url`; without a URL it leads nowhere. */
+export async function openShell(url?: string): Promise<Shell> {
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-cli-'))
+  const environment = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder,
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    NO_COLOR: '1',
+    ...(url !== undefined && { POSTRIDER_ADDRESS: url, POSTRIDER_ADMIN_TOKEN: adminToken }),
+  }
+  const children = new Set<ChildProcessWithoutNullStreams>()
+
+  const launch = (args: string[], env: Record<string, string> = {}) => {
+    const child = spawn(process.execPath, [entry, ...args], { cwd: folder, env: { ...environment, ...env } })
+    children.add(child)
+    const texts = { stdout: '', stderr: '' }
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream].setEncoding('utf8').on('data', (text: string) => (texts[stream] += text))
+    const ended = once(child, 'close').then(([code]): Ended => {
+      children.delete(child)
+      return { code: code as number | null, ...texts }
+    })
+    return { child, texts, ended }
+  }
+
+  const run: Shell['run'] = async (args, { input = '', env } = {}) => {
+    const { child, ended } = launch(args, env)
+    // A command that needs no input may have ended already.
+    child.stdin.on('error', () => {}).end(input)
+    return ended
+  }
+
+  return {
+    folder,
+    run,
+    async json<Value>(args: string[], options = {}) {
+      const { code, stdout, stderr } = await run([...args, '--json'], options)
+      if (code !== 0) throw new Error(`postrider ${args.join(' ')} ended with ${code}: ${stderr}`)
+      return JSON.parse(stdout) as Value
+    },
+    start(args) {
+      const { child, texts, ended } = launch(args)
+      const lines = (): string[] => texts.stdout.split('\n').slice(0, -1)
+      const interrupt = async (): Promise<Ended> => {
+        child.kill('SIGINT')
+        return ended
+      }
+      return {
+        process: child,
+        lines,
+        line: (match) =>
+          until(`a line with ${match} (${texts.stderr})`, () => {
+            if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${texts.stderr}`)
+            return lines().find((line) => (typeof match === 'string' ? line.includes(match) : match.test(line)))
+          }),
+        interrupt,
+        async [Symbol.asyncDispose]() {
+          if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+          await ended
+        },
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children) child.kill('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+import { openShell, type Shell } from './command.ts'
+
+let node: TestApp
+let shell: Shell
+let receiver: Receiver
+let source: Source
+
+beforeAll(async () => {
+  node = await startTestApp()
+  shell = await openShell(node.url)
+  receiver = await startReceiver()
+  source = await node.createSource('Website')
+  await node.connect([source], [receiver.url])
+})
+afterAll(async () => {
+  await shell[Symbol.asyncDispose]()
+  await receiver.close()
+  await node[Symbol.asyncDispose]()
+})
+
+const deliveryOf = async (messageId: string): Promise<Delivery | undefined> =>
+  (await node.api<{ items: Delivery[] }>('GET', `/deliveries?messageId=${messageId}`)).body.items[0]
+
+/** Sends an event, and waits until its delivery can be listed with the status. */
+async function deliver(messageId: string, status: Delivery['status']): Promise<Delivery> {
+  await node.post('/track', source.writeKey, { userId: 'u1', event: 'Sent', messageId })
+  return until(`${messageId} ${status}`, async () => {
+    const delivery = await deliveryOf(messageId)
+    return delivery?.status === status && delivery
+  })
+}
+
+describe('send', () => {
+  it('sends each type of call', async () => {
+    const before = receiver.requests.length
+    const calls = [
+      ['track', '--user-id', 'u1', '--event', 'Order Completed', '--properties', '{"total":12.5}'],
+      ['alias', '--user-id', 'u2', '--previous-id', 'u1'],
+    ]
+    for (const call of calls) {
+      const sent = await shell.json<{ delivery: DeliveryDetail }>(['send', ...call, '--source', 'Website'])
+      expect(sent.delivery).toMatchObject({ status: 'delivered', type: call[0], timeline: [{ status: 200 }] })
+    }
+    const others = [
+      ['identify', '--user-id', 'u1', '--traits', '{"plan":"pro"}'],
+      ['group', '--user-id', 'u1', '--group-id', 'g1'],
+      ['page', '--anonymous-id', 'a1', '--name', 'Home'],
+      ['screen', '--anonymous-id', 'a1', '--name', 'Start'],
+    ]
+    await Promise.all(others.map((call) => shell.json(['send', ...call, '--write-key', source.writeKey, '--no-wait'])))
+    const requests = (await receiver.received(before + 6)).slice(before)
+    const bodies = requests.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+    expect(bodies.map(({ type }) => type).sort()).toEqual(['alias', 'group', 'identify', 'page', 'screen', 'track'])
+    expect(bodies.find(({ type }) => type === 'track')).toMatchObject({ properties: { total: 12.5 } })
+  })
+
+  it('shows the attempts and the answer, and fails when the delivery did', async () => {
+    receiver.answer({ status: 400, body: 'no such user' })
+    const failed = await shell.run(['send', 'track', '--source', 'Website', '--data', '-'], {
+      input: JSON.stringify({ userId: 'u1', event: 'From a file', messageId: 'from-file' }),
+    })
+    receiver.answer({})
+    expect(failed.code).toBe(1)
+    expect(failed.stdout).toMatch(/status: +failed/)
+    expect(failed.stdout).toContain('no such user')
+    expect((await deliveryOf('from-file'))?.event).toBe('From a file')
+  })
+
+  it('ends with 6 when the delivery takes longer than it may', async () => {
+    receiver.answer({ status: 503 })
+    const call = ['send', 'track', '--source', 'Website', '--user-id', 'u1', '--event', 'Late', '--timeout', '1s']
+    const late = await shell.run([...call, '--json'])
+    receiver.answer({})
+    expect(late.code).toBe(6)
+    expect(JSON.parse(late.stdout)).toMatchObject({ delivery: { status: 'retrying' } })
+    expect(JSON.parse(late.stderr)).toMatchObject({ success: false, code: 'timeout' })
+  })
+
+  it('says where the fault is', async () => {
+    const call = ['send', 'track', '--user-id', 'u1', '--event', 'E']
+    const [unknownKey, noSource, badJson, badCall] = await Promise.all([
+      shell.run([...call, '--write-key', 'wk_none']),
+      shell.run(call),
+      shell.run([...call, '--properties', '[1]']),
+      shell.run(['send', 'track', '--source', 'Website', '--user-id', 'u1', '--json']),
+    ])
+    expect([unknownKey.code, noSource.code, badJson.code, badCall.code]).toEqual([4, 2, 2, 1])
+    expect(JSON.parse(badCall.stderr)).toMatchObject({ code: 'event_not_defined' })
+  })
+})
+
+describe('deliveries', () => {
+  it('lists, counts and shows them', async () => {
+    const { id } = await deliver('shown', 'delivered')
+    const [listed, counted, shown, text] = await Promise.all([
+      shell.json<{ items: Delivery[] }>(['deliveries', 'list', '--message-id', 'shown', '--since', '1h']),
+      shell.json(['deliveries', 'count', '--message-id', 'shown', '--source', 'Website']),
+      shell.json(['deliveries', 'show', id]),
+      shell.run(['deliveries', 'show', id]),
+    ])
+    expect(listed.items).toMatchObject([{ id, status: 'delivered', event: 'Sent' }])
+    expect(counted).toEqual({ count: 1 })
+    expect(shown).toMatchObject({ id, message: { event: 'Sent' }, timeline: [{ status: 200 }] })
+    expect(text.stdout).toMatch(/status: +delivered/)
+    expect((await shell.run(['deliveries', 'show', 'event/none/none'])).code).toBe(5)
+  })
+
+  it('shows them as they begin and change', async () => {
+    await using tail = shell.start(['deliveries', 'tail', '--source', 'Website', '--json'])
+    receiver.answer({ status: 503 })
+    await until('the tail to run', async () => {
+      await node.post('/track', source.writeKey, { userId: 'u1', event: 'Tailed' })
+      return tail.lines().length > 0
+    })
+    const first = JSON.parse(tail.lines()[0] ?? '') as Delivery
+    receiver.answer({})
+    const last = await tail.line(new RegExp(`${first.messageId}.*`.replace(/^/, '"status":"delivered".*')))
+    expect(JSON.parse(last)).toMatchObject({ messageId: first.messageId, status: 'delivered' })
+    expect((await tail.interrupt()).code).toBe(0)
+  })
+
+  it('repeats one, with the reason in its history', async () => {
+    const { id } = await deliver('repeated', 'delivered')
+    const before = receiver.requests.length
+    const answer = await shell.json<{ items: { newId: string }[] }>([
+      'deliveries',
+      'redeliver',
+      id,
+      '--why',
+      'lost over there',
+    ])
+    await receiver.received(before + 1)
+    expect(answer.items[0]?.newId).toBe(`${id}/redelivery/1`)
+  })
+
+  it('wakes and stops all that match, after a count and a yes', async () => {
+    receiver.answer({ status: 503 })
+    await deliver('woken-1', 'retrying')
+    await deliver('woken-2', 'retrying')
+    const filter = ['--status', 'retrying', '--user-id', 'u1']
+    const refused = await shell.run(['deliveries', 'retry', ...filter])
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toMatch(/\d deliveries match/)
+    expect((await shell.run(['deliveries', 'retry'])).code).toBe(2)
+    const woken = await shell.json<{ matched: number }>(['deliveries', 'retry', ...filter, '--yes', '--why', 'try'])
+    expect(woken).toMatchObject({ action: 'retry', status: 'completed' })
+    expect(woken.matched).toBeGreaterThanOrEqual(2)
+    const stopped = await shell.json(['deliveries', 'cancel', ...filter, '--yes'])
+    expect(stopped).toMatchObject({ action: 'cancel', status: 'completed' })
+    await until('both cancelled', async () => (await deliveryOf('woken-1'))?.status === 'cancelled')
+    await until('both cancelled', async () => (await deliveryOf('woken-2'))?.status === 'cancelled')
+    receiver.answer({})
+  })
+})

@@ -1,0 +1,200 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildProgram } from '../../src/commands/program.ts'
+import { exitCodes } from '../../src/commands/shared/failure.ts'
+import { startUpText } from '../../src/commands/start-up-text.ts'
+import { adminToken, encryptionKeys, startTestApp, type TestApp } from '../support/app.ts'
+import { startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { temporalAddress } from '../support/temporal.ts'
+import { openShell, type Shell } from './command.ts'
+
+let node: TestApp
+let shell: Shell
+let postgres: PostgresServer
+
+beforeAll(async () => {
+  ;[node, postgres] = await Promise.all([startTestApp(), startPostgres()])
+  shell = await openShell()
+})
+afterAll(async () => {
+  await shell[Symbol.asyncDispose]()
+  await Promise.all([node[Symbol.asyncDispose](), postgres.stop()])
+})
+
+interface Report {
+  ok: boolean
+  checks: { name: string; state: string; found: string; mend?: string }[]
+}
+
+/** An address of this machine at which nothing listens. */
+const nowhere = 'http://127.0.0.1:1'
+
+describe('login and profiles', () => {
+  it('keeps an address and a token that are right, for the user alone', async () => {
+    const wrong = await shell.run(['login', '--address', node.url, '--json'], { input: 'a-wrong-token\n' })
+    expect(wrong.code).toBe(4)
+    expect(JSON.parse(wrong.stderr)).toMatchObject({ code: 'unauthorized' })
+    expect((await shell.run(['sources', 'list', '--address', node.url])).code).toBe(4)
+
+    const login = await shell.run(['login', '--profile', 'here', '--address', node.url], { input: `${adminToken}\n` })
+    expect(login.code).toBe(0)
+    const path = join(shell.folder, 'config/postrider/profiles.json')
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ current: 'here' })
+
+    expect(await shell.json(['sources', 'list'])).toEqual({ items: [] })
+    expect(await shell.json(['profiles', 'list'])).toEqual({
+      items: [{ name: 'here', address: node.url, hasToken: true, current: true }],
+    })
+    // The profile's token stays with its address.
+    const elsewhere = await shell.run(['sources', 'list', '--address', node.url.replace('127.0.0.1', 'localhost')])
+    expect(elsewhere.code).toBe(4)
+    expect((await shell.run(['sources', 'list', '--profile', 'none'])).code).toBe(5)
+    await shell.json(['profiles', 'remove', 'here'])
+    expect((await shell.run(['profiles', 'use', 'here'])).code).toBe(5)
+  })
+
+  it('finds the token of a data folder on the same machine', async () => {
+    await mkdir(join(shell.folder, '.postrider'))
+    await writeFile(join(shell.folder, '.postrider/admin-token'), `${adminToken}\n`)
+    expect(await shell.json(['sources', 'list', '--address', node.url])).toEqual({ items: [] })
+  })
+})
+
+describe('doctor', () => {
+  const env = () => ({
+    POSTRIDER_ADDRESS: node.url,
+    POSTRIDER_ADMIN_TOKEN: adminToken,
+    POSTRIDER_ENCRYPTION_KEYS: encryptionKeys,
+    TEMPORAL_ADDRESS: temporalAddress(),
+    TEMPORAL_NAMESPACE: node.namespace,
+  })
+  const doctor = async (more: Record<string, string>): Promise<{ code: number | null; report: Report }> => {
+    const { code, stdout } = await shell.run(['doctor', '--json'], { env: { ...env(), ...more } })
+    return { code, report: JSON.parse(stdout) as Report }
+  }
+  const stateOf = ({ checks }: Report, name: string): string | undefined =>
+    checks.find((check) => check.name === name)?.state
+
+  it('finds nothing wrong with a node that is well', async () => {
+    const { code, report } = await doctor({ DATABASE_URL: await postgres.createDatabase() })
+    expect(report.checks.filter(({ state }) => state !== 'ok')).toEqual([])
+    expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true })
+    for (const name of ['node', 'token', 'Temporal', 'database', 'keys', 'clock of PostgreSQL'])
+      expect(stateOf(report, name)).toBe('ok')
+  })
+
+  it('tells a database, a Temporal, a key and an address that are wrong, and how to mend them', async () => {
+    const broken = { DATABASE_URL: 'postgres://someone:a-password@127.0.0.1:1/none', TEMPORAL_ADDRESS: '127.0.0.1:1' }
+    const { code, report } = await doctor(broken)
+    expect(code).toBe(1)
+    const problems = report.checks.filter(({ state }) => state === 'problem')
+    expect(problems.map(({ name }) => name).sort()).toEqual(['Temporal', 'database'])
+    expect(problems.every(({ mend = '' }) => mend.length > 0)).toBe(true)
+    expect(JSON.stringify(report)).not.toContain('a-password')
+
+    const { port } = new URL(node.url)
+    const away = await doctor({ POSTRIDER_ENCRYPTION_KEYS: 'k1:short', POSTRIDER_ADDRESS: nowhere, PORT: port })
+    expect([stateOf(away.report, 'settings'), stateOf(away.report, 'node')]).toEqual(['problem', 'problem'])
+    const taken = await doctor({ POSTRIDER_ADDRESS: nowhere, PORT: port })
+    expect(stateOf(taken.report, 'address')).toBe('problem')
+  })
+
+  it('finds keys that others can read', async () => {
+    const dataDir = join(shell.folder, 'data')
+    await mkdir(dataDir)
+    await writeFile(join(dataDir, 'encryption-keys'), encryptionKeys)
+    await chmod(join(dataDir, 'encryption-keys'), 0o644)
+    const { report } = await doctor({
+      POSTRIDER_DATA_DIR: dataDir,
+      POSTRIDER_ENCRYPTION_KEYS: '',
+      TEMPORAL_ADDRESS: '',
+      TEMPORAL_NAMESPACE: '',
+    })
+    expect(stateOf(report, 'keys')).toBe('warning')
+  })
+})
+
+describe('migrate', () => {
+  it('brings a database up to date, once', async () => {
+    const env = { DATABASE_URL: await postgres.createDatabase() }
+    const first = await shell.json<{ applied: string[] }>(['migrate'], { env })
+    expect(first.applied).toContain('0001-settings')
+    expect(await shell.json(['migrate'], { env })).toEqual({ applied: [] })
+  })
+
+  it('tells a database that does not answer from one that is not set', async () => {
+    const away = await shell.run(['migrate'], { env: { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/none' } })
+    expect(away).toMatchObject({ code: 3 })
+    expect(away.stderr).not.toContain('a-password')
+    expect((await shell.run(['migrate'])).code).toBe(2)
+  })
+})
+
+describe('the command', () => {
+  it('has examples in the help of every command', () => {
+    const without: string[] = []
+    const visit = (command: ReturnType<typeof buildProgram>, words: string): void => {
+      let help = ''
+      command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+      if (words !== '' && !help.includes('Examples:')) without.push(words)
+      for (const child of command.commands) visit(child, `${words} ${child.name()}`.trimStart())
+    }
+    visit(buildProgram(), '')
+    expect(without).toEqual([])
+  })
+
+  it('ends with 2 for a wrong command line, 3 when nothing answers, 0 for help', async () => {
+    const codes = await Promise.all(
+      [
+        ['nonsense'],
+        ['send', 'shout'],
+        ['sources', 'list', '--address', nowhere],
+        ['sources', '--help'],
+        ['--version'],
+      ].map(async (args) => (await shell.run(args)).code),
+    )
+    expect(codes).toEqual([2, 2, 3, 0, 0])
+  })
+
+  it('completes commands and options', async () => {
+    for (const name of ['bash', 'zsh', 'fish']) {
+      const { code, stdout } = await shell.run(['complete', name])
+      expect(code).toBe(0)
+      expect(stdout).toContain('postrider')
+    }
+    const words = await shell.run(['complete', '--', 'deliveries', 're'])
+    expect(words.stdout).toMatch(/^retry\b/m)
+    expect(words.stdout).toMatch(/^redeliver\b/m)
+    const options = await shell.run(['complete', '--', 'deliveries', 'list', '--sta'])
+    expect(options.stdout).toMatch(/^--status\b/m)
+  })
+
+  it('has the exit codes that the documentation lists', async () => {
+    const page = await readFile(resolve(import.meta.dirname, '../../docs/command.md'), 'utf8')
+    const listed = [...page.matchAll(/^\| (\d) +\|/gm)].map(([, code]) => Number(code))
+    expect(listed).toEqual(Object.values(exitCodes))
+  })
+
+  it('gives a node more threads than four, as its thread pool starts', async () => {
+    const probe = join(shell.folder, 'probe.cjs')
+    await writeFile(
+      probe,
+      `setTimeout(() => {
+         for (let i = 0; i < 40; i++) require('node:crypto').pbkdf2('a', 'b', 50000, 64, 'sha512', () => {})
+         setTimeout(() => console.log('threads:' + require('node:fs').readdirSync('/proc/self/task').length), 20)
+       }, 500)`,
+    )
+    const threads = async (env: Record<string, string>): Promise<number> => {
+      const { stdout } = await shell.run(['--version'], { env: { NODE_OPTIONS: `--require=${probe}`, ...env } })
+      return Number(/threads:(\d+)/.exec(stdout)?.[1])
+    }
+    expect((await threads({})) - (await threads({ UV_THREADPOOL_SIZE: '4' }))).toBe(12)
+  })
+
+  it('shows a login link with the token only when it made the token itself', () => {
+    expect(startUpText(node.app, { madeToken: true })).toContain(`/login#token=${adminToken}`)
+    expect(startUpText(node.app, { madeToken: false })).not.toContain(adminToken)
+  })
+})
