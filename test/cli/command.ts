@@ -6,7 +6,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { adminToken } from '../support/app.ts'
+import { vi } from 'vitest'
 import { until } from '../support/wait.ts'
+
+// Each run is a process of its own, and a machine that does much else is slow to start them.
+vi.setConfig({ testTimeout: 120_000 })
+
+const lineLimitMs = 60_000
 
 const entry = resolve(import.meta.dirname, '../../dist/src/postrider.cjs')
 
@@ -86,10 +92,14 @@ export async function openShell(url?: string): Promise<Shell> {
         process: child,
         lines,
         line: (match) =>
-          until(`a line with ${match} (${texts.stderr})`, () => {
-            if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${texts.stderr}`)
-            return lines().find((line) => (typeof match === 'string' ? line.includes(match) : match.test(line)))
-          }),
+          until(
+            `a line with ${match} (${texts.stderr})`,
+            () => {
+              if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${texts.stderr}`)
+              return lines().find((line) => (typeof match === 'string' ? line.includes(match) : match.test(line)))
+            },
+            lineLimitMs,
+          ),
         interrupt,
         async [Symbol.asyncDispose]() {
           if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')

@@ -1,10 +1,9 @@
 /** A node as its API shows it. */
 
-import { request } from 'undici'
 import { SessionSchema } from '../../schemas/access.ts'
 import { OverviewSchema } from '../../schemas/overview.ts'
 import { StatusSchema, type Status } from '../../schemas/system.ts'
-import type { Api } from '../shared/api.ts'
+import { reasonOf, type Api } from '../shared/api.ts'
 import { CommandError } from '../shared/failure.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 import { checkClock } from './clock.ts'
@@ -91,6 +90,7 @@ async function checkEndpoints(api: Api): Promise<Check> {
 
 async function look(url: string): Promise<{ status: number; date: Date | undefined } | { error: string }> {
   try {
+    const { request } = await import('undici')
     const { statusCode, headers, body } = await request(url, {
       headersTimeout: answerLimitMs,
       bodyTimeout: answerLimitMs,
@@ -99,7 +99,6 @@ async function look(url: string): Promise<{ status: number; date: Date | undefin
     const date = typeof headers['date'] === 'string' ? new Date(headers['date']) : undefined
     return { status: statusCode, date }
   } catch (error) {
-    const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-    return { error: first instanceof Error ? first.message : String(first) }
+    return { error: reasonOf(error) }
   }
 }

@@ -1,7 +1,6 @@
 /** The management API as the commands use it. */
 
-import type { Readable } from 'node:stream'
-import { request } from 'undici'
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { CommandError, type ExitCode } from './failure.ts'
 
@@ -94,25 +93,29 @@ export function query(members: Record<string, string | number | undefined>): str
   return parameters.size === 0 ? '' : `?${parameters.toString()}`
 }
 
-async function exchange({ method, url, headers, body, limitMs }: Call): Promise<unknown> {
-  const answer = await request(url, {
-    method,
-    headers,
-    body: body ?? null,
-    headersTimeout: limitMs,
-    bodyTimeout: limitMs,
-  }).catch((error: unknown) => {
-    throw unreachable(url, error)
-  })
-  const text = await answer.body.text().catch((error: unknown) => {
+async function exchange(call: Call): Promise<unknown> {
+  const { url } = call
+  const { status, text } = await transmit(call).catch((error: unknown) => {
     throw unreachable(url, error)
   })
   const value = parse(text)
-  if (answer.statusCode < 300 && value !== undefined) return value
+  if (status < 300 && value !== undefined) return value
   const refusal = RefusalSchema.safeParse(value)
   if (!refusal.success)
-    throw new CommandError('failed', `${url} answered ${answer.statusCode}, and not as Postrider does: wrong address?`)
-  throw new CommandError(exitOf(answer.statusCode), explain(refusal.data), { code: refusal.data.code })
+    throw new CommandError('failed', `${url} answered ${status}, and not as Postrider does: wrong address?`)
+  throw new CommandError(exitOf(status), explain(refusal.data), { code: refusal.data.code })
+}
+
+async function transmit({ method, url, headers, body, limitMs }: Call): Promise<{ status: number; text: string }> {
+  if (body instanceof Readable) {
+    // Loaded only here: Node's own has no way to wait longer than five minutes for an answer.
+    const { request } = await import('undici')
+    const answer = await request(url, { method, headers, body, headersTimeout: limitMs })
+    return { status: answer.statusCode, text: await answer.body.text() }
+  }
+  const signal = AbortSignal.timeout(limitMs)
+  const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
+  return { status: answer.status, text: await answer.text() }
 }
 
 function parse(text: string): unknown {
@@ -133,12 +136,17 @@ function explain({ code, message }: z.infer<typeof RefusalSchema>): string {
 
 function unreachable(url: string, error: unknown): CommandError {
   const { origin } = new URL(url)
-  // A name with several addresses fails with one error for each.
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-  const reason = first instanceof Error ? first.message : String(first)
+  const reason = reasonOf(error)
   return new CommandError(
     'unreachable',
     `${origin} does not answer (${reason}). Is the node running there? Start one with: postrider start; or give --address`,
     { cause: error },
   )
+}
+
+/** What an error is about in the end; a name with several addresses fails with one error for each. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : reasonOf(error.cause)
 }

@@ -4,7 +4,6 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { request as send } from 'undici'
 import { z } from 'zod'
 import { CommandError } from './failure.ts'
 
@@ -123,7 +122,9 @@ async function forward(
   more: Record<string, string> = {},
 ): Promise<Pick<ReceivedEvent, 'status' | 'forwarded'>> {
   try {
-    const answered = await send(url, {
+    // Loaded only here: the library takes longer to load than the rest of a command.
+    const { request } = await import('undici')
+    const answered = await request(url, {
       method: 'POST',
       headers: { ...passedOn(headers), ...more },
       body,
