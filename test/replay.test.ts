@@ -1,0 +1,70 @@
+/** Deliveries that began with an earlier version go on with this one: recorded histories replay without a deviation. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js'
+import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker'
+import type { WorkflowBundleWithSourceMap } from '@temporalio/worker'
+import { DeterminismViolationError } from '@temporalio/workflow'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+const root = resolve(import.meta.dirname, '..')
+const folder = join(root, 'test/histories')
+const names = readdirSync(folder).map((file) => file.replace(/\.json$/, ''))
+
+/** Every path that a delivery can take. */
+const paths = [
+  'cancelled',
+  'deferred',
+  'delivered-at-once',
+  'discarded-while-held',
+  'discarded-while-retrying',
+  'first-success-stops-the-rest',
+  'held-in-the-middle-of-retries',
+  'held-then-resumed',
+  'refused-by-all',
+  'retried-now',
+  'retried-now-beside-a-waiting-retry',
+  'retried-then-delivered',
+  'window-over',
+]
+
+const bundle = (workflowsPath: string): Promise<WorkflowBundleWithSourceMap> =>
+  bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })
+
+const replay = (workflowBundle: WorkflowBundleWithSourceMap, name: string): Promise<void> =>
+  Worker.runReplayHistory(
+    { workflowBundle },
+    historyFromJSON(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))),
+  )
+
+it('has a history of every path', () => {
+  expect(names).toEqual(expect.arrayContaining(paths))
+})
+
+describe('the workflow as it is', () => {
+  let workflows: WorkflowBundleWithSourceMap
+  beforeAll(async () => {
+    workflows = await bundle(join(root, 'workflows/index.ts'))
+  })
+
+  it.each(names)('replays "%s"', (name) => replay(workflows, name))
+})
+
+it('would be told apart if it did one thing more, on any path', async () => {
+  const scratch = await mkdtemp(join(root, 'node_modules', '.replay-test-'))
+  try {
+    const changed = join(scratch, 'changed.ts')
+    await writeFile(
+      changed,
+      `import { sleep } from '@temporalio/workflow'
+       import { deliverEvent as original } from '${join(root, 'workflows/deliver-event.ts')}'
+       export async function deliverEvent(input) { await sleep(1); return original(input) }`,
+    )
+    const workflows = await bundle(changed)
+    for (const name of names) await expect(replay(workflows, name), name).rejects.toThrow(DeterminismViolationError)
+  } finally {
+    await rm(scratch, { recursive: true })
+  }
+})
