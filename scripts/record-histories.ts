@@ -176,7 +176,7 @@ const paths: Record<string, () => Promise<WorkflowHandle>> = {
 /** Without what tells of the machine that recorded it. */
 const anonymous = (key: string, value: unknown): unknown => {
   if (key === 'stackTrace') return ''
-  return typeof value === 'string' ? value.replaceAll(hostname(), 'node') : value
+  return typeof value === 'string' ? value.replaceAll(`${process.pid}@${hostname()}`, 'node') : value
 }
 
 try {
