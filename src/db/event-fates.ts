@@ -16,7 +16,8 @@ export interface EventFate {
 export async function addEventFates(database: Queryable, fates: readonly EventFate[]): Promise<void> {
   await database.query(
     `insert into event_fates (minute, source_id, fate, reason, events)
-     select * from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+     -- Nodes that count the same take the rows in the same order, and never wait for each other in a circle.
+     select * from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[]) order by 1, 2, 3, 4
      on conflict (minute, source_id, fate, reason) do update set events = event_fates.events + excluded.events`,
     [
       fates.map(({ minute }) => minute),

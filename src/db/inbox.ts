@@ -78,12 +78,23 @@ export async function refuseInInbox(database: Queryable, seq: string, refusal: s
   await database.query('update inbox set refusal = $2 where seq = $1', [seq, refusal])
 }
 
-/** How many events wait: exact for an empty inbox, else an upper bound that costs two look-ups whatever its size. */
+/** How many events wait, at most: the span of their numbers, of which some were never used or are free again. Costs two
+ *  look-ups whatever its size; 0 for an empty inbox. */
 export async function inboxDepth(database: Queryable): Promise<number> {
   const [row] = await database.query<{ depth: string }>(
-    'select coalesce((select max(seq) from inbox) - (select min(seq) from inbox) + 1, 0) as depth',
+    `select coalesce((select max(seq) from inbox where refusal is null)
+       - (select min(seq) from inbox where refusal is null) + 1, 0) as depth`,
   )
   return Number(row?.depth ?? 0)
+}
+
+/** How many events are there, refused ones too; it stops counting at `most`. */
+export async function countInbox(database: Queryable, most: number): Promise<number> {
+  const [row] = await database.query<{ count: string }>(
+    'select count(*) as count from (select 1 from inbox limit $1) as counted',
+    [most],
+  )
+  return Number(row?.count ?? 0)
 }
 
 interface QueuedRow {

@@ -3,6 +3,7 @@
 import type { Database } from '../db/database.ts'
 import { markDeletionRunning, waitingDeletionRequests } from '../db/deletion-requests.ts'
 import type { Logger } from '../logger.ts'
+import { createPause } from '../pause.ts'
 
 /** Requests handed over at a time, and milliseconds between two looks. */
 const batchSize = 20
@@ -21,23 +22,10 @@ export function runDeletionStarter(
   logger: Logger,
 ): DeletionStarter {
   let stopping = false
-  let woken = false
-  let wakeUp = (): void => {}
-
-  const pause = async (): Promise<void> => {
-    if (woken || stopping) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pauseMs)
-      wakeUp = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  }
+  const pause = createPause()
 
   const run = async (): Promise<void> => {
     while (!stopping) {
-      woken = false
       try {
         for (const id of await waitingDeletionRequests(database, batchSize)) {
           await start(id)
@@ -46,20 +34,16 @@ export function runDeletionStarter(
       } catch (error) {
         logger.warn({ error: (error as Error).message }, 'deletions.not_started')
       }
-      await pause()
+      if (!stopping) await pause.wait(pauseMs)
     }
   }
 
   const running = run()
-  const wake = (): void => {
-    woken = true
-    wakeUp()
-  }
   return {
-    wake,
+    wake: pause.wake,
     async stop() {
       stopping = true
-      wake()
+      pause.wake()
       await running
     },
   }

@@ -1,30 +1,39 @@
 /** Which events may go to Temporal while their caller waits: a few at a time, so that a source that floods fills the
- *  inbox and not the way of the others. */
+ *  inbox and not the way of the others; and none while Temporal does not take them. */
+
+import { isInvalidArgument } from '../temporal/grpc-errors.ts'
 
 /** Starts under way at a time, in all and of one source: Temporal's embedded server makes about 200 a second. */
 const maxInFlight = 32
-const maxInFlightPerSource = 8
+export const maxInFlightPerSource = 8
 
-/** After a start that failed, events go to the inbox for this time, in milliseconds. */
-const restMs = 1_000
+/** After a start that failed, events go to the inbox until the drainer gets one started, in milliseconds at most: longer
+ *  than a round of the drainer takes, so that no caller waits for what it finds out. */
+const restMs = 5_000
 
 export interface DirectSlots {
   /** Takes slots for `count` events of a source, all or none. */
   tryTake(sourceId: string, count: number): boolean
   giveBack(sourceId: string, count: number): void
-  /** Temporal did not take an event. */
-  rest(): void
+  /** Whether Temporal did not take the last event that it was given. */
+  isResting(): boolean
+  /** Watches starts, whoever makes them: one that fails closes the direct way, one that succeeds opens it. */
+  watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
 }
 
 export function createDirectSlots(): DirectSlots {
   const taken = new Map<string, number>()
   let inFlight = 0
+  let failing = false
   let restUntil = -Infinity
+
+  /** After a rest without news one request at a time finds out. */
+  const limit = (): number => (!failing ? maxInFlight : performance.now() < restUntil || inFlight > 0 ? 0 : maxInFlight)
+
   return {
     tryTake(sourceId, count) {
       const ofSource = taken.get(sourceId) ?? 0
-      if (performance.now() < restUntil) return false
-      if (inFlight + count > maxInFlight || ofSource + count > maxInFlightPerSource) return false
+      if (inFlight + count > limit() || ofSource + count > maxInFlightPerSource) return false
       inFlight += count
       taken.set(sourceId, ofSource + count)
       return true
@@ -35,8 +44,20 @@ export function createDirectSlots(): DirectSlots {
       if (left > 0) taken.set(sourceId, left)
       else taken.delete(sourceId)
     },
-    rest() {
-      restUntil = performance.now() + restMs
+    isResting: () => failing,
+    watch: (start) => async (input) => {
+      try {
+        const result = await start(input)
+        failing = false
+        return result
+      } catch (error) {
+        // A refusal for good says nothing of the next event.
+        if (!isInvalidArgument(error)) {
+          failing = true
+          restUntil = performance.now() + restMs
+        }
+        throw error
+      }
     },
   }
 }

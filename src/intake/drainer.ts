@@ -1,9 +1,11 @@
 /** Starts the deliveries of the events in the inbox, in order of arrival, at the speed that Temporal takes them. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { leaseFromInbox, refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
 import type { Logger } from '../logger.ts'
+import { createPause } from '../pause.ts'
 import { isInvalidArgument } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
 
@@ -11,8 +13,9 @@ import type { IntakeCounter } from './fates.ts'
 const batchSize = 100
 const concurrency = 16
 
-/** How long this node has a batch for itself; far longer than starting it takes. */
-const leaseMs = 30_000
+/** How long this node has a batch for itself: longer than starting it takes, and how long it lies when the node dies. A
+ *  batch that another node takes meanwhile is started once all the same. */
+const leaseMs = 10_000
 
 /** Pauses of an idle drainer, and of one that Temporal or the database failed, in milliseconds. */
 const idlePauseMs = 1_000
@@ -33,17 +36,8 @@ export interface DrainerDependencies {
 }
 
 export function runDrainer({ database, start, count, logger }: DrainerDependencies): Drainer {
-  let stopping = false
-  let wakeUp = (): void => {}
-
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      wakeUp = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  const stopping = new AbortController()
+  const pause = createPause()
 
   /** @returns whether Temporal took it, now or before, or refused it for good */
   const settle = async ({ seq, input }: LeasedEvent): Promise<boolean> => {
@@ -66,7 +60,7 @@ export function runDrainer({ database, start, count, logger }: DrainerDependenci
     const work = async (): Promise<void> => {
       for (
         let event = queue.shift();
-        event !== undefined && failure === undefined && !stopping;
+        event !== undefined && failure === undefined && !stopping.signal.aborted;
         event = queue.shift()
       ) {
         try {
@@ -84,24 +78,25 @@ export function runDrainer({ database, start, count, logger }: DrainerDependenci
   }
 
   const drain = async (): Promise<void> => {
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       try {
         const batch = await leaseFromInbox(database, batchSize, leaseMs)
         if (batch.length > 0) await startBatch(batch)
-        else await pause(idlePauseMs)
+        else await pause.wait(idlePauseMs)
       } catch (error) {
         logger.warn({ error: (error as Error).message }, 'inbox.not_drained')
-        if (!stopping) await pause(failurePauseMs)
+        if (!stopping.signal.aborted)
+          await sleep(failurePauseMs, undefined, { signal: stopping.signal }).catch(() => {})
       }
     }
   }
 
   const draining = drain()
   return {
-    wake: () => wakeUp(),
+    wake: pause.wake,
     async stop() {
-      stopping = true
-      wakeUp()
+      stopping.abort()
+      pause.wake()
       await draining
     },
   }

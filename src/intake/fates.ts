@@ -58,7 +58,11 @@ export function createFates(database: Database, registry: Registry, logger: Logg
     else if (waiting.size < maxWaiting) waiting.set(key, fate)
   }
 
-  const timer = setInterval(() => void write(), writePauseMs).unref()
+  let writing: Promise<void> | undefined
+  const timer = setInterval(() => {
+    // A database that hangs gets no second statement.
+    writing ??= write().finally(() => (writing = undefined))
+  }, writePauseMs).unref()
   return {
     count(fate, sourceId, events, reason = '') {
       counter.inc({ fate, reason }, events)
@@ -67,6 +71,7 @@ export function createFates(database: Database, registry: Registry, logger: Logg
     },
     async stop() {
       clearInterval(timer)
+      await writing
       await write()
     },
   }

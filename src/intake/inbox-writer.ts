@@ -1,7 +1,7 @@
 /** Writes events to the inbox in groups: what arrives while one group is written makes up the next. */
 
 import type { Database } from '../db/database.ts'
-import { addToInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
+import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 
 /** Events in one statement. */
@@ -21,8 +21,6 @@ export interface InboxWriter {
    *  @returns how many were there already
    *  @throws AppError inbox_full; what the database throws when it is away */
   write(events: NewInboxEvent[]): Promise<number>
-  /** Events that wait, at most a second old. */
-  depth(): number
 }
 
 interface Waiting {
@@ -41,7 +39,8 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
 
   const readDepth = async (): Promise<void> => {
     if (performance.now() - depthReadAt < depthAgeMs) return
-    depth = await inboxDepth(database)
+    const atMost = await inboxDepth(database)
+    depth = atMost < inboxMax / 2 ? atMost : await countInbox(database, inboxMax)
     depthReadAt = performance.now()
   }
 
@@ -90,6 +89,5 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
         if (!writing) void writeGroups()
       })
     },
-    depth: () => depth,
   }
 }

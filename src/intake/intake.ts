@@ -1,12 +1,20 @@
 /** Between ingest and Temporal: an event is acknowledged only when Temporal or the inbox holds it durably. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput, RetrySchedule } from '../contracts/delivery.ts'
 import { AppError } from '../errors.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
-import type { DirectSlots } from './direct-slots.ts'
+import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './fates.ts'
 import type { InboxWriter } from './inbox-writer.ts'
+
+/** How long a caller waits for the database, in milliseconds. */
+const writeLimitMs = 5_000
+
+/** How long events wait for slots while the database is away, and between two looks for one, in milliseconds. */
+const turnLimitMs = 5_000
+const turnPauseMs = 20
 
 /** When a caller whose events nothing could hold should come again, in seconds. */
 const retryAfterSeconds = 5
@@ -29,7 +37,7 @@ export interface IntakeDependencies {
 }
 
 export function createIntake({ start, inbox, slots, retry, count, logger }: IntakeDependencies): Intake {
-  /** @returns the events that Temporal did not take */
+  /** Takes slots that are free. @returns the events that Temporal did not take */
   const startAll = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
     try {
       const left = await Promise.all(
@@ -38,7 +46,6 @@ export function createIntake({ start, inbox, slots, retry, count, logger }: Inta
             count(await start(deliveryInput(event, retry)), sourceId, 1)
             return []
           } catch (error) {
-            slots.rest()
             logger.warn({ error: (error as Error).message }, 'intake.start_failed')
             return [event]
           }
@@ -51,17 +58,23 @@ export function createIntake({ start, inbox, slots, retry, count, logger }: Inta
   }
 
   const write = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
-    try {
-      const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt }))
-      const duplicates = await inbox.write(waiting)
-      count('inboxed', sourceId, events.length)
-      if (duplicates > 0) count('duplicate', sourceId, duplicates)
-    } catch (error) {
-      if (error instanceof AppError) throw error
-      throw new AppError('unavailable', 'neither Temporal nor the database takes events', {
-        cause: error,
-        retryAfterSeconds,
-      })
+    const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt }))
+    const duplicates = await within(writeLimitMs, inbox.write(waiting))
+    count('inboxed', sourceId, events.length)
+    if (duplicates > 0) count('duplicate', sourceId, duplicates)
+  }
+
+  /** The way of events without a slot while the database is away: a few at a time.
+   *  @throws when Temporal does not take all of them in time */
+  const startInTurn = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
+    const deadline = performance.now() + turnLimitMs
+    for (let first = 0; first < events.length; first += maxInFlightPerSource) {
+      const few = events.slice(first, first + maxInFlightPerSource)
+      while (!slots.tryTake(sourceId, few.length)) {
+        if (slots.isResting() || performance.now() > deadline) throw new Error('Temporal does not take them in time')
+        await sleep(turnPauseMs)
+      }
+      if ((await startAll(sourceId, few)).length > 0) throw new Error('Temporal did not take them')
     }
   }
 
@@ -70,9 +83,36 @@ export function createIntake({ start, inbox, slots, retry, count, logger }: Inta
       // Events of one request are all of one source.
       const sourceId = events[0]?.sourceId
       if (sourceId === undefined) return
-      const left = slots.tryTake(sourceId, events.length) ? await startAll(sourceId, events) : events
-      if (left.length > 0) await write(sourceId, left)
+      const direct = slots.tryTake(sourceId, events.length)
+      const left = direct ? await startAll(sourceId, events) : events
+      if (left.length === 0) return
+      try {
+        await write(sourceId, left)
+      } catch (error) {
+        if (error instanceof AppError) throw error
+        logger.warn({ error: (error as Error).message }, 'intake.not_written')
+        if (direct) throw unavailable(error)
+        await startInTurn(sourceId, left).catch((failure: unknown) => {
+          throw unavailable(failure)
+        })
+      }
     },
+  }
+}
+
+const unavailable = (cause: unknown): AppError =>
+  new AppError('unavailable', 'neither Temporal nor the database takes events', { cause, retryAfterSeconds })
+
+/** @throws when the work takes longer; it goes on all the same */
+async function within<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the database did not answer within ${limitMs} ms`)), limitMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -36,10 +36,11 @@ export function createIntakeParts({
 }: IntakePartsDependencies): IntakeParts {
   const fates = createFates(database, registry, logger)
   const { count } = fates
-  const start = (input: DeliverEventInput) => startDelivery(temporal, input)
+  const slots = createDirectSlots()
+  const start = slots.watch((input: DeliverEventInput) => startDelivery(temporal, input))
   const drainer = runDrainer({ database, start, count, logger })
   const inbox = createInboxWriter(database, config.inboxMax, drainer.wake)
-  const intake = createIntake({ start, inbox, slots: createDirectSlots(), retry: config.retry, count, logger })
+  const intake = createIntake({ start, inbox, slots, retry: config.retry, count, logger })
   return {
     intake,
     fates,
