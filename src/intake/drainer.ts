@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts'
 import { leaseFromInbox, refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
-import { isInvalidArgument } from '../temporal/grpc-errors.ts'
+import { isInvalidArgument, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
 
 /** Events taken at a time, and how many of them are started side by side. */
@@ -46,8 +46,9 @@ export function runDrainer({ database, start, count, logger }: DrainerDependenci
       return true
     } catch (error) {
       if (!isInvalidArgument(error)) throw error
-      logger.error({ messageId: input.messageId, error: (error as Error).message }, 'inbox.refused')
-      await refuseInInbox(database, seq, (error as Error).message)
+      const reason = refusalText(error as Error)
+      logger.error({ messageId: input.messageId, error: reason }, 'inbox.refused')
+      await refuseInInbox(database, seq, reason)
       return false
     }
   }

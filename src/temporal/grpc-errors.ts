@@ -15,5 +15,11 @@ const codeOf = (error: unknown): number | undefined => {
 export const isNotFound = (error: unknown): boolean =>
   error instanceof WorkflowNotFoundError || codeOf(error) === notFound
 
+/** Why Temporal refused a request, in its own words. */
+export const refusalText = (error: Error): string => {
+  const { cause } = error
+  return isGrpcServiceError(cause) ? cause.details || cause.message : error.message
+}
+
 /** The same request would be refused again. */
 export const isInvalidArgument = (error: unknown): boolean => codeOf(error) === invalidArgument

@@ -1,0 +1,91 @@
+/** Published client libraries, unmodified, from a call in a program to the body that an endpoint receives. */
+
+import { createRequire } from 'node:module'
+import { Analytics } from '@segment/analytics-node'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+
+interface Client {
+  identify(message: object): unknown
+  track(message: object): unknown
+  page(message: object): unknown
+  group(message: object): unknown
+  alias(message: object): unknown
+}
+
+interface LegacyClient extends Client {
+  flush(callback: (error?: Error) => void): unknown
+}
+
+type LegacyConstructor = new (writeKey: string, options: object) => LegacyClient
+
+// Two of them are CommonJS.
+const load = createRequire(import.meta.url)
+const SegmentLegacy = load('analytics-node') as LegacyConstructor
+const Rudder = load('@rudderstack/rudder-sdk-node') as LegacyConstructor
+
+const flushed = (client: LegacyClient): Promise<void> =>
+  new Promise((resolve, reject) => client.flush((error) => (error ? reject(error) : resolve())))
+
+/** Makes a client of a node and hands it to `use`; resolves when it has sent everything. */
+type Library = (url: string, writeKey: string, use: (client: Client) => void) => Promise<void>
+
+const libraries: Record<string, Library> = {
+  async '@segment/analytics-node'(host, writeKey, use) {
+    const client = new Analytics({ host, writeKey })
+    use(client)
+    await client.closeAndFlush()
+  },
+  async 'analytics-node'(host, writeKey, use) {
+    const client = new SegmentLegacy(writeKey, { host, flushAt: 20 })
+    use(client)
+    await flushed(client)
+  },
+  async '@rudderstack/rudder-sdk-node'(url, writeKey, use) {
+    const client = new Rudder(writeKey, { dataPlaneUrl: url, flushAt: 20 })
+    use(client)
+    await flushed(client)
+  },
+}
+
+const calls = (client: Client): void => {
+  client.identify({ userId: 'u1', traits: { plan: 'pro' } })
+  client.track({ userId: 'u1', event: 'Order completed', properties: { total: 19.5 } })
+  client.page({ userId: 'u1', name: 'Pricing', properties: { path: '/pricing' } })
+  client.group({ userId: 'u1', groupId: 'g1', traits: { seats: 3 } })
+  client.alias({ userId: 'u1', previousId: 'anonymous-1' })
+}
+
+const bodies = [
+  { version: 1, type: 'alias', 'Previous ID': 'anonymous-1', 'User ID': 'u1' },
+  { version: 1, type: 'group', userId: 'u1', groupId: 'g1', traits: { seats: 3 } },
+  { version: 1, type: 'identify', userId: 'u1', traits: { plan: 'pro' } },
+  { version: 1, type: 'page', userId: 'u1', name: 'Pricing', properties: { path: '/pricing' } },
+  { version: 1, type: 'track', userId: 'u1', event: 'Order completed', properties: { total: 19.5 } },
+]
+
+describe('a published client library', { timeout: 60_000 }, () => {
+  let node: TestApp
+  beforeAll(async () => {
+    node = await startTestApp()
+  })
+  afterAll(() => node[Symbol.asyncDispose]())
+
+  it.each(Object.keys(libraries))('%s reaches the endpoint with every call, once', async (name) => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await libraries[name]?.(node.url, source.writeKey, calls)
+    const received = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+    await until('all types have arrived', () => new Set(received().map(({ type }) => type)).size === bodies.length)
+    const sorted = received().sort((a, b) => String(a['type']).localeCompare(String(b['type'])))
+    expect(sorted).toMatchObject(bodies)
+    for (const body of sorted) {
+      expect(body['timestamp']).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+      expect(body['messageId']).toMatch(/./)
+      expect(JSON.stringify(body)).not.toContain(source.writeKey)
+    }
+  })
+})

@@ -1,0 +1,297 @@
+/** Events that come while Temporal is away: acknowledged, found, delivered once. */
+
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { pino } from 'pino'
+import { addToInbox } from '../../src/db/inbox.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import type { Page } from '../../src/db/page.ts'
+import type { Delivery } from '../../src/schemas/delivery.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import { startEmbeddedServer, type EmbeddedServer } from '../../src/temporal/embedded-server.ts'
+import { readNote } from '../../src/temporal/server-process.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startEmbeddedNode, type EmbeddedNode } from '../support/embedded-node.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { createNamespace, makeServerFolder } from '../support/temporal.ts'
+import { until } from '../support/wait.ts'
+
+const timeout = 120_000
+const limitMs = 60_000
+
+type Api = Pick<TestApp, 'url' | 'api' | 'post'>
+
+const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Kept', messageId })
+const ids = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}-${n}`)
+
+/** Posts single events, some at a time. @returns status by message id */
+async function postAll({ post }: Api, { writeKey }: Source, messageIds: string[]): Promise<Map<string, number>> {
+  const answers = await Promise.all(
+    messageIds.map(
+      async (messageId) => [messageId, (await post('/track', writeKey, track(messageId))).status] as const,
+    ),
+  )
+  return new Map(answers)
+}
+
+const postBatch = ({ post }: Api, { writeKey }: Source, messageIds: string[]) =>
+  post('/batch', writeKey, { batch: messageIds.map(track) })
+
+const listOf = async ({ api }: Api, query: string): Promise<Delivery[]> =>
+  (await api<Page<Delivery>>('GET', `/deliveries?limit=200&${query}`)).body.items
+
+const messageIdsOf = ({ requests }: Receiver): string[] =>
+  requests.map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId)
+
+/** Waits until these have arrived and nothing waits, then proves with one more event that none came twice. */
+async function expectEachOnce(node: Api, receiver: Receiver, source: Source, expected: string[]): Promise<void> {
+  await until('all have arrived', () => new Set(messageIdsOf(receiver)).size >= expected.length, limitMs)
+  await until('the inbox is empty', async () => (await listOf(node, 'status=queued')).length === 0, limitMs)
+  const last = `last-${randomUUID()}`
+  expect((await postAll(node, source, [last])).get(last)).toBe(200)
+  await until('one more arrives', () => messageIdsOf(receiver).includes(last), limitMs)
+  const arrived = messageIdsOf(receiver)
+  expect([...new Set(arrived)].sort()).toEqual([...expected, last].sort())
+  // On a loaded machine an attempt may time out and be repeated: the delivery then says so.
+  for (const id of arrived.filter((each, index) => arrived.indexOf(each) !== index)) {
+    const [delivery, ...others] = await listOf(node, `sourceId=${source.id}&messageId=${id}`)
+    expect(others).toEqual([])
+    expect(delivery?.attempts, id).toBeGreaterThan(1)
+  }
+}
+
+/** Waits until Temporal knows that it has arrived: what it does not know when it is killed is sent again. */
+const untilKnown = (node: Api, messageId: string): Promise<unknown> =>
+  until(`${messageId} is delivered`, async () => {
+    return (await listOf(node, `status=delivered&messageId=${messageId}`)).length > 0
+  })
+
+describe('a node whose own Temporal goes away', { timeout }, () => {
+  let dataDir: string
+  let node: EmbeddedNode
+  let receiver: Receiver
+  let source: Source
+  beforeAll(async () => {
+    dataDir = join(await makeServerFolder(), 'data')
+    await mkdir(dataDir)
+    node = await startEmbeddedNode(dataDir)
+  })
+  afterAll(() => node.stop())
+  beforeEach(async () => {
+    receiver = await startReceiver()
+    source = await node.createSource()
+    await node.connect([source], [receiver.url])
+  })
+  afterEach(() => receiver.close())
+
+  it('takes, shows and later delivers what comes while Temporal hangs', async () => {
+    await postAll(node, source, ['before'])
+    await untilKnown(node, 'before')
+    const pid = await node.temporalPid()
+    process.kill(pid, 'SIGSTOP')
+    const singles = ids('single', 40)
+    const batch = ids('batch', 50)
+    try {
+      expect(new Set((await postAll(node, source, singles)).values())).toEqual(new Set([200]))
+      expect((await postBatch(node, source, batch)).status).toBe(200)
+      expect((await postAll(node, source, ['single-0', 'before'])).get('single-0')).toBe(200)
+
+      const queued = await listOf(node, `status=queued&sourceId=${source.id}`)
+      const waiting = queued.map(({ messageId }) => messageId)
+      expect(waiting).toEqual(expect.arrayContaining([...batch, 'before']))
+      const [found] = await listOf(node, 'status=queued&messageId=batch-7')
+      expect(found).toMatchObject({ status: 'queued', messageId: 'batch-7', userId: 'u1', attempts: 0 })
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    await expectEachOnce(node, receiver, source, ['before', ...singles, ...batch])
+  })
+
+  it('takes and delivers what comes while Temporal is killed and started again', async () => {
+    process.kill(await node.temporalPid(), 'SIGKILL')
+    const early = ids('early', 30)
+    expect(new Set((await postAll(node, source, early)).values())).toEqual(new Set([200]))
+    const late = ids('late', 50)
+    expect((await postBatch(node, source, late)).status).toBe(200)
+    await expectEachOnce(node, receiver, source, [...early, ...late])
+  })
+
+  it('delivers what was acknowledged before both were killed, once, also when it is sent again', async () => {
+    await postAll(node, source, ['direct'])
+    await untilKnown(node, 'direct')
+    const pid = await node.temporalPid()
+    process.kill(pid, 'SIGSTOP')
+    const kept = ids('kept', 100)
+    expect((await postBatch(node, source, kept)).status).toBe(200)
+    await node.kill()
+    process.kill(pid, 'SIGKILL')
+    node = await startEmbeddedNode(dataDir)
+    const again = ['direct', ...kept.slice(0, 20)]
+    expect(new Set((await postAll(node, source, again)).values())).toEqual(new Set([200]))
+    await expectEachOnce(node, receiver, source, ['direct', ...kept])
+  })
+})
+
+describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }, () => {
+  let temporal: EmbeddedServer
+  let temporalFolder: string
+  let postgres: PostgresServer
+  beforeAll(async () => {
+    temporalFolder = await makeServerFolder()
+    const options = { cli: inject('temporalCli'), dataDir: temporalFolder, port: 0, uiPort: 0, onProgress: () => {} }
+    ;[temporal, postgres] = await Promise.all([startEmbeddedServer(options), startPostgres()])
+  })
+  afterAll(async () => {
+    await postgres.stop()
+    await temporal.stop()
+  })
+
+  const signalTemporal = async (signal: NodeJS.Signals): Promise<void> => {
+    process.kill((await readNote(temporalFolder))?.pid ?? NaN, signal)
+  }
+
+  interface Site {
+    start(more?: Record<string, string>): Promise<TestApp>
+    databaseUrl: string
+  }
+  const makeSite = async (server = postgres): Promise<Site> => {
+    const [databaseUrl, namespace] = await Promise.all([server.createDatabase(), createNamespace(temporal.address)])
+    return {
+      databaseUrl,
+      start: (more) =>
+        startTestApp({
+          namespace,
+          logger: pino({ level: 'silent' }),
+          environment: { TEMPORAL_ADDRESS: temporal.address, DATABASE_URL: databaseUrl, ...more },
+        }),
+    }
+  }
+
+  it('drain one inbox together, in order of arrival, each event once', async () => {
+    const site = await makeSite()
+    await using first = await site.start()
+    await using second = await site.start()
+    await using receiver = await startReceiver()
+    const source = await first.createSource()
+    await first.connect([source], [receiver.url])
+    const sent = ids('shared', 300)
+    await until('the second node knows the source', async () => {
+      return (await second.post('/track', source.writeKey, track('probe'))).status === 200
+    })
+    await receiver.received(1)
+    await signalTemporal('SIGSTOP')
+    try {
+      for (let start = 0; start < sent.length; start += 50) {
+        const node = start % 100 === 0 ? first : second
+        expect((await postBatch(node, source, sent.slice(start, start + 50))).status).toBe(200)
+      }
+    } finally {
+      await signalTemporal('SIGCONT')
+    }
+    await expectEachOnce(first, receiver, source, ['probe', ...sent])
+    const arrived = messageIdsOf(receiver).filter((id) => id.startsWith('shared-'))
+    const middle = (some: string[]): number => some.reduce((sum, id) => sum + arrived.indexOf(id), 0) / some.length
+    expect(middle(sent.slice(0, 100))).toBeLessThan(middle(sent.slice(100, 200)))
+    expect(middle(sent.slice(100, 200))).toBeLessThan(middle(sent.slice(200)))
+  })
+
+  it('go on after a start that Temporal refuses for good, and show it as failed', async () => {
+    const site = await makeSite()
+    await using node = await site.start()
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const endpointIds = destination.settings.webhooks.map(({ id }) => id)
+    const input = (messageId: string) => ({
+      sourceId: source.id,
+      messageId,
+      message: { type: 'track' as const, timestamp: new Date().toISOString(), userId: 'u1', messageId },
+      targets: [{ destinationId: destination.id, endpointIds, successPolicy: 'any' as const }],
+      retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000 },
+    })
+    const database = openPostgres(site.databaseUrl, pino({ level: 'silent' }))
+    // Longer than any id that Temporal takes.
+    const unusable = 'x'.repeat(2_000)
+    await addToInbox(
+      database,
+      [unusable, 'good'].map((id) => ({ input: input(id), receivedAt: new Date() })),
+    )
+    await database.close()
+    await receiver.received(1, limitMs)
+    expect(messageIdsOf(receiver)).toEqual(['good'])
+    const [failed, ...others] = await until('it stands failed', async () => {
+      const failures = await listOf(node, `status=failed&sourceId=${source.id}`)
+      return failures.length > 0 && failures
+    })
+    expect(others).toEqual([])
+    expect(failed).toMatchObject({ status: 'failed', messageId: unusable })
+    expect(failed?.reason).toMatch(/length|long|exceed/i)
+    expect(await listOf(node, 'status=queued')).toEqual([])
+    expect((await postAll(node, source, ['next'])).get('next')).toBe(200)
+  })
+
+  it('turn events away with Retry-After when the inbox is full, and take them when it is drained', async () => {
+    const site = await makeSite()
+    await using node = await site.start({ POSTRIDER_INBOX_MAX: '50' })
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await signalTemporal('SIGSTOP')
+    try {
+      expect((await postBatch(node, source, ids('many', 60))).status).toBe(429)
+      expect((await postBatch(node, source, ids('few', 40))).status).toBe(200)
+      const response = await fetch(`${node.url}/v1/batch`, {
+        method: 'POST',
+        body: JSON.stringify({ writeKey: source.writeKey, batch: ids('more', 20).map(track) }),
+      })
+      expect(response.status).toBe(429)
+      expect(await response.json()).toMatchObject({ success: false, code: 'inbox_full' })
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    } finally {
+      await signalTemporal('SIGCONT')
+    }
+    await until('there is room', async () => (await postBatch(node, source, ids('more', 20))).status === 200, limitMs)
+    await expectEachOnce(node, receiver, source, [...ids('few', 40), ...ids('more', 20)])
+  })
+
+  it('accept without a database what Temporal takes, and say 503 when nothing can hold it', async () => {
+    const server = await startPostgres()
+    const site = await makeSite(server)
+    await using node = await site.start()
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await server.stop()
+
+    const singles = ids('single', 40)
+    expect(new Set((await postAll(node, source, singles)).values())).toEqual(new Set([200]))
+    const batch = ids('batch', 40)
+    expect((await postBatch(node, source, batch)).status).toBe(200)
+
+    await signalTemporal('SIGSTOP')
+    try {
+      const lost = await postAll(node, source, ids('lost', 20))
+      expect(new Set(lost.values())).toEqual(new Set([503]))
+      const response = await fetch(`${node.url}/v1/track`, {
+        method: 'POST',
+        body: JSON.stringify({ writeKey: source.writeKey, ...track('lost-too') }),
+      })
+      expect(response.status).toBe(503)
+      expect(await response.json()).toMatchObject({ success: false, code: 'unavailable' })
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await fetch(`${node.url}/readyz`)).status).toBe(503)
+    } finally {
+      await signalTemporal('SIGCONT')
+    }
+    await until('Temporal takes events again', async () => {
+      return (await postAll(node, source, ['again'])).get('again') === 200
+    })
+    const accepted = [...singles, ...batch, 'again']
+    await until('all have arrived', () => accepted.every((id) => messageIdsOf(receiver).includes(id)), limitMs)
+    // What got a 503 may have started all the same, never twice.
+    expect(messageIdsOf(receiver)).toHaveLength(new Set(messageIdsOf(receiver)).size)
+  })
+})
