@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
+import { endOrphan } from '../../src/temporal/embedded-server.ts'
+import { readNote } from '../../src/temporal/server-process.ts'
 
 export interface BenchNode {
   url: string
@@ -14,6 +16,9 @@ export interface BenchNode {
   api<Answer>(method: string, path: string, body?: unknown): Promise<Answer>
   /** Resident memory of the node's process, in MB; the Temporal server beside it is not in it. */
   memoryMb(): Promise<number>
+  /** Suspends the Temporal server, and lets it go on. */
+  stopTemporal(): Promise<void>
+  continueTemporal(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -40,6 +45,11 @@ export async function startNode(environment: Record<string, string> = {}): Promi
   })
   const url = `http://127.0.0.1:${port}`
   await ready(url, child)
+  const signalTemporal = async (signal: NodeJS.Signals): Promise<void> => {
+    const note = await readNote(dataDir)
+    if (note === undefined) throw new Error('no Temporal server is noted')
+    process.kill(note.pid, signal)
+  }
   return {
     url,
     temporalAddress: `127.0.0.1:${temporalPort}`,
@@ -57,10 +67,14 @@ export async function startNode(environment: Record<string, string> = {}): Promi
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8')
       return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
     },
+    stopTemporal: () => signalTemporal('SIGSTOP'),
+    continueTemporal: () => signalTemporal('SIGCONT'),
     async stop() {
       const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
       await exited
+      // With much under way the node's time to stop may not suffice for its server.
+      await endOrphan(dataDir)
       await rm(dataDir, { recursive: true, force: true })
     },
   }

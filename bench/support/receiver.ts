@@ -7,6 +7,8 @@ export interface BenchReceiver {
   url: string
   /** performance.now() of each arrival, by the body's messageId. */
   arrivals: Map<string, number>
+  /** Requests in all, repeats too. */
+  requests: () => number
   /** Resolves when so many have arrived. */
   arrived(count: number, limitMs: number): Promise<void>
   stop(): void
@@ -17,10 +19,12 @@ export async function startBenchReceiver(
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.writeHead(200).end(),
 ): Promise<BenchReceiver> {
   const arrivals = new Map<string, number>()
+  let requests = 0
   const server = createServer((request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     request.on('end', () => {
+      requests++
       const id = /"messageId":"([^"]*)"/.exec(text)?.[1] ?? ''
       if (!arrivals.has(id)) arrivals.set(id, performance.now())
       answer(request, response)
@@ -30,6 +34,7 @@ export async function startBenchReceiver(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     arrivals,
+    requests: () => requests,
     async arrived(count, limitMs) {
       const deadline = performance.now() + limitMs
       while (arrivals.size < count) {

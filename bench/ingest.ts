@@ -1,0 +1,124 @@
+/** `npm run bench:ingest`: accepted events per second and the time of the answer, beside a bare route that parses the
+ *  same JSON, with Temporal up and stopped; then 20,000 events that come while it is stopped, until all are delivered.
+ *  Everything in one run; quote the ratios. */
+
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Source } from '../src/schemas/source.ts'
+import { report, type Figure } from './support/figures.ts'
+import type { LoadOrder, LoadResult } from './support/load.ts'
+import { startNode, type BenchNode } from './support/node.ts'
+import { startBenchReceiver, type BenchReceiver } from './support/receiver.ts'
+
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 10)
+const backlog = Number(process.env['BENCH_BACKLOG'] ?? 20_000)
+const singleConnections = 50
+const batchConnections = 10
+const batchSize = 100
+const drainLimitMs = 1_800_000
+const memoryPollMs = 250
+
+const fileOf = (name: string): string => fileURLToPath(new URL(`./support/${name}`, import.meta.url))
+const startChild = async <Message>(name: string): Promise<[ChildProcess, Message]> => {
+  const child = fork(fileOf(name), { execArgv: ['--import', 'tsx'] })
+  const [message] = (await once(child, 'message')) as [Message]
+  return [child, message]
+}
+
+const figures: Figure[] = []
+const add = (name: string, value: number, unit: string, goal?: Figure['goal']): void => {
+  figures.push({ name, value, unit, ...(goal !== undefined && { goal }) })
+}
+
+const [load] = await startChild('load.ts')
+const runLoad = async (order: LoadOrder): Promise<LoadResult> => {
+  load.send(order)
+  const [result] = (await once(load, 'message')) as [LoadResult]
+  return result
+}
+
+/** A source of its own, so that one measurement does not take another's slots. */
+async function connect(node: BenchNode, url: string, name: string): Promise<Source> {
+  const source = await node.api<Source>('POST', '/sources', { name })
+  await node.api('POST', '/destinations', {
+    name,
+    type: 'webhooks',
+    sourceIds: [source.id],
+    settings: { webhooks: [{ url }] },
+  })
+  return source
+}
+
+let run = 0
+async function measure(name: string, url: string, writeKey: string, size: number, goal?: number): Promise<void> {
+  const connections = size === 1 ? singleConnections : batchConnections
+  const prefix = `run-${++run}`
+  const order = { url, writeKey, connections, batchSize: size, prefix }
+  await runLoad({ ...order, prefix: `${prefix}-warm`, seconds: seconds / 5 })
+  const result = await runLoad({ ...order, seconds })
+  add(`${name}: accepted`, result.acceptedPerSecond, 'events/s', goal === undefined ? undefined : { least: goal })
+  add(`${name}: p50 of the answer`, result.p50Ms, 'ms')
+  add(`${name}: p99 of the answer`, result.p99Ms, 'ms', goal === undefined ? undefined : { most: 250 })
+  const refused = Object.entries(result.refused)
+  if (goal !== undefined) add(`${name}: other answers`, refused.length, 'kinds', { most: 0 })
+  if (refused.length > 0) console.log(name, result.refused)
+}
+
+async function untilDrained(node: BenchNode): Promise<void> {
+  const deadline = performance.now() + drainLimitMs
+  for (;;) {
+    const { count } = await node.api<{ count: number }>('GET', '/deliveries/count?status=queued')
+    if (count === 0) return
+    if (performance.now() > deadline) throw new Error(`${count} events are still queued`)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+}
+
+/** Events that come while Temporal is stopped, until each is delivered. */
+async function measureBacklog(node: BenchNode, receiver: BenchReceiver, source: Source): Promise<void> {
+  const idleMb = await node.memoryMb()
+  let mostMb = idleMb
+  const poll = setInterval(() => void node.memoryMb().then((mb) => (mostMb = Math.max(mostMb, mb))), memoryPollMs)
+  const before = receiver.arrivals.size
+  await node.stopTemporal()
+  const order = { url: node.url, writeKey: source.writeKey, connections: singleConnections, batchSize: 1 }
+  const result = await runLoad({ ...order, seconds: 600, events: backlog, prefix: 'backlog' })
+  await node.continueTemporal()
+  const begun = performance.now()
+  await receiver.arrived(before + result.accepted, drainLimitMs)
+  const drainSeconds = (performance.now() - begun) / 1_000
+  await untilDrained(node)
+  clearInterval(poll)
+  add('backlog: accepted while Temporal is stopped', result.accepted, 'events', { least: backlog })
+  add('backlog: p99 of the answer', result.p99Ms, 'ms', { most: 250 })
+  add('backlog: delivered afterwards', result.accepted / drainSeconds, 'events/s')
+  add('backlog: requests beyond one per event', receiver.requests() - receiver.arrivals.size, 'requests', { most: 0 })
+  add('backlog: most memory above idle', mostMb - idleMb, 'MB', { most: 200 })
+}
+
+const [bare, { url: bareUrl }] = await startChild<{ url: string }>('bare-route.ts')
+const receiver = await startBenchReceiver()
+const node = await startNode({ POSTRIDER_INBOX_MAX: '10000000' })
+try {
+  await measure('bare route, singles', bareUrl, 'none', 1)
+  await measure('bare route, batches of 100', bareUrl, 'none', batchSize)
+  // The backlog first: it waits for its own events, and the others leave more than can be delivered meanwhile.
+  await measureBacklog(node, receiver, await connect(node, receiver.url, 'backlog'))
+
+  const sources = await Promise.all([1, 2, 3, 4].map((n) => connect(node, receiver.url, `source ${n}`)))
+  const [up1, up2, down1, down2] = sources.map(({ writeKey }) => writeKey)
+  await measure('Temporal up, singles', node.url, up1 ?? '', 1, 1_500)
+  await measure('Temporal up, batches of 100', node.url, up2 ?? '', batchSize, 10_000)
+  await node.stopTemporal()
+  await measure('Temporal stopped, singles', node.url, down1 ?? '', 1, 1_500)
+  await measure('Temporal stopped, batches of 100', node.url, down2 ?? '', batchSize, 10_000)
+  report('ingest', figures)
+} finally {
+  // A server that is suspended does not end.
+  await node.continueTemporal()
+  bare.disconnect()
+  load.disconnect()
+  receiver.stop()
+  await node.stop()
+}
