@@ -71,7 +71,7 @@ export const examples: Record<string, readonly string[]> = {
   'audiences pause': ['audiences pause Churning'],
   'audiences resume': ['audiences resume Churning'],
   'audiences delete': ['audiences delete Churning --notify'],
-  export: ['export > postrider.yaml', 'export --json --output postrider.json'],
+  export: ['export > postrider.yaml', 'export --output postrider.json'],
   apply: ['apply postrider.yaml --dry-run', 'apply postrider.yaml --yes', 'apply postrider.yaml --prune'],
   complete: [
     'complete bash > ~/.local/share/bash-completion/completions/postrider',

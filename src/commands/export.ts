@@ -9,7 +9,7 @@ import { openSession } from './shared/session.ts'
 export const exportCommand = (): Command =>
   new Command('export')
     .description('print sources, destinations and audiences as a file for `apply`; secrets become variable names')
-    .option('--output <file>', 'write the file instead of printing it')
+    .option('--output <file>', 'write the file instead of printing it: JSON when its name ends in .json, else YAML')
     .action(async ({ output }: { output?: string }, self: Command) => {
       const { api, out } = await openSession(self)
       const { role } = await api.call('GET', '/session', SessionSchema)
@@ -21,6 +21,6 @@ export const exportCommand = (): Command =>
       ])
       const settings = exportSettings(await readCurrent(api))
       if (output === undefined) return out.result(settings, () => toYaml(settings).trimEnd())
-      await writeFile(output, out.isJson ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings))
+      await writeFile(output, output.endsWith('.json') ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings))
       out.result({ written: output }, () => `Written: ${output}`)
     })
