@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { MessageBody } from '../../src/schemas/message.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
-import { deliver, deliveryOf } from './deliveries.ts'
+import { deliveryOf } from './deliveries.ts'
 
 const secret = 'sécret ✓ with blanks'
 const timestamp = '2026-02-03T04:05:06.789Z'
@@ -151,16 +150,13 @@ describe('a delivered request', () => {
     },
   )
 
-  // @TODO send it through the deletion API.
   it('of a deletion has type, userId and timestamp alone', async () => {
-    const destination = (await node.api<{ items: [] }>('GET', '/destinations')).body.items.at(0)
-    if (destination === undefined) throw new Error('no destination')
-    const message: MessageBody = { type: 'delete', userId: 'u1', timestamp }
-    const request = await deliveredBy(() =>
-      deliver(node.app.temporal, source, [destination], { messageId: 'm-delete', message }),
+    const order = { userIds: ['u-gone'], sourceIds: [source.id] }
+    const request = await deliveredBy(() => node.api('POST', '/deletion-requests', order))
+    expect(bodyOf(request)).toMatch(
+      /^\{"type":"delete","userId":"u-gone","timestamp":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"\}$/,
     )
-    expect(bodyOf(request)).toBe(`{"type":"delete","userId":"u1","timestamp":"${timestamp}"}`)
-    expectOurs(request, 'm-delete')
+    expectOurs(request, String(request.headers['webhook-id']))
   })
 })
 

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Destination } from '../../src/schemas/destination.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+
+let node: TestApp
+beforeAll(async () => {
+  node = await startTestApp({ environment: { POSTRIDER_ALLOWED_NETWORKS: '127.0.0.2/32' } })
+})
+afterAll(() => node[Symbol.asyncDispose]())
+
+const url = 'https://example.com/hook'
+const destination = (settings: object, more: object = {}) => ({ name: 'D', type: 'webhooks', settings, ...more })
+const webhooks = (count: number) => Array.from({ length: count }, () => ({ url }))
+
+interface Refusal {
+  success: false
+  code: string
+  message: string
+  path?: string
+}
+const create = (body: unknown) => node.api<Refusal & Destination>('POST', '/destinations', body)
+
+describe('a destination', () => {
+  it('has up to 5 webhooks, none at first', async () => {
+    expect((await create(destination({ webhooks: webhooks(5) }))).status).toBe(201)
+    expect((await create(destination({}))).body.settings).toEqual({ hasSharedSecret: false, webhooks: [] })
+  })
+
+  it('never shows its secret again', async () => {
+    const { body } = await create(destination({ sharedSecret: 'shown-never', webhooks: webhooks(1) }))
+    const answers = [
+      body,
+      (await node.api('GET', `/destinations/${body.id}`)).body,
+      (await node.api('GET', '/destinations')).body,
+      (await node.api('PATCH', `/destinations/${body.id}`, { settings: { sharedSecret: 'shown-never-2' } })).body,
+    ]
+    for (const answer of answers) expect(JSON.stringify(answer)).not.toContain('shown-never')
+    expect(body.settings.hasSharedSecret).toBe(true)
+    const unsigned = await node.api<Destination>('PATCH', `/destinations/${body.id}`, {
+      settings: { sharedSecret: null },
+    })
+    expect(unsigned.body.settings.hasSharedSecret).toBe(false)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['a sixth webhook', destination({ webhooks: webhooks(6) }), 'settings.webhooks'],
+    ['no name', { type: 'webhooks', settings: {} }, 'name'],
+    ['an empty name', { name: ' ', type: 'webhooks', settings: {} }, 'name'],
+    ['another type', { name: 'D', type: 'mail', settings: {} }, 'type'],
+    ['no settings', { name: 'D', type: 'webhooks' }, 'settings'],
+    ['an unknown source', destination({}, { sourceIds: ['src_none'] }), 'sourceIds[0]'],
+    ['an empty secret', destination({ sharedSecret: '' }), 'settings.sharedSecret'],
+    ['a URL that is none', destination({ webhooks: [{ url }, { url: 'example.com' }] }), 'settings.webhooks[1].url'],
+    [
+      'a URL of another protocol',
+      destination({ webhooks: [{ url: 'ftp://example.com' }] }),
+      'settings.webhooks[0].url',
+    ],
+    [
+      'a URL with a password',
+      destination({ webhooks: [{ url: 'https://u:p@example.com' }] }),
+      'settings.webhooks[0].url',
+    ],
+    [
+      'a header that is no string',
+      destination({ webhooks: [{ url, headers: { 'X-A': 1 } }] }),
+      'settings.webhooks[0].headers.X-A',
+    ],
+  ])('with %s is refused, and the member named', async (_what, body, path) => {
+    const answer = await create(body)
+    expect(answer).toMatchObject({ status: 400, body: { success: false, code: 'bad_request', path } })
+    expect(answer.body.message).toContain(path)
+  })
+
+  it.each([
+    ['Host', 'x'],
+    ['content-length', '1'],
+    ['Transfer-Encoding', 'chunked'],
+    ['Connection', 'close'],
+    ['Keep-Alive', '1'],
+    ['Expect', '100-continue'],
+    ['Upgrade', 'x'],
+    ['User-Agent', 'x'],
+    ['content-type', 'text/plain'],
+    ['X-SIGNATURE', 'x'],
+    ['webhook-id', 'x'],
+    ['X-Split', 'a\r\nX-Evil: b'],
+    ['X-Null', 'a\u0000'],
+    ['X-Wide', '✓'],
+    ['X Blank', 'x'],
+    ['', 'x'],
+  ])('with the header %j: %j is refused, when made and when changed', async (name, value) => {
+    const path = `settings.webhooks[0].headers.${name}`
+    const settings = { webhooks: [{ url, headers: { [name]: value } }] }
+    const { body: existing } = await create(destination({}))
+    const patched = await node.api('PATCH', `/destinations/${existing.id}`, { settings })
+    for (const answer of [await create(destination(settings)), patched])
+      expect(answer).toMatchObject({ status: 400, body: { code: 'bad_request', path } })
+  })
+
+  it('with one header in two spellings is refused, with one of Latin-1 taken', async () => {
+    const twice = await create(destination({ webhooks: [{ url, headers: { 'X-A': '1', 'x-a': '2' } }] }))
+    expect(twice).toMatchObject({ status: 400, body: { path: 'settings.webhooks[0].headers.x-a' } })
+    const latin = await create(destination({ webhooks: [{ url, headers: { 'X-Name': 'Größe' } }] }))
+    expect(latin.body.settings.webhooks[0]?.headers).toEqual({ 'X-Name': 'Größe' })
+  })
+
+  it.each([
+    'http://127.0.0.1/',
+    'http://127.1/',
+    'http://0x7f000001/',
+    'http://localhost:8080/',
+    'http://10.0.0.1/',
+    'http://169.254.169.254/latest/meta-data',
+    'http://[::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://100.64.0.1/',
+    'http://0.0.0.0/',
+  ])('that leads to %s is refused', async (target) => {
+    const answer = await create(destination({ webhooks: [{ url: target }] }))
+    expect(answer).toMatchObject({ status: 400, body: { code: 'bad_request', path: 'settings.webhooks[0].url' } })
+  })
+
+  it('that leads to an allowed network is taken', async () => {
+    expect((await create(destination({ webhooks: [{ url: 'http://127.0.0.2/' }] }))).status).toBe(201)
+  })
+
+  it('is not changed by a request with a member that is unknown', async () => {
+    const { body } = await create(destination({ webhooks: webhooks(1) }))
+    const answer = await node.api<Refusal>('PATCH', `/destinations/${body.id}`, { name: 'New', pause: true })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'bad_request' } })
+    expect(answer.body.message).toContain('pause')
+    expect((await node.api('GET', `/destinations/${body.id}`)).body).toEqual(body)
+  })
+})
+
+describe('a call', () => {
+  it.each([
+    ['GET', '/sources/src_none'],
+    ['PATCH', '/sources/src_none'],
+    ['DELETE', '/sources/src_none'],
+    ['POST', '/sources/src_none/rotate-key'],
+    ['GET', '/destinations/dst_none'],
+    ['PATCH', '/destinations/dst_none'],
+    ['DELETE', '/destinations/dst_none'],
+  ])('%s %s of what does not exist is answered 404', async (method, path) => {
+    const answer = await node.api(method, path, method === 'PATCH' ? { name: 'N' } : undefined)
+    expect(answer).toMatchObject({ status: 404, body: { success: false, code: 'not_found' } })
+  })
+
+  it.each([undefined, 'Bearer wrong', 'Basic dGVzdC1hZG1pbi10b2tlbjo='])(
+    'with authorization %s is refused',
+    async (authorization) => {
+      const response = await fetch(`${node.url}/api/v1/sources`, { headers: authorization ? { authorization } : {} })
+      expect(response.status).toBe(401)
+      expect(await response.json()).toMatchObject({ success: false, code: 'unauthorized' })
+    },
+  )
+})
