@@ -2,6 +2,7 @@
 
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity'
 import { changeMessageId, identifyBody, type Change, type IdentifyContext } from '../src/audiences/identify.ts'
+import { callsBesideLiveEvents, type LiveTraffic } from '../src/audiences/live-traffic.ts'
 import type { AudienceMetrics } from '../src/audiences/metrics.ts'
 import { createPace, postSideBySide, type Posted, type PostedChanges } from '../src/audiences/post-side-by-side.ts'
 import {
@@ -40,6 +41,7 @@ export interface SendingDependencies {
   findDestination: (id: string) => StoredDestination | undefined
   sender: Sender
   metrics: AudienceMetrics
+  liveTraffic: Pick<LiveTraffic, 'isPresent'>
   /** Starts a delivery of its own; the same one only once. */
   startDelivery: (input: DeliverEventInput, workflowId: string) => Promise<unknown>
 }
@@ -54,7 +56,12 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
   const identify: IdentifyContext = { audience: sync.audience, syncId: sync.syncId, timestamp: sync.startedAt }
   const destination = (): StoredDestination | undefined => dependencies.findDestination(link.destinationId)
   const endsAt = performance.now() + stretchMs
-  const pace = createPace(sync.audience.maxPerSecond)
+  const pace = createPace(() =>
+    Math.min(
+      sync.audience.maxPerSecond ?? Infinity,
+      dependencies.liveTraffic.isPresent() ? callsBesideLiveEvents : Infinity,
+    ),
+  )
   const goesOn = (): boolean =>
     !cancellationSignal.aborted && performance.now() < endsAt && obstacleOf(destination()) === undefined
   // After a failure one call alone finds out whether the endpoint is back.

@@ -110,6 +110,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const { intake, fates, ...intakeParts } = createIntakeParts({ config, database, temporal, registry, logger })
   cleanUps.add(() => intakeParts.stop())
   const liveEvents = createLiveEvents()
+  const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, deletions.suppression)
   const server = await buildServer({
     ...deliveries,
     adminToken,
@@ -126,7 +127,13 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     audiences: audiences.audiences,
     pullGuard: audiences.pullGuard,
     deletionRequests: deletions.deletionRequests,
-    ingest: createIngestPort(settings, intake, fates, liveEvents.sink, deletions.suppression),
+    ingest: {
+      ...ingest,
+      accept(events) {
+        audiences.liveTraffic.note()
+        return ingest.accept(events)
+      },
+    },
     lenientAuth: config.lenientAuth,
     logger,
     registry,

@@ -56,14 +56,13 @@ export async function postSideBySide(
 }
 
 /** A pace of so many calls a second, evenly spread.
- *  @param perSecond  null: as many as can be made */
-export function createPace(perSecond: number | null): () => Promise<void> {
-  if (perSecond === null) return async () => {}
+ *  @param perSecond  asked before each call; Infinity: as many as can be made */
+export function createPace(perSecond: () => number): () => Promise<void> {
   let nextAt = performance.now()
   return async () => {
     const now = performance.now()
     const at = Math.max(now, nextAt)
-    nextAt = at + 1000 / perSecond
+    nextAt = at + 1000 / perSecond()
     if (at > now) await sleep(at - now)
   }
 }

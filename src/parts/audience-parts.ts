@@ -2,6 +2,7 @@
 
 import type { Registry } from 'prom-client'
 import { createAudienceActivities } from '../../activities/index.ts'
+import { createLiveTraffic, type LiveTraffic } from '../audiences/live-traffic.ts'
 import { createAudienceMetrics } from '../audiences/metrics.ts'
 import type { PullGuard } from '../audiences/pull-http.ts'
 import type { AudienceActivities } from '../contracts/audiences.ts'
@@ -25,6 +26,8 @@ export interface AudienceParts {
   activities: AudienceActivities
   audiences: AudienceStore
   pullGuard: PullGuard
+  /** To be told of live events: syncs step back while there are any. */
+  liveTraffic: LiveTraffic
 }
 
 export function createAudienceParts(parts: {
@@ -41,7 +44,9 @@ export function createAudienceParts(parts: {
   const { database, secrets, settings, guard, sender, temporal, retry, registry, logger } = parts
   const audiences = createAudienceStore(database, secrets)
   const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard, timeoutMs: pullConnectMs }) }
+  const liveTraffic = createLiveTraffic()
   const activities = createAudienceActivities({
+    liveTraffic,
     database,
     audiences,
     guard: pullGuard,
@@ -54,5 +59,5 @@ export function createAudienceParts(parts: {
     metrics: createAudienceMetrics(registry),
     logger,
   })
-  return { activities, audiences, pullGuard }
+  return { activities, audiences, pullGuard, liveTraffic }
 }
