@@ -1,7 +1,7 @@
 /** Deliveries that began with an earlier version go on with this one: recorded histories replay without a deviation. */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js'
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker'
@@ -53,7 +53,7 @@ describe('the workflow as it is', () => {
 })
 
 it('would be told apart if it did one thing more, on any path', async () => {
-  const scratch = await mkdtemp(join(root, 'node_modules', '.replay-test-'))
+  const scratch = await mkdtemp(join(await realpath(join(root, 'node_modules')), '.replay-test-'))
   try {
     const changed = join(scratch, 'changed.ts')
     await writeFile(

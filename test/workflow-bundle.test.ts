@@ -1,7 +1,7 @@
 /** The workflows bundle without anything of Node, of activities or of schemas at run time. */
 
 import { fileURLToPath } from 'node:url'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ describe('the bundle of the workflows', () => {
     let folder: string
     beforeAll(async () => {
       // Beside the workflows, so that imports resolve as theirs do.
-      folder = await mkdtemp(join(workflowsFolder, '..', 'node_modules', '.bundle-test-'))
+      folder = await mkdtemp(join(await realpath(join(workflowsFolder, '../node_modules')), '.bundle-test-'))
     })
     afterAll(() => rm(folder, { recursive: true }))
 
