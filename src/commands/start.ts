@@ -45,13 +45,18 @@ export async function start(): Promise<void> {
   }
 }
 
+/** What the SDK logs for each workflow that ends as failed. */
+const workflowFailed = 'Workflow failed'
+
 /** Temporal's own log goes into ours, and its signal handlers stay out: a stop drains in an order of its own. */
 function installRuntime(logger: Logger): void {
   Runtime.install({
     shutdownSignals: [],
-    logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
-      logger[level === 'ERROR' ? 'error' : 'warn']({ ...pick(meta) }, `temporal: ${message}`),
-    ),
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      // A delivery that failed for good is a fact about its receiver, and stands in the delivery log.
+      if (message !== workflowFailed)
+        logger[level === 'ERROR' ? 'error' : 'warn']({ ...pick(meta) }, `temporal: ${message}`)
+    }),
     telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) } },
   })
 }
