@@ -7,8 +7,10 @@ export default defineConfig({
     exclude: ['test/topology/**'],
     setupFiles: 'test/support/quiet-temporal.ts',
     globalSetup: 'test/support/global-setup.ts',
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    testTimeout: 60_000,
+    hookTimeout: 180_000,
+    // Whole processes on a shared machine: what fails twice in a row is a fault, and what fails once is in the output.
+    retry: process.env['CI'] === undefined ? 0 : 1,
     // Two cores carry the Temporal server, the databases and the tests together.
     maxWorkers: 2,
   },
