@@ -9,6 +9,7 @@ import type { Delivery, DeliveryDetail, DeliveryFilter } from '../schemas/delive
 import type { Deliveries } from '../temporal/deliveries.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
 import type { Temporal } from '../temporal/connection.ts'
+import { sentRequests, type FindDestination } from './sent-requests.ts'
 
 export interface DeliveryLog {
   /** @throws AppError bad_request when the cursor is not one of this list */
@@ -22,7 +23,7 @@ export interface DeliveryLogDependencies {
   database: Database
   temporal: Temporal
   deliveries: Deliveries
-  isPaused: (destinationId: string) => boolean
+  findDestination: FindDestination
   temporalUiUrl: string | undefined
 }
 
@@ -31,7 +32,8 @@ const CursorSchema = z.union([z.object({ before: z.string().regex(/^\d{1,19}$/) 
 type Cursor = z.infer<typeof CursorSchema>
 
 export function createDeliveryLog(dependencies: DeliveryLogDependencies): DeliveryLog {
-  const { database, temporal, deliveries, isPaused, temporalUiUrl } = dependencies
+  const { database, temporal, deliveries, findDestination, temporalUiUrl } = dependencies
+  const isPaused = (destinationId: string): boolean => findDestination(destinationId)?.paused === true
 
   const queuedPage = async (filter: DeliveryFilter, limit: number, before?: string): Promise<Page<Delivery>> => {
     const events = await listQueued(database, filter, limit + 1, before)
@@ -68,13 +70,18 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const delivery = await readDelivery(temporal, id, isPaused)
       if (delivery !== undefined) {
         const { input, runId, ...detail } = delivery
-        return { ...detail, temporalUiUrl: uiLink(temporalUiUrl, temporal.namespace, id, runId) }
+        return {
+          ...detail,
+          ...sentRequests(input, detail.timeline, findDestination),
+          temporalUiUrl: uiLink(temporalUiUrl, temporal.namespace, id, runId),
+        }
       }
       const queued = await findQueued(database, id)
       if (queued === undefined) throw new AppError('not_found', `no delivery has the id ${id}`)
       return {
         ...toDelivery(queued),
         message: queued.input.message,
+        ...sentRequests(queued.input, [], findDestination),
         timeline: [],
         pending: [],
         steering: [],

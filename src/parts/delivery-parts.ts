@@ -42,7 +42,6 @@ export interface DeliveryPartsDependencies {
 
 export function createDeliveryParts(dependencies: DeliveryPartsDependencies): DeliveryParts {
   const { config, database, settings, sender, temporal, temporalUiUrl, logger } = dependencies
-  const isPaused = (id: string): boolean => settings.destination(id)?.paused === true
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
   const findTarget = (id: string) => {
@@ -74,7 +73,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       database,
       temporal,
       deliveries: createDeliveries(temporal, pausedDestinations),
-      isPaused,
+      findDestination: settings.destination,
       temporalUiUrl,
     }),
     stop: () => recorder.stop(),

@@ -52,6 +52,10 @@ export type DeliveryAttempt = z.infer<typeof DeliveryAttemptSchema>
 export const DeliveryDetailSchema = DeliverySchema.extend({
   /** The body that endpoints receive. */
   message: z.record(z.string(), z.unknown()),
+  /** The bytes of that body, as text. */
+  body: z.string(),
+  /** The request to each of its endpoints, as it goes out with the settings of now; signed for the time of the last attempt. */
+  requests: z.array(z.object({ endpointId: z.string(), url: z.string(), headers: z.record(z.string(), z.string()) })),
   /** Attempts of all endpoints, oldest first. */
   timeline: z.array(DeliveryAttemptSchema),
   /** Endpoints that are tried on. */

@@ -30,12 +30,18 @@ interface Story {
   timers: Map<string, { firesAt: Date; endpointId: string | undefined }>
 }
 
+/** What Temporal knows of a delivery. */
+export interface StartedDelivery extends Omit<DeliveryDetail, 'body' | 'requests' | 'temporalUiUrl'> {
+  input: DeliverEventInput
+  runId: string
+}
+
 /** @returns undefined when Temporal does not know the delivery */
 export async function readDelivery(
   temporalServer: Temporal,
   deliveryId: string,
   isPaused: (destinationId: string) => boolean,
-): Promise<(Omit<DeliveryDetail, 'temporalUiUrl'> & { input: DeliverEventInput; runId: string }) | undefined> {
+): Promise<StartedDelivery | undefined> {
   const { client, namespace } = temporalServer
   const execution = { workflowId: deliveryId }
   try {

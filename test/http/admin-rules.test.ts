@@ -50,7 +50,12 @@ describe('masking', () => {
     const traits = { token: 'mine', headers: { a: 'b' } }
     expect(
       maskSecrets({
-        items: [{ writeKey: 'k', settings: { sharedSecret: 's', webhooks: [{ url: 'u', headers: { A: 'b' } }] } }],
+        items: [
+          {
+            writeKey: 'k',
+            settings: { sharedSecret: 's', webhooks: [{ url: 'u', headers: { A: 'b', 'X-Signature': 'f0' } }] },
+          },
+        ],
         token: null,
         message: { traits, token: 'mine' },
         members: [{ traits }],
@@ -59,7 +64,10 @@ describe('masking', () => {
       items: [
         {
           writeKey: '********',
-          settings: { sharedSecret: '********', webhooks: [{ url: 'u', headers: { A: '********' } }] },
+          settings: {
+            sharedSecret: '********',
+            webhooks: [{ url: 'u', headers: { A: '********', 'X-Signature': 'f0' } }],
+          },
         },
       ],
       token: null,

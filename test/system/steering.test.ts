@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { apiOf, startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
@@ -40,13 +40,25 @@ describe('one delivery', () => {
     await using receiver = await startReceiver()
     receiver.answerInTurn({ status: 503, body: 'down for a while' }, { status: 500 }, { status: 200 })
     const source = await node.createSource()
-    await node.connect([source], [receiver.url])
+    const headers = { 'X-Team': 'growth' }
+    await node.connect([source], [receiver.url], { sharedSecret: 'a secret', headers })
     const id = await track(source)
 
     const waiting = await untilStatus(id, 'retrying')
     expect(waiting).toMatchObject({ attempts: 1, message: { type: 'track', event: 'Order Completed' } })
     expect(waiting.timeline).toMatchObject([{ status: 503, excerpt: 'down for a while' }])
     expect(Date.parse(waiting.nextAttemptAt ?? '')).toBeGreaterThan(Date.now() + 60_000)
+
+    const [sent] = receiver.requests
+    expect(waiting.body).toBe(sent?.body.toString())
+    const [request] = waiting.requests
+    expect(request).toMatchObject({ url: receiver.url, headers })
+    for (const [name, value] of Object.entries(request?.headers ?? {}))
+      expect(sent?.headers[name.toLowerCase()], name).toBe(value)
+    expect(request?.headers).toHaveProperty('webhook-signature')
+    const { body: viewer } = await node.api<{ token: string }>('POST', '/tokens', { name: 'Viewer', role: 'viewer' })
+    const { body: seen } = await apiOf(node.url, viewer.token).api<DeliveryDetail>('GET', path(id))
+    expect(seen.requests).toEqual([{ ...request, headers: { ...request?.headers, 'X-Team': '********' } }])
 
     expect(await node.api('POST', path(id, '/retry'), { why: 'the receiver is back' })).toMatchObject({ status: 200 })
     const twice = await until('two attempts', async () => {

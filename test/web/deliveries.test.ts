@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -34,7 +37,8 @@ describeInBrowser('deliveries', () => {
     await using repaired = await startReceiver()
     broken.answer({ status: 503, body: 'database is down' })
     const source = await node.createSource('Shop')
-    const destination = await node.connect([source], [`${broken.url}/hook`])
+    const secret = { sharedSecret: "ada's", headers: { 'X-Team': "it's us" } }
+    const destination = await node.connect([source], [`${broken.url}/hook`], secret)
     for (const userId of ['ada', 'grace'])
       await node.post('/track', source.writeKey, { userId, event: 'Signed Up', messageId: `m-${userId}` })
     await eventually(() => statuses(source.id)).toEqual(['retrying', 'retrying'])
@@ -50,10 +54,23 @@ describeInBrowser('deliveries', () => {
     expect(uiLink).toContain('http://127.0.0.1:8233/')
     await page.getByRole('tab', { name: 'Body', exact: true }).click()
     const body = await page.getByRole('region', { name: 'body', exact: true }).textContent()
-    expect(body).toBe(broken.requests.find((request) => request.body.includes('"ada"'))?.body.toString())
+    const sent = broken.requests.find((request) => request.body.includes('"ada"'))
+    expect(body).toBe(sent?.body.toString())
+
+    await page.getByRole('tab', { name: 'curl' }).click()
+    const command = await page.getByRole('region', { name: 'curl command' }).textContent()
+    await promisify(execFile)('sh', ['-c', command ?? ''])
+    const repeated = broken.requests.at(-1)
+    expect(repeated?.body.toString()).toBe(body)
+    expect(repeated?.headers['x-team']).toBe("it's us")
+    const signature = createHmac('sha1', "ada's")
+      .update(repeated?.body ?? '')
+      .digest('hex')
+    expect(repeated?.headers['x-signature']).toBe(signature)
+    expect(repeated?.headers['webhook-signature']).toBe(sent?.headers['webhook-signature'])
 
     await page.getByRole('link', { name: 'Test destination' }).click()
-    await page.getByLabel('URL').fill(`${repaired.url}/hook`)
+    await page.getByRole('textbox', { name: 'URL' }).fill(`${repaired.url}/hook`)
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByText('Saved.').waitFor()
 

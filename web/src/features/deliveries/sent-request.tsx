@@ -1,32 +1,21 @@
 import { Select, Stack, Tabs, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeliveryDetail } from '../../../../src/schemas/delivery.ts'
-import { destinationsQuery } from '../../api/destinations.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { curlCommand } from './curl-command.ts'
 
 /** The body and the headers that endpoints get, and a command that repeats the request. */
 export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
-  const destinations = (useQuery(destinationsQuery).data ?? []).filter(({ id }) => delivery.destinationIds.includes(id))
-  const endpoints = destinations.flatMap(({ settings }) =>
-    settings.webhooks.map((webhook) => ({ ...webhook, isSigned: settings.hasSharedSecret })),
-  )
+  const { body, requests } = delivery
   const [chosen, setChosen] = useState<string | null>(null)
-  const endpoint = endpoints.find(({ id }) => id === chosen) ?? endpoints[0]
-  const body = JSON.stringify(delivery.message)
-  const headers: Record<string, string> = {
-    'User-Agent': 'Postrider/1.0',
-    'Content-Type': 'application/json',
-    ...endpoint?.headers,
-  }
+  const request = requests.find(({ endpointId }) => endpointId === chosen) ?? requests[0]
   return (
     <Stack>
-      {endpoints.length > 1 && (
+      {requests.length > 1 && (
         <Select
           label="Endpoint"
-          data={endpoints.map(({ id, url }) => ({ value: id, label: url }))}
-          value={endpoint?.id ?? null}
+          data={requests.map(({ endpointId, url }) => ({ value: endpointId, label: url }))}
+          value={request?.endpointId ?? null}
           onChange={setChosen}
           allowDeselect={false}
           maw={520}
@@ -49,22 +38,27 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
           <CodeBlock name="formatted body" value={JSON.stringify(delivery.message, null, 2)} />
         </Tabs.Panel>
         <Tabs.Panel value="headers">
-          <CodeBlock
-            name="headers"
-            value={Object.entries(headers)
-              .map(([name, value]) => `${name}: ${value}`)
-              .join('\n')}
-          />
-          {endpoint?.isSigned === true && <SignatureNote />}
+          {request === undefined ? (
+            <EndpointsGone />
+          ) : (
+            <>
+              <CodeBlock
+                name="headers"
+                value={Object.entries(request.headers)
+                  .map(([name, value]) => `${name}: ${value}`)
+                  .join('\n')}
+              />
+              <Text size="xs" c="dimmed" mt="xs">
+                With the settings of now, signed for the time of the last attempt.
+              </Text>
+            </>
+          )}
         </Tabs.Panel>
         <Tabs.Panel value="curl">
-          {endpoint === undefined ? (
-            <Text c="dimmed">Its endpoints are gone.</Text>
+          {request === undefined ? (
+            <EndpointsGone />
           ) : (
-            <CodeBlock
-              name="curl command"
-              value={curlCommand({ url: endpoint.url, headers, body, isSigned: endpoint.isSigned })}
-            />
+            <CodeBlock name="curl command" value={curlCommand({ ...request, body })} />
           )}
         </Tabs.Panel>
       </Tabs>
@@ -72,8 +66,4 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
   )
 }
 
-const SignatureNote = () => (
-  <Text size="sm" c="dimmed" mt="xs">
-    X-Signature follows from the body and the shared secret, which is shown nowhere.
-  </Text>
-)
+const EndpointsGone = () => <Text c="dimmed">Its endpoints are gone.</Text>
