@@ -155,6 +155,22 @@ export const MemberChangeSchema = z.strictObject({
 })
 export type MemberChange = z.infer<typeof MemberChangeSchema>
 
+/** A member as it is now. */
+export const AudienceMemberSchema = z.object({
+  userId: z.string(),
+  /** Of a computed trait; null in an audience. */
+  value: z.unknown(),
+  traits: z.record(z.string(), z.unknown()).nullable(),
+  /** Destinations that know the member with this value. */
+  acknowledgedBy: z.array(z.string()),
+})
+export type AudienceMember = z.infer<typeof AudienceMemberSchema>
+
+const noNul = (text: string): boolean => !text.includes('\0')
+
+/** `search`: beginning of the user ids. */
+export const MemberSearchSchema = z.string().max(maxUserIdLength).refine(noNul, 'must not have a NUL').default('')
+
 /** A row that is not a member. */
 export const BadRowSchema = z.object({ line: z.number(), reason: z.string() })
 export type BadRow = z.infer<typeof BadRowSchema>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Audience, Sync } from '../../src/schemas/audience.ts'
+import type { Page } from '../../src/db/page.ts'
+import type { Audience, AudienceMember, Sync } from '../../src/schemas/audience.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
@@ -27,6 +28,44 @@ describe.each(['PGlite', 'PostgreSQL'])('audiences on %s', (databaseKind) => {
     const destination = await node.connect([], [receiver.url], { sharedSecret: 'topsecret' })
     destinationId = destination.id
     audience = await createAudience(node, [destinationId], { name: 'VIP customers', maxRemovalShare: 0.5 })
+  })
+
+  it('lists its members by user id, and finds them by the beginning of it', async () => {
+    const list = async (query: string) => {
+      const { body } = await node.api<Page<AudienceMember>>('GET', `/audiences/${audience.id}/members?${query}`)
+      return body
+    }
+    expect(await list('')).toEqual({ items: [], nextCursor: null })
+    await uploadAndSync(
+      node,
+      audience,
+      ['a%', 'a1', 'b_1', 'b2', 'Z'].map((userId) => ({ userId, traits: { plan: 'pro' } })),
+    )
+
+    const first = await list('limit=3')
+    expect(first.items.map(({ userId }) => userId)).toEqual(['Z', 'a%', 'a1'])
+    const second = await list(`limit=3&cursor=${first.nextCursor}`)
+    expect(second.items.map(({ userId }) => userId)).toEqual(['b2', 'b_1'])
+    expect(second.nextCursor).toBeNull()
+    expect(second.items[1]).toEqual({
+      userId: 'b_1',
+      value: null,
+      traits: { plan: 'pro' },
+      acknowledgedBy: [destinationId],
+    })
+    for (const [search, found] of Object.entries({ 'a%': ['a%'], b_: ['b_1'], z: [], Z: ['Z'] }))
+      expect((await list(`search=${encodeURIComponent(search)}`)).items.map(({ userId }) => userId)).toEqual(found)
+
+    expect(await node.api('GET', `/audiences/${audience.id}/members?search=%00`)).toMatchObject({ status: 400 })
+    expect(await node.api('GET', `/audiences/${audience.id}/members?cursor=AA`)).toMatchObject({ status: 400 })
+    expect(await node.api('GET', '/audiences/none/members')).toMatchObject({ status: 404 })
+  })
+
+  it('shows which members a destination does not know', async () => {
+    receiver.answer({ status: 404 })
+    await uploadAndSync(node, audience, ['u1'])
+    const { body } = await node.api<Page<AudienceMember>>('GET', `/audiences/${audience.id}/members`)
+    expect(body.items).toMatchObject([{ userId: 'u1', acknowledgedBy: [] }])
   })
 
   it('tells every member at the first sync, later only those who changed, and nothing when none did', async () => {

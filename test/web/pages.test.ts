@@ -13,6 +13,7 @@ describeInBrowser('every page', () => {
   let browser: TestBrowser
   let receiver: Receiver
   let paths: string[]
+  let audiencePath: string
   beforeAll(async () => {
     node = await startTestApp()
     browser = await startBrowser()
@@ -21,6 +22,8 @@ describeInBrowser('every page', () => {
     const destination = await node.connect([source], [receiver.url], { sharedSecret: 'secret' })
     await node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
     const { body: audience } = await node.api<Audience>('POST', '/audiences', { name: 'Big Spenders' })
+    audiencePath = `/audiences/${audience.id}`
+    await node.api('POST', `${audiencePath}/members`, { add: ['ada', { userId: 'grace', traits: { plan: 'pro' } }] })
     await node.api('POST', '/tokens', { name: 'CI', role: 'viewer' })
     await node.post('/track', source.writeKey, { userId: 'u1', event: 'Order Completed', messageId: 'm-1' })
     await receiver.received(1)
@@ -35,7 +38,7 @@ describeInBrowser('every page', () => {
       '/deliveries',
       `/deliveries/${encodeURIComponent(`event/${source.id}/m-1`)}`,
       '/audiences',
-      `/audiences/${audience.id}`,
+      audiencePath,
       '/settings',
       '/settings?tab=tokens',
       '/settings?tab=audit',
@@ -72,6 +75,19 @@ describeInBrowser('every page', () => {
       expect(background === 'rgb(255, 255, 255)', path).toBe(look.colorScheme === 'light')
     }
     expect(errors).toEqual([])
+  })
+
+  it('finds members of an audience by the beginning of their user ids', async () => {
+    const { page } = await browser.open()
+    await signIn(page, node.url)
+    await page.goto(node.url + audiencePath)
+    const members = page.getByRole('region', { name: 'Members' })
+    await members.getByText('ada').waitFor()
+    await page.getByLabel('User id begins with').fill('gr')
+    await members.getByText('ada').waitFor({ state: 'detached' })
+    await members.getByRole('row', { name: /grace.*"plan":"pro"/ }).waitFor()
+    await page.getByLabel('User id begins with').fill('nobody')
+    await page.getByText('No member has such a user id.').waitFor()
   })
 
   it('loads less than 300 KB of script first, and runs none that stands in a page', async () => {

@@ -1,4 +1,4 @@
-/** Memberships by upload and by change. */
+/** Members: who they are now, and memberships by upload and by change. */
 
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -9,12 +9,20 @@ import { readMember, type MemberRow } from '../../audiences/member-row.ts'
 import { MembershipError } from '../../audiences/membership-error.ts'
 import { formatOf, readMembers } from '../../audiences/read-members.ts'
 import { stageMembers, stagingGroupSize, type StagedRows } from '../../audiences/stage-members.ts'
+import { listMembers } from '../../db/audiences-members.ts'
 import { createLoad, dropLoad, writeRows } from '../../db/audiences-staging.ts'
 import type { Database } from '../../db/database.ts'
 import { AppError } from '../../errors.ts'
-import { MemberChangeSchema, type Audience, type AudienceKind, type MemberChange } from '../../schemas/audience.ts'
+import {
+  AudienceMemberSchema,
+  MemberChangeSchema,
+  MemberSearchSchema,
+  type Audience,
+  type AudienceKind,
+  type MemberChange,
+} from '../../schemas/audience.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
-import { errorResponses, IdParamsSchema, security } from './schemas.ts'
+import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 const tags = ['audiences']
 
@@ -25,6 +33,25 @@ export const SyncStartedSchema = z.object({ syncId: z.string() })
 
 export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = async (app, dependencies) => {
   const { database, audiences } = dependencies
+
+  app.get(
+    '/audiences/:id/members',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        querystring: PageQuerySchema.extend({ search: MemberSearchSchema }),
+        response: { 200: pageSchema(AudienceMemberSchema), ...errorResponses },
+      },
+    },
+    async ({ params, query: { search, cursor, limit } }) => {
+      await audiences.get(params.id)
+      const { load } = await audiences.getStored(params.id)
+      const page = await listMembers(database, params.id, load, { search, after: lastUserId(cursor), limit })
+      return { items: page.items, nextCursor: page.nextCursor && Buffer.from(page.nextCursor).toString('base64url') }
+    },
+  )
 
   app.post(
     '/audiences/:id/members',
@@ -65,6 +92,13 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
       },
     )
   })
+}
+
+/** @throws AppError bad_request when the cursor is not one of this list */
+function lastUserId(cursor = ''): string {
+  const reading = MemberSearchSchema.safeParse(Buffer.from(cursor, 'base64url').toString('utf8'))
+  if (reading.success) return reading.data
+  throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
 }
 
 /** Bodies reach the handlers as streams, whatever their type. */

@@ -1,6 +1,13 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type { Audience, AudiencePatch, NewAudienceSchema, Preview, Sync } from '../../../src/schemas/audience.ts'
+import type {
+  Audience,
+  AudienceMember,
+  AudiencePatch,
+  NewAudienceSchema,
+  Preview,
+  Sync,
+} from '../../../src/schemas/audience.ts'
 import { pagedQuery, readAll } from './query-client.ts'
 import { request, segment } from './request.ts'
 
@@ -21,6 +28,10 @@ export const audienceQuery = (id: string) =>
 
 export const syncsQuery = (id: string) =>
   pagedQuery<Sync>(['audiences', id, 'syncs'], path(id, '/syncs'), { limit: 20 })
+
+/** Members whose user id begins with `search`. */
+export const membersQuery = (id: string, search: string) =>
+  pagedQuery<AudienceMember>(['audiences', id, 'members'], path(id, '/members'), { search, limit: 50 })
 
 export const createAudience = (body: NewAudience): Promise<Audience> => request('POST', '/audiences', { body })
 

@@ -13,6 +13,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { describeMembership, describeSchedule } from './describe.ts'
+import { Members } from './members.tsx'
 import { NextSync } from './next-sync.tsx'
 import { SyncHistory } from './sync-history.tsx'
 
@@ -40,6 +41,9 @@ function AudienceView({ audience }: { audience: Audience }) {
             <NextSync audience={audience} />
           </Section>
         )}
+        <Section title="Members">
+          <Members audience={audience} />
+        </Section>
         <Section title="Syncs">
           <SyncHistory audienceId={audience.id} />
         </Section>

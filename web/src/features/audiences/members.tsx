@@ -1,0 +1,85 @@
+import { Code, ScrollArea, Table, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Audience, AudienceMember } from '../../../../src/schemas/audience.ts'
+import { membersQuery } from '../../api/audiences.ts'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { LoadMore } from '../../shared/load-more.tsx'
+import { Outline } from '../../shared/query-view.tsx'
+
+/** Pause in typing before a search, in milliseconds. */
+const typingMs = 250
+
+/** Who is in it now, and which destinations know: endless, found by the beginning of the user id. */
+export function Members({ audience }: { audience: Audience }) {
+  const [typed, setTyped] = useState('')
+  const [search] = useDebouncedValue(typed, typingMs)
+  const query = useInfiniteQuery({ ...membersQuery(audience.id, search), placeholderData: keepPreviousData })
+  return (
+    <>
+      <TextInput
+        label="User id begins with"
+        type="search"
+        maw={320}
+        value={typed}
+        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+      {query.data === undefined ? (
+        query.error === null ? (
+          <Outline />
+        ) : (
+          <ErrorNotice error={query.error} onRetry={query.refetch} />
+        )
+      ) : (
+        <MemberTable audience={audience} members={query.data.pages.flatMap(({ items }) => items)} search={search} />
+      )}
+      <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
+    </>
+  )
+}
+
+interface TableProps {
+  audience: Audience
+  members: AudienceMember[]
+  search: string
+}
+
+function MemberTable({ audience: { kind, destinationIds }, members, search }: TableProps) {
+  if (members.length === 0)
+    return <Text c="dimmed">{search === '' ? 'It has no members yet.' : 'No member has such a user id.'}</Text>
+  return (
+    <ScrollArea.Autosize mah={480} tabIndex={0} role="region" aria-label="Members">
+      <Table verticalSpacing="xs" stickyHeader>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>User id</Table.Th>
+            {kind === 'trait' && <Table.Th>Value</Table.Th>}
+            <Table.Th visibleFrom="sm">Traits</Table.Th>
+            <Table.Th>Known by</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {members.map(({ userId, value, traits, acknowledgedBy }) => (
+            <Table.Tr key={userId}>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{userId}</Table.Td>
+              {kind === 'trait' && (
+                <Table.Td>
+                  <Json value={value} />
+                </Table.Td>
+              )}
+              <Table.Td visibleFrom="sm">{traits === null ? '–' : <Json value={traits} />}</Table.Td>
+              <Table.Td>
+                {acknowledgedBy.length} of {destinationIds.length}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea.Autosize>
+  )
+}
+
+const Json = ({ value }: { value: unknown }) => (
+  <Code style={{ overflowWrap: 'anywhere' }}>{JSON.stringify(value)}</Code>
+)
