@@ -101,11 +101,17 @@ describeInBrowser('deliveries', () => {
     await page.getByText('2 chosen:').waitFor()
     await page.getByRole('button', { name: 'Redeliver …' }).click()
     await page.getByText('2 deliveries').waitFor()
+    await page.getByLabel('Why').fill('the receiver lost them')
     await page.getByRole('button', { name: 'Redeliver 2' }).click()
     await page.getByText('Done: 2 of 2').waitFor()
     const requests = await receiver.received(5)
     const again = requests.slice(3).map(({ body }) => (JSON.parse(body.toString()) as { event: string }).event)
     expect(again.sort()).toEqual(['One', 'Three'])
+
+    const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
+    const repeated = body.items.find(({ id, event }) => id.endsWith('/redelivery/1') && event === 'One')
+    await page.goto(`${node.url}/deliveries/${encodeURIComponent(repeated?.id ?? '')}`)
+    await page.getByText('the receiver lost them').waitFor()
   })
 
   it('keeps filters in the address bar', async () => {

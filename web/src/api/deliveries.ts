@@ -25,12 +25,14 @@ export const deliveryQuery = (id: string) =>
   })
 
 /** Steers one delivery; a redelivery answers with the id of the new one. */
-export const steerDelivery = (id: string, action: SteeringAction): Promise<{ id?: string }> =>
-  request('POST', `/deliveries/${segment(id)}/${action}`, { body: {} })
+export const steerDelivery = (id: string, action: SteeringAction, why = ''): Promise<{ id?: string }> =>
+  request('POST', `/deliveries/${segment(id)}/${action}`, { body: reason(why) })
 
 /** Begins to steer all deliveries that match. */
-export const startBulkSteering = (action: SteeringAction, filter: DeliveryFilter): Promise<BulkSteering> =>
-  request('POST', `/deliveries/${action}`, { body: filter })
+export const startBulkSteering = (action: SteeringAction, filter: DeliveryFilter, why: string): Promise<BulkSteering> =>
+  request('POST', `/deliveries/${action}`, { body: { ...filter, ...reason(why) } })
+
+const reason = (why: string): { why?: string } => (why.trim() === '' ? {} : { why: why.trim() })
 
 export const bulkSteeringQuery = (id: string) =>
   queryOptions({

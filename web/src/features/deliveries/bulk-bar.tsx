@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { WhyField } from './why-field.tsx'
 import { useBulkSteering, type BulkTarget } from './use-bulk-steering.ts'
 
 interface Props {
@@ -68,6 +69,7 @@ interface DialogProps {
 function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
   // What was counted is what is steered, even if the list behind moves on.
   const [target] = useState(initialTarget)
+  const [why, setWhy] = useState('')
   const client = useQueryClient()
   const look = actions.find((candidate) => candidate.action === action)
   const bulk = useBulkSteering(action, target)
@@ -98,6 +100,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               {matched === undefined ? 'Counting …' : `${matched} ${matched === 1 ? 'delivery' : 'deliveries'}`}
             </Text>
             <Text size="sm">{look?.explanation}</Text>
+            <WhyField value={why} onChange={setWhy} />
             <Group justify="flex-end">
               <Button variant="default" onClick={close}>
                 Leave them
@@ -105,7 +108,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               <Button
                 loading={bulk.isStarting}
                 disabled={matched === undefined || matched === 0}
-                onClick={bulk.start}
+                onClick={() => bulk.start(why)}
                 data-autofocus
               >
                 {look?.label} {matched ?? ''}

@@ -13,7 +13,7 @@ interface Bulk {
   state: State | undefined
   isStarting: boolean
   error: Error | null
-  start: () => void
+  start: (why: string) => void
   stop: () => void
 }
 
@@ -27,7 +27,7 @@ export function useBulkSteering(action: SteeringAction, target: BulkTarget): Bul
 const progressMs = 500
 
 function useFilterSteering(action: SteeringAction, filter: DeliveryFilter): Bulk {
-  const start = useMutation({ mutationFn: () => startBulkSteering(action, filter) })
+  const start = useMutation({ mutationFn: (why: string) => startBulkSteering(action, filter, why) })
   const id = start.data?.id
   const progress = useQuery({
     ...bulkSteeringQuery(id ?? ''),
@@ -39,7 +39,7 @@ function useFilterSteering(action: SteeringAction, filter: DeliveryFilter): Bulk
     state: progress.data ?? start.data,
     isStarting: start.isPending,
     error: start.error ?? stop.error ?? progress.error,
-    start: () => start.mutate(),
+    start: start.mutate,
     stop: () => id !== undefined && stop.mutate(id),
   }
 }
@@ -51,13 +51,13 @@ function useIdSteering(action: SteeringAction, ids: string[]): Bulk {
   const [state, setState] = useState<State>()
   const isStopped = useRef(false)
   const run = useMutation({
-    mutationFn: async () => {
+    mutationFn: async (why: string) => {
       const left = [...ids]
       const counts = { matched: ids.length, done: 0, failed: 0 }
       setState({ status: 'running', ...counts })
       const work = async (): Promise<void> => {
         for (let id = left.shift(); id !== undefined && !isStopped.current; id = left.shift()) {
-          await steerDelivery(id, action).then(
+          await steerDelivery(id, action, why).then(
             () => counts.done++,
             () => counts.failed++,
           )
@@ -72,7 +72,7 @@ function useIdSteering(action: SteeringAction, ids: string[]): Bulk {
     state,
     isStarting: run.isPending,
     error: run.error,
-    start: () => run.mutate(),
+    start: run.mutate,
     stop: () => {
       isStopped.current = true
     },

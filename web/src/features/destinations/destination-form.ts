@@ -26,7 +26,11 @@ export interface DestinationValues {
   webhooks: EndpointValues[]
   /** Empty: none is set, or it stays as it is. */
   sharedSecret: string
+  /** How long the replaced secret goes on signing, in seconds; as text, for a choice. */
+  secretOverlapSeconds: string
 }
+
+const defaultOverlapSeconds = '86400'
 
 let lastKey = 0
 /** Rows keep their place in the page while others come and go. */
@@ -41,6 +45,7 @@ export const emptyDestination = (): DestinationValues => ({
   successPolicy: 'any',
   webhooks: [emptyEndpoint()],
   sharedSecret: '',
+  secretOverlapSeconds: defaultOverlapSeconds,
 })
 
 export const toValues = ({ name, sourceIds, successPolicy, settings }: Destination): DestinationValues => ({
@@ -54,6 +59,7 @@ export const toValues = ({ name, sourceIds, successPolicy, settings }: Destinati
     headers: Object.entries(headers).map(([header, value]) => ({ key: nextKey(), name: header, value })),
   })),
   sharedSecret: '',
+  secretOverlapSeconds: defaultOverlapSeconds,
 })
 
 const toSettings = ({ webhooks, sharedSecret }: DestinationValues) => ({
@@ -83,7 +89,10 @@ export const toPatch = (values: DestinationValues): DestinationPatch => ({
   name: values.name,
   successPolicy: values.successPolicy,
   sourceIds: values.sourceIds,
-  settings: toSettings(values),
+  settings: {
+    ...toSettings(values),
+    ...(values.sharedSecret !== '' && { secretOverlapSeconds: Number(values.secretOverlapSeconds) }),
+  },
 })
 
 /** The form's field for a member of the body that the server found wrong. */

@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Text } from '@mantine/core'
+import { Button, Group, PasswordInput, Select, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconRefresh } from '@tabler/icons-react'
 import { CopyTextButton } from '../../shared/copy.tsx'
@@ -9,6 +9,13 @@ interface Props {
   /** Whether there is a secret already; it is never shown. */
   isSet: boolean
 }
+
+const overlaps = [
+  { value: '0', label: 'Not at all' },
+  { value: '3600', label: 'One hour' },
+  { value: '86400', label: 'One day' },
+  { value: '604800', label: 'One week' },
+]
 
 /** The secret that signs every request: made here, copied once, never shown again. */
 export function SecretField({ form, isSet }: Props) {
@@ -42,6 +49,17 @@ export function SecretField({ form, isSet }: Props) {
         <Text size="sm" c="dimmed" mt="xs">
           Copy it to your receiver now: after saving it is not shown again.
         </Text>
+      )}
+      {secret !== '' && isSet && (
+        <Select
+          label="The old secret goes on signing"
+          description="Until then webhook-signature has both signatures; X-Signature is made with the new secret at once"
+          data={overlaps}
+          allowDeselect={false}
+          maw={420}
+          mt="xs"
+          {...form.getInputProps('secretOverlapSeconds')}
+        />
       )}
     </>
   )

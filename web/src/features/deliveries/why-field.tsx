@@ -1,0 +1,20 @@
+import { TextInput } from '@mantine/core'
+
+/** Longest reason that the server takes, in characters. */
+const maxLength = 500
+
+interface Props {
+  value: string
+  onChange: (value: string) => void
+}
+
+/** Why deliveries are steered: stands in their timelines. */
+export const WhyField = ({ value, onChange }: Props) => (
+  <TextInput
+    label="Why"
+    description="Optional; stands in the history of each delivery"
+    maxLength={maxLength}
+    value={value}
+    onChange={({ currentTarget }) => onChange(currentTarget.value)}
+  />
+)
