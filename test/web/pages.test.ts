@@ -90,6 +90,18 @@ describeInBrowser('every page', () => {
     await page.getByText('No member has such a user id.').waitFor()
   })
 
+  it('renames an audience, and asks which trait to go on with', async () => {
+    const { page } = await browser.open()
+    await signIn(page, node.url)
+    await page.goto(node.url + audiencePath)
+    await page.getByRole('textbox', { name: 'Name' }).fill('Best Customers')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('button', { name: 'Keep big_spenders' }).click()
+    await page.getByRole('heading', { name: 'Best Customers', level: 1 }).waitFor()
+    const { body } = await node.api<Audience>('GET', audiencePath)
+    expect(body).toMatchObject({ name: 'Best Customers', key: 'big_spenders' })
+  })
+
   it('loads less than 300 KB of script first, and runs none that stands in a page', async () => {
     const { page } = await browser.open()
     const scriptRequests: Request[] = []

@@ -1,5 +1,6 @@
 /** An audience as the form holds it, and back to what the API takes. */
 
+import type { Audience, AudiencePatch } from '../../../../src/schemas/audience.ts'
 import type { NewAudience } from '../../api/audiences.ts'
 
 export interface AudienceValues {
@@ -57,6 +58,28 @@ export const toNewAudience = (values: AudienceValues): NewAudience => ({
   membership: toMembership(values),
   schedule: toSchedule(values),
 })
+
+/** What can be edited later; the rest of the form's values stays out of it. */
+export const toValues = ({ name, membership, schedule }: Audience): AudienceValues => ({
+  ...emptyAudience,
+  name,
+  from: membership.kind,
+  schedule: schedule === null ? 'none' : schedule.cron === undefined ? 'interval' : 'cron',
+  interval: schedule?.interval ?? emptyAudience.interval,
+  cron: schedule?.cron ?? emptyAudience.cron,
+})
+
+/** A changed schedule keeps its jitter and its time zone. */
+export function toPatch(values: AudienceValues, { schedule: before }: Audience, keepKey?: boolean): AudiencePatch {
+  const schedule = toSchedule(values) ?? null
+  const { jitter, timezone } = before ?? {}
+  const kept = { ...(jitter !== undefined && { jitter }), ...(timezone !== undefined && { timezone }) }
+  return {
+    name: values.name,
+    ...(values.from !== 'push' && { schedule: schedule && { ...kept, ...schedule } }),
+    ...(keepKey !== undefined && { keepKey }),
+  }
+}
 
 const fields: Record<string, keyof AudienceValues> = {
   'membership.url': 'url',

@@ -13,6 +13,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { describeMembership, describeSchedule } from './describe.ts'
+import { EditAudience } from './edit-audience.tsx'
 import { Members } from './members.tsx'
 import { NextSync } from './next-sync.tsx'
 import { SyncHistory } from './sync-history.tsx'
@@ -47,6 +48,11 @@ function AudienceView({ audience }: { audience: Audience }) {
         <Section title="Syncs">
           <SyncHistory audienceId={audience.id} />
         </Section>
+        {canChange && (
+          <Section title="Settings">
+            <EditAudience audience={audience} />
+          </Section>
+        )}
         {canChange && <DeleteSection audience={audience} />}
       </Stack>
     </>

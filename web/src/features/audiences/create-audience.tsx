@@ -7,6 +7,7 @@ import { createAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { useChange } from '../../shared/use-change.ts'
+import { ScheduleFields } from './schedule-fields.tsx'
 import { emptyAudience, fieldOf, toNewAudience, type AudienceValues } from './audience-form.ts'
 
 export function CreateAudience() {
@@ -68,7 +69,7 @@ export function CreateAudience() {
 }
 
 function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
-  const { from, schedule } = form.getValues()
+  const { from } = form.getValues()
   if (from === 'push') return null
   return (
     <>
@@ -109,27 +110,7 @@ function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
           />
         </>
       )}
-      <Group align="flex-start">
-        <Select
-          label="Schedule"
-          allowDeselect={false}
-          data={[
-            { value: 'none', label: 'None: on demand' },
-            { value: 'interval', label: 'At an interval' },
-            { value: 'cron', label: 'By cron' },
-          ]}
-          {...form.getInputProps('schedule')}
-        />
-        {schedule === 'interval' && (
-          <TextInput
-            label="Interval"
-            description="As in 15m, 6h or 1d"
-            inputWrapperOrder={['label', 'input', 'description', 'error']}
-            {...form.getInputProps('interval')}
-          />
-        )}
-        {schedule === 'cron' && <TextInput label="Cron, in UTC" {...form.getInputProps('cron')} />}
-      </Group>
+      <ScheduleFields form={form} />
     </>
   )
 }

@@ -1,0 +1,31 @@
+import { Group, Select, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import type { AudienceValues } from './audience-form.ts'
+
+/** When members are fetched by themselves. */
+export function ScheduleFields({ form }: { form: UseFormReturnType<AudienceValues> }) {
+  const { schedule } = form.getValues()
+  return (
+    <Group align="flex-start">
+      <Select
+        label="Schedule"
+        allowDeselect={false}
+        data={[
+          { value: 'none', label: 'None: on demand' },
+          { value: 'interval', label: 'At an interval' },
+          { value: 'cron', label: 'By cron' },
+        ]}
+        {...form.getInputProps('schedule')}
+      />
+      {schedule === 'interval' && (
+        <TextInput
+          label="Interval"
+          description="As in 15m, 6h or 1d"
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
+          {...form.getInputProps('interval')}
+        />
+      )}
+      {schedule === 'cron' && <TextInput label="Cron, in UTC" {...form.getInputProps('cron')} />}
+    </Group>
+  )
+}
