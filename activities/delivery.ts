@@ -26,6 +26,8 @@ const heartbeatMs = 2_000
 const maxRecordedAttempts = 100
 
 export interface DeliveryDependencies {
+  /** Attempts of all activities of a workflow that wait or run. */
+  pendingAttempts: (execution: { workflowId: string; runId: string }) => Promise<Attempt[]>
   findDestination: (id: string) => StoredDestination | undefined
   /** Reads what other nodes changed in the settings. */
   catchUp: () => Promise<void>
@@ -73,6 +75,12 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
       // Details of a heartbeat outlive the failed attempt; the next one goes on with them.
       Context.current().heartbeat(record)
       throw failure(failureTypes.endpointUnavailable, outcome.attempt.error ?? 'the endpoint is unavailable', record)
+    },
+
+    async readPendingAttempts(endpointId) {
+      const { workflowExecution } = Context.current().info
+      const attempts = workflowExecution === undefined ? [] : await dependencies.pendingAttempts(workflowExecution)
+      return { attempts: attempts.filter((made) => made.endpointId === endpointId) }
     },
 
     async readDestination(destinationId) {

@@ -6,7 +6,7 @@ import {
   proxyActivities,
   proxyLocalActivities,
 } from '@temporalio/workflow'
-import type { DeliveryActivities, DestinationState, RetrySchedule } from '../src/contracts/delivery.ts'
+import type { Attempt, DeliveryActivities, DestinationState, RetrySchedule } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 
 /** An attempt takes 5 s at most (`spec/`, "Limits"); the rest is for a loaded worker. */
@@ -16,7 +16,9 @@ const attemptLimit = '10 seconds'
 const retryPriority = 4
 
 /** Activities that run inside a workflow task, on the worker that has it: no state transition of their own. */
-export const local = proxyLocalActivities<Pick<DeliveryActivities, 'attemptDelivery' | 'readDestination'>>({
+export const local = proxyLocalActivities<
+  Pick<DeliveryActivities, 'attemptDelivery' | 'readDestination' | 'readPendingAttempts'>
+>({
   startToCloseTimeout: attemptLimit,
   retry: { maximumAttempts: 1 },
 })
@@ -25,6 +27,10 @@ export const local = proxyLocalActivities<Pick<DeliveryActivities, 'attemptDeliv
  *  (seen with SDK 1.24: "Invalid transition in state machine"). */
 export const readDestination = (destinationId: string): Promise<DestinationState> =>
   CancellationScope.nonCancellable(() => local.readDestination(destinationId))
+
+/** Attempts of the activity that waits for the endpoint; the marker in the history keeps them. Not cancelled, as above. */
+export const readPendingAttempts = (endpointId: string): Promise<{ attempts: Attempt[] }> =>
+  CancellationScope.nonCancellable(() => local.readPendingAttempts(endpointId))
 
 /** Activities that Temporal schedules and retries.
  *  @param remainingMs  what is left of the retry window: their schedule-to-close limit */

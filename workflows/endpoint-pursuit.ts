@@ -11,7 +11,7 @@ import type {
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
-import { once, readDestination, scheduled } from './activities.ts'
+import { once, readDestination, readPendingAttempts, scheduled } from './activities.ts'
 import { readFailure } from './activity-failure.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
@@ -54,6 +54,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
   let superseded = false
   let waitsForTurn = false
   let isPausing = false
+  let waitsInTemporal = false
 
   const note = (made: readonly Attempt[]): void => {
     attempts += made.length
@@ -97,7 +98,21 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
 
   const activities = () => scheduled(endpointId, retry, Math.max(clock.remainingMs(), 1))
 
-  const retryOn = (): Promise<AttemptOutcome | Exhausted> => run((next) => activities().retryDelivery(next))
+  const retryOn = async (): Promise<AttemptOutcome | Exhausted> => {
+    waitsInTemporal = true
+    const outcome = await run((next) => activities().retryDelivery(next))
+    waitsInTemporal = false
+    return outcome
+  }
+
+  /** Ends the pursuit in place of the activity that waits in Temporal, whose attempts are read first. */
+  const overtake = async (outcome: EndpointResult['outcome'], reason?: string): Promise<void> => {
+    if (waitsInTemporal) {
+      const { attempts: made } = await readPendingAttempts(endpointId).catch(() => ({ attempts: [] }))
+      note(made)
+    }
+    settle(outcome, reason)
+  }
 
   const attemptInTurn = async (): Promise<AttemptOutcome | Exhausted> => {
     waitsForTurn = true
@@ -179,14 +194,14 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
       return
     }
     const outcome = await run((next) => once(endpointId).attemptInTurn(next))
-    if (outcome.kind === 'delivered') settle('delivered')
-    if (outcome.kind === 'rejected') settle('failed', outcome.reason)
-    if (outcome.kind === 'discarded') settle('discarded', outcome.reason)
+    if (outcome.kind === 'delivered') await overtake('delivered')
+    if (outcome.kind === 'rejected') await overtake('failed', outcome.reason)
+    if (outcome.kind === 'discarded') await overtake('discarded', outcome.reason)
   }
 
   const discardIfGone = async (): Promise<void> => {
     const state = await readDestination(destinationId)
-    if (state.kind === 'discarded') settle('discarded', destinationGone)
+    if (state.kind === 'discarded') await overtake('discarded', destinationGone)
   }
 
   const inScope = (work: () => Promise<void>): void => {
@@ -207,7 +222,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
     }),
     supersede() {
       superseded = true
-      if (!waitsForTurn) settle('superseded')
+      if (!waitsForTurn) inScope(() => overtake('superseded'))
     },
   }
 }

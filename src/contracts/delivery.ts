@@ -105,6 +105,8 @@ export interface DeliveryActivities {
    *  which Temporal retries. */
   retryDelivery(input: RetryInput): Promise<RetryOutcome>
   readDestination(destinationId: string): Promise<DestinationState>
+  /** Attempts of the endpoint's activity that waits in Temporal: once it is cancelled, nothing has them any more. */
+  readPendingAttempts(endpointId: string): Promise<{ attempts: Attempt[] }>
 }
 
 /** What became of one endpoint. */

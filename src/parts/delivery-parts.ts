@@ -15,6 +15,7 @@ import type { Settings } from '../settings/settings.ts'
 import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steering.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { createDeliveries } from '../temporal/deliveries.ts'
+import { readPendingAttempts } from '../temporal/delivery-detail.ts'
 import { oldestFirst } from '../temporal/oldest-first.ts'
 import { createSteering, type Steering } from '../temporal/steering.ts'
 
@@ -53,6 +54,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
   return {
     activities: {
       ...createDeliveryActivities({
+        pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
         findDestination: settings.destination,
         catchUp: settings.catchUp,
         sender,

@@ -110,7 +110,7 @@ function tell(story: Story, event: HistoryEvent): void {
   if (event.workflowExecutionStartedEventAttributes) {
     story.input = first<DeliverEventInput>(event.workflowExecutionStartedEventAttributes.input)
   } else if (event.markerRecordedEventAttributes?.markerName === localActivityMarker) {
-    story.attempts.push(...attemptOf(first(event.markerRecordedEventAttributes.details?.['result'])))
+    story.attempts.push(...attemptsOfResult(first(event.markerRecordedEventAttributes.details?.['result'])))
   } else if (event.activityTaskCompletedEventAttributes) {
     story.attempts.push(...(first<RetryOutcome>(event.activityTaskCompletedEventAttributes.result)?.attempts ?? []))
   } else if (event.activityTaskFailedEventAttributes) {
@@ -144,12 +144,25 @@ const first = <Value>(payloads: Payloads | null | undefined): Value | undefined 
   return payload ? (decode(payload) as Value) : undefined
 }
 
-function attemptOf(result: AttemptOutcome | undefined): Attempt[] {
-  return result !== undefined && 'attempt' in result && result.attempt !== undefined ? [result.attempt] : []
+/** Of a local activity: its attempt, or the attempts that it read of another one. */
+function attemptsOfResult(result: AttemptOutcome | { attempts: Attempt[] } | undefined): Attempt[] {
+  if (result === undefined) return []
+  if ('attempts' in result) return result.attempts
+  return 'attempt' in result && result.attempt !== undefined ? [result.attempt] : []
 }
 
 function attemptsOfFailure(failure: Failure | null | undefined): Attempt[] {
   return first<AttemptRecord>(failure?.applicationFailureInfo?.details)?.attempts ?? []
+}
+
+/** Attempts of the activities of a delivery that wait or run.
+ *  @throws when Temporal does not answer */
+export async function readPendingAttempts(
+  { client, namespace }: Temporal,
+  execution: { workflowId: string; runId: string },
+): Promise<Attempt[]> {
+  const { pendingActivities } = await client.workflowService.describeWorkflowExecution({ namespace, execution })
+  return pendingActivities.flatMap(pendingAttempts)
 }
 
 /** The last failure has all attempts of the activity; before the first failure, or after a lost worker, the heartbeat. */
