@@ -120,7 +120,7 @@ function tell(story: Story, event: HistoryEvent): void {
     story.steering.push({ at, action: 'retry', by: trace?.by ?? null, why: trace?.why ?? null })
   } else if (event.workflowExecutionCancelRequestedEventAttributes) {
     const { identity, cause } = event.workflowExecutionCancelRequestedEventAttributes
-    story.steering.push({ at, action: 'cancel', by: identity ?? null, why: cause ?? null })
+    story.steering.push({ at, action: 'cancel', by: identity ?? null, why: cause === '' ? null : (cause ?? null) })
   } else if (event.workflowExecutionFailedEventAttributes) {
     story.reason = event.workflowExecutionFailedEventAttributes.failure?.message ?? null
   } else if (event.timerStartedEventAttributes) {

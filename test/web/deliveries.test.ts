@@ -29,7 +29,7 @@ describeInBrowser('deliveries', () => {
 
   const statuses = async (sourceId: string): Promise<string[]> => {
     const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${sourceId}`)
-    return body.items.map(({ status }) => status)
+    return body.items.map(({ status }) => status).sort()
   }
 
   it('shows why they fail, and wakes them once the endpoint is repaired', { timeout: 120_000 }, async () => {
@@ -39,9 +39,9 @@ describeInBrowser('deliveries', () => {
     const source = await node.createSource('Shop')
     const secret = { sharedSecret: "ada's", headers: { 'X-Team': "it's us" } }
     const destination = await node.connect([source], [`${broken.url}/hook`], secret)
-    for (const userId of ['ada', 'grace'])
+    for (const userId of ['ada', 'grace', 'linus'])
       await node.post('/track', source.writeKey, { userId, event: 'Signed Up', messageId: `m-${userId}` })
-    await eventually(() => statuses(source.id)).toEqual(['retrying', 'retrying'])
+    await eventually(() => statuses(source.id)).toEqual(['retrying', 'retrying', 'retrying'])
 
     const { page, errors } = await browser.open()
     await signIn(page, node.url)
@@ -69,6 +69,19 @@ describeInBrowser('deliveries', () => {
     expect(repeated?.headers['x-signature']).toBe(signature)
     expect(repeated?.headers['webhook-signature']).toBe(sent?.headers['webhook-signature'])
 
+    await page.getByRole('button', { name: 'Retry now …' }).click()
+    await page.getByLabel('Why').fill('the database is back')
+    await page.keyboard.press('Enter')
+    await page.getByText(/by admin: the database is back$/).waitFor()
+
+    await page.goto(`${node.url}/deliveries?sourceId=${source.id}&userId=linus`)
+    await page.getByRole('link', { name: 'Signed Up' }).click()
+    await page.getByRole('button', { name: 'Cancel …' }).click()
+    await page.getByLabel('Why').fill('he asked for it')
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.getByText(/by admin: he asked for it$/).waitFor()
+    await page.getByText('Cancelled', { exact: true }).waitFor()
+
     await page.getByRole('link', { name: 'Test destination' }).click()
     await page.getByRole('textbox', { name: 'URL' }).fill(`${repaired.url}/hook`)
     await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -81,7 +94,7 @@ describeInBrowser('deliveries', () => {
     await page.getByText('Done: 2 of 2').waitFor()
     await page.getByRole('button', { name: 'Close' }).last().click()
     await repaired.received(2)
-    await eventually(() => statuses(source.id)).toEqual(['delivered', 'delivered'])
+    await eventually(() => statuses(source.id)).toEqual(['cancelled', 'delivered', 'delivered'])
     expect(errors).toEqual([])
   })
 
@@ -112,6 +125,12 @@ describeInBrowser('deliveries', () => {
     const repeated = body.items.find(({ id, event }) => id.endsWith('/redelivery/1') && event === 'One')
     await page.goto(`${node.url}/deliveries/${encodeURIComponent(repeated?.id ?? '')}`)
     await page.getByText('the receiver lost them').waitFor()
+    await page.getByRole('button', { name: 'Redeliver …' }).click()
+    await page.getByLabel('Why').fill('once more')
+    await page.getByRole('button', { name: 'Redeliver', exact: true }).click()
+    await page.getByText(/by admin: once more$/).waitFor()
+    expect(decodeURIComponent(page.url())).toMatch(/\/redelivery\/2$/)
+    await receiver.received(6)
   })
 
   it('keeps filters in the address bar', async () => {

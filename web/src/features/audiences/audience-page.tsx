@@ -1,15 +1,17 @@
-import { Badge, Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
-import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { Badge, Button, Stack } from '@mantine/core'
+import { IconPlayerPause, IconPlayerPlay, IconRefresh } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useParams } from '@tanstack/react-router'
 import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, deleteAudience, setAudiencePaused, startSync } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { confirm } from '../../shared/confirm.tsx'
+import { DeleteSection } from '../../shared/delete-section.tsx'
+import { Fact, Facts } from '../../shared/facts.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { describeMembership, describeSchedule } from './describe.ts'
@@ -36,7 +38,7 @@ function AudienceView({ audience }: { audience: Audience }) {
         actions={canChange && <Steering audience={audience} />}
       />
       <Stack gap="lg">
-        <Facts audience={audience} />
+        <AudienceFacts audience={audience} />
         {canChange && (
           <Section title="Next sync">
             <NextSync audience={audience} />
@@ -53,22 +55,18 @@ function AudienceView({ audience }: { audience: Audience }) {
             <EditAudience audience={audience} />
           </Section>
         )}
-        {canChange && <DeleteSection audience={audience} />}
+        {canChange && (
+          <DeleteSection
+            noun="audience"
+            name={audience.name}
+            note="Its members and the history of its syncs are gone for good."
+            remove={() => deleteAudience(audience.id)}
+            stale={['audiences']}
+            list="/audiences"
+          />
+        )}
       </Stack>
     </>
-  )
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="lg" component="section">
-      <Stack>
-        <Title order={2} size="h4">
-          {title}
-        </Title>
-        {children}
-      </Stack>
-    </Paper>
   )
 }
 
@@ -116,10 +114,10 @@ function Steering({ audience: { id, schedule, paused } }: { audience: Audience }
   )
 }
 
-function Facts({ audience }: { audience: Audience }) {
+function AudienceFacts({ audience }: { audience: Audience }) {
   const destinations = useQuery(destinationsQuery).data ?? []
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} component="dl" m={0}>
+    <Facts>
       <Fact name="Members">{audience.members.toLocaleString()}</Fact>
       <Fact name="Trait">{audience.key}</Fact>
       <Fact name="Members come from">{describeMembership(audience.membership)}</Fact>
@@ -134,54 +132,6 @@ function Facts({ audience }: { audience: Audience }) {
             ))}
       </Fact>
       <Fact name="Asks before removing more than">{Math.round(audience.maxRemovalShare * 100)} % of the members</Fact>
-    </SimpleGrid>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <Text component="dt" size="sm" c="dimmed">
-        {name}
-      </Text>
-      <Text component="dd" m={0} style={{ overflowWrap: 'anywhere' }}>
-        {children}
-      </Text>
-    </div>
-  )
-}
-
-function DeleteSection({ audience }: { audience: Audience }) {
-  const navigate = useNavigate()
-  const remove = useChange({
-    change: () => deleteAudience(audience.id),
-    stale: ['audiences'],
-    done: `${audience.name} is being deleted`,
-    onDone: () => void navigate({ to: '/audiences' }),
-  })
-  return (
-    <Section title="Delete">
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed" maw={520}>
-          Its members and the history of its syncs are gone for good.
-        </Text>
-        <Button
-          color="red"
-          variant="light"
-          leftSection={<IconTrash size={16} aria-hidden />}
-          loading={remove.isPending}
-          onClick={() =>
-            confirm({
-              title: `Delete ${audience.name}?`,
-              text: 'Its members and the history of its syncs are gone for good.',
-              yes: 'Delete the audience',
-              onYes: () => remove.mutate(),
-            })
-          }
-        >
-          Delete audience
-        </Button>
-      </Group>
-    </Section>
+    </Facts>
   )
 }

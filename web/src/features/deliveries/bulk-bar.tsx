@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
 import { useBulkSteering, type BulkTarget } from './use-bulk-steering.ts'
 
@@ -13,23 +14,7 @@ interface Props {
   onDone: () => void
 }
 
-const actions: { action: SteeringAction; label: string; explanation: string }[] = [
-  {
-    action: 'retry',
-    label: 'Retry now',
-    explanation: 'Deliveries that wait for their next attempt make it now. Others stay as they are.',
-  },
-  {
-    action: 'redeliver',
-    label: 'Redeliver',
-    explanation: 'Deliveries that have ended start again, with the settings of now. Endpoints may get an event twice.',
-  },
-  {
-    action: 'cancel',
-    label: 'Cancel',
-    explanation: 'Deliveries that are under way stop for good. They can be redelivered later.',
-  },
-]
+const actions: SteeringAction[] = ['retry', 'redeliver', 'cancel']
 
 /** Steers the chosen deliveries, or all that match the filter. */
 export function BulkBar({ filter, selected, onDone }: Props) {
@@ -40,9 +25,9 @@ export function BulkBar({ filter, selected, onDone }: Props) {
       <Text size="sm" role="status">
         {selected.size > 0 ? `${selected.size} chosen:` : 'All that match:'}
       </Text>
-      {actions.map(({ action: name, label }) => (
+      {actions.map((name) => (
         <Button key={name} variant="default" size="xs" onClick={() => setAction(name)}>
-          {label} …
+          {steeringTexts[name].label} …
         </Button>
       ))}
       {action !== undefined && (
@@ -71,7 +56,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
   const [target] = useState(initialTarget)
   const [why, setWhy] = useState('')
   const client = useQueryClient()
-  const look = actions.find((candidate) => candidate.action === action)
+  const { label, many } = steeringTexts[action]
   const bulk = useBulkSteering(action, target)
   const count = useQuery({
     ...deliveryCountQuery(target.kind === 'filter' ? target.filter : {}),
@@ -87,7 +72,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
     <Modal
       opened
       onClose={close}
-      title={look?.label}
+      title={label}
       closeButtonProps={{ 'aria-label': 'Close' }}
       closeOnClickOutside={bulk.state === undefined}
     >
@@ -95,26 +80,28 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
         {bulk.error !== null && <ErrorNotice error={bulk.error} />}
         {count.error !== null && <ErrorNotice error={count.error} title="They could not be counted" />}
         {bulk.state === undefined ? (
-          <>
-            <Text fw={600}>
-              {matched === undefined ? 'Counting …' : `${matched} ${matched === 1 ? 'delivery' : 'deliveries'}`}
-            </Text>
-            <Text size="sm">{look?.explanation}</Text>
-            <WhyField value={why} onChange={setWhy} />
-            <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
-                Leave them
-              </Button>
-              <Button
-                loading={bulk.isStarting}
-                disabled={matched === undefined || matched === 0}
-                onClick={() => bulk.start(why)}
-                data-autofocus
-              >
-                {look?.label} {matched ?? ''}
-              </Button>
-            </Group>
-          </>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              bulk.start(why)
+            }}
+          >
+            <Stack>
+              <Text fw={600}>
+                {matched === undefined ? 'Counting …' : `${matched} ${matched === 1 ? 'delivery' : 'deliveries'}`}
+              </Text>
+              <Text size="sm">{many}</Text>
+              <WhyField value={why} onChange={setWhy} />
+              <Group justify="flex-end">
+                <Button variant="default" onClick={close}>
+                  Leave them
+                </Button>
+                <Button type="submit" loading={bulk.isStarting} disabled={matched === undefined || matched === 0}>
+                  {label} {matched ?? ''}
+                </Button>
+              </Group>
+            </Stack>
+          </form>
         ) : (
           <BulkProgress {...bulk.state} onStop={bulk.stop} onClose={close} />
         )}

@@ -8,7 +8,7 @@ interface Props {
   onChange: (value: string) => void
 }
 
-/** Why deliveries are steered: stands in their timelines. */
+/** Why deliveries are steered: stands in their timelines. The dialog around it begins here. */
 export const WhyField = ({ value, onChange }: Props) => (
   <TextInput
     label="Why"
@@ -16,5 +16,6 @@ export const WhyField = ({ value, onChange }: Props) => (
     maxLength={maxLength}
     value={value}
     onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    data-autofocus
   />
 )

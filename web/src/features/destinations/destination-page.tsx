@@ -1,17 +1,18 @@
-import { Alert, Button, Group, Paper, Stack, Switch, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { Destination, DestinationPatch } from '../../../../src/schemas/destination.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { changeDestination, deleteDestination, destinationQuery } from '../../api/destinations.ts'
-import { confirm } from '../../shared/confirm.tsx'
+import { DeleteSection } from '../../shared/delete-section.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { SuccessPolicy } from './connect-page.tsx'
@@ -52,22 +53,19 @@ function DestinationView({ destination }: { destination: Destination }) {
             <EndpointTestPanel destinationId={destination.id} />
           </Section>
         )}
-        {canChange && <DeleteSection destination={destination} />}
+        {canChange && (
+          <DeleteSection
+            noun="destination"
+            name={destination.name}
+            note="Deliveries that are under way to it end as discarded. To stop sending for a while, pause it instead."
+            warning="Its settings and its secret are gone for good, and deliveries under way end as discarded."
+            remove={() => deleteDestination(destination.id)}
+            stale={['destinations']}
+            list="/destinations"
+          />
+        )}
       </Stack>
     </>
-  )
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="lg" component="section">
-      <Stack>
-        <Title order={2} size="h4">
-          {title}
-        </Title>
-        {children}
-      </Stack>
-    </Paper>
   )
 }
 
@@ -183,41 +181,6 @@ function SettingsView({ destination: { settings } }: { destination: Destination 
         ))}
         <Text size="sm">{settings.hasSharedSecret ? 'Requests are signed.' : 'Requests are not signed.'}</Text>
       </Stack>
-    </Section>
-  )
-}
-
-function DeleteSection({ destination }: { destination: Destination }) {
-  const navigate = useNavigate()
-  const remove = useChange({
-    change: () => deleteDestination(destination.id),
-    stale: ['destinations'],
-    done: `${destination.name} is deleted`,
-    onDone: () => void navigate({ to: '/destinations' }),
-  })
-  return (
-    <Section title="Delete">
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed" maw={520}>
-          Deliveries that are under way to it end as discarded. To stop sending for a while, pause it instead.
-        </Text>
-        <Button
-          color="red"
-          variant="light"
-          leftSection={<IconTrash size={16} aria-hidden />}
-          loading={remove.isPending}
-          onClick={() =>
-            confirm({
-              title: `Delete ${destination.name}?`,
-              text: 'Its settings and its secret are gone for good, and deliveries under way end as discarded.',
-              yes: 'Delete the destination',
-              onYes: () => remove.mutate(),
-            })
-          }
-        >
-          Delete destination
-        </Button>
-      </Group>
     </Section>
   )
 }

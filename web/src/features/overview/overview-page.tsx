@@ -1,11 +1,12 @@
-import { Grid, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Grid, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, type ReactNode } from 'react'
+import { lazy, Suspense } from 'react'
 import type { Overview } from '../../../../src/schemas/overview.ts'
 import { overviewQuery } from '../../api/system.ts'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
 import { formatSpan, useNow } from '../../shared/time.tsx'
 import { FailingEndpoints } from './failing-endpoints.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -42,39 +43,26 @@ export function OverviewPage() {
               <Figures overview={overview} />
               <Grid>
                 <Grid.Col span={{ base: 12, lg: 6 }}>
-                  <Panel title="What became of it">
+                  <Section title="What became of it" h="100%">
                     <Funnel overview={overview} filter={{ ...range, sourceId, destinationId }} />
-                  </Panel>
+                  </Section>
                 </Grid.Col>
                 <Grid.Col span={{ base: 12, lg: 6 }}>
-                  <Panel title="Over time">
+                  <Section title="Over time" h="100%">
                     <Suspense fallback={<Skeleton height={280} />}>
                       <EventChart series={overview.series} />
                     </Suspense>
-                  </Panel>
+                  </Section>
                 </Grid.Col>
               </Grid>
-              <Panel title="Endpoints that fail now">
+              <Section title="Endpoints that fail now">
                 <FailingEndpoints endpoints={overview.failingEndpoints} />
-              </Panel>
+              </Section>
             </>
           )}
         </QueryView>
       </Stack>
     </>
-  )
-}
-
-function Panel({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="lg" h="100%" component="section">
-      <Stack>
-        <Title order={2} size="h4">
-          {title}
-        </Title>
-        {children}
-      </Stack>
-    </Paper>
   )
 }
 

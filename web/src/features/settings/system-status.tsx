@@ -1,8 +1,9 @@
-import { Anchor, Badge, Paper, SimpleGrid, Table, Title } from '@mantine/core'
+import { Anchor, Badge, SimpleGrid, Table } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { statusQuery } from '../../api/system.ts'
 import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
 import { formatSpan } from '../../shared/time.tsx'
 
 /** Versions, where Temporal and the database are and how they do, and what holds for deliveries. */
@@ -70,10 +71,7 @@ const Health = ({ isHealthy }: { isHealthy: boolean }) => (
 
 function Facts({ title, facts }: { title: string; facts: [name: string, value: ReactNode][] }) {
   return (
-    <Paper withBorder p="lg" component="section">
-      <Title order={2} size="h4" mb="sm">
-        {title}
-      </Title>
+    <Section title={title}>
       <Table>
         <Table.Tbody>
           {facts.map(([name, value]) => (
@@ -86,6 +84,6 @@ function Facts({ title, facts }: { title: string; facts: [name: string, value: R
           ))}
         </Table.Tbody>
       </Table>
-    </Paper>
+    </Section>
   )
 }

@@ -1,16 +1,17 @@
-import { Alert, Badge, Button, Group, Paper, Stack, Switch, Text, TextInput, Title } from '@mantine/core'
-import { IconRefresh, IconTrash } from '@tabler/icons-react'
+import { Alert, Badge, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { IconRefresh } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useParams } from '@tanstack/react-router'
 import type { Source, SourcePatch } from '../../../../src/schemas/source.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { changeSource, deleteSource, rotateWriteKey, sourceQuery } from '../../api/sources.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { CopyTextButton } from '../../shared/copy.tsx'
+import { DeleteSection } from '../../shared/delete-section.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { LiveEvents } from './live-events.tsx'
@@ -68,22 +69,19 @@ function SourceView({ source }: { source: Source }) {
           <Snippets writeKey={canChange ? source.writeKey : 'YOUR_WRITE_KEY'} />
         </Section>
         <ConnectedDestinations sourceId={source.id} />
-        {canChange && <DeleteSection source={source} />}
+        {canChange && (
+          <DeleteSection
+            noun="source"
+            name={source.name}
+            note="Its write key stops working for good. To stop taking events for a while, switch it off instead."
+            warning="Events with its write key are refused from then on. This cannot be undone."
+            remove={() => deleteSource(source.id)}
+            stale={['sources']}
+            list="/sources"
+          />
+        )}
       </Stack>
     </>
-  )
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="lg" component="section">
-      <Stack>
-        <Title order={2} size="h4">
-          {title}
-        </Title>
-        {children}
-      </Stack>
-    </Paper>
   )
 }
 
@@ -155,41 +153,6 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
           )
         }}
       </QueryView>
-    </Section>
-  )
-}
-
-function DeleteSection({ source }: { source: Source }) {
-  const navigate = useNavigate()
-  const remove = useChange({
-    change: () => deleteSource(source.id),
-    stale: ['sources'],
-    done: `${source.name} is deleted`,
-    onDone: () => void navigate({ to: '/sources' }),
-  })
-  return (
-    <Section title="Delete">
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed" maw={520}>
-          Its write key stops working for good. To stop taking events for a while, switch it off instead.
-        </Text>
-        <Button
-          color="red"
-          variant="light"
-          leftSection={<IconTrash size={16} aria-hidden />}
-          loading={remove.isPending}
-          onClick={() =>
-            confirm({
-              title: `Delete ${source.name}?`,
-              text: 'Events with its write key are refused from then on. This cannot be undone.',
-              yes: 'Delete the source',
-              onYes: () => remove.mutate(),
-            })
-          }
-        >
-          Delete source
-        </Button>
-      </Group>
     </Section>
   )
 }

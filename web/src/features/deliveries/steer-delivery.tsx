@@ -1,0 +1,83 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconBan, IconRefresh, IconRepeat, type Icon } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Delivery, SteeringAction } from '../../../../src/schemas/delivery.ts'
+import { steerDelivery } from '../../api/deliveries.ts'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { steeringTexts } from './steering-texts.ts'
+import { WhyField } from './why-field.tsx'
+
+const icons: Record<SteeringAction, Icon> = { retry: IconRefresh, redeliver: IconRepeat, cancel: IconBan }
+
+/** What can be done with one delivery as it stands; each action asks why. */
+export function SteerDelivery({ delivery: { id, endedAt } }: { delivery: Delivery }) {
+  const [chosen, setChosen] = useState<SteeringAction>()
+  const fitting: SteeringAction[] = endedAt === null ? ['retry', 'cancel'] : ['redeliver']
+  return (
+    <>
+      {fitting.map((action, index) => {
+        const Icon = icons[action]
+        return (
+          <Button
+            key={action}
+            variant={index === 0 ? 'filled' : 'default'}
+            leftSection={<Icon size={16} aria-hidden />}
+            onClick={() => setChosen(action)}
+          >
+            {steeringTexts[action].label} …
+          </Button>
+        )
+      })}
+      {chosen !== undefined && <SteerDialog id={id} action={chosen} onClose={() => setChosen(undefined)} />}
+    </>
+  )
+}
+
+interface DialogProps {
+  id: string
+  action: SteeringAction
+  onClose: () => void
+}
+
+function SteerDialog({ id, action, onClose }: DialogProps) {
+  const [why, setWhy] = useState('')
+  const navigate = useNavigate()
+  const { label, one, done } = steeringTexts[action]
+  const steer = useChange({
+    change: () => steerDelivery(id, action, why),
+    stale: ['deliveries'],
+    onDone: ({ id: newId }) => {
+      notifications.show({ message: done, color: 'teal' })
+      onClose()
+      if (newId !== undefined) void navigate({ to: '/deliveries/$id', params: { id: newId } })
+    },
+    onFailed: () => {},
+  })
+  return (
+    <Modal opened onClose={onClose} title={label} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          steer.mutate()
+        }}
+      >
+        <Stack>
+          <Text size="sm">{one}</Text>
+          <WhyField value={why} onChange={setWhy} />
+          {steer.error !== null && <ErrorNotice error={steer.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Leave it
+            </Button>
+            <Button type="submit" loading={steer.isPending}>
+              {label}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

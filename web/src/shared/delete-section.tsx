@@ -1,0 +1,56 @@
+import { Button, Group, Text } from '@mantine/core'
+import { IconTrash } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { confirm } from './confirm.tsx'
+import { Section } from './section.tsx'
+import { useChange } from './use-change.ts'
+
+interface Props {
+  /** What kind of thing it is, as in `source`. */
+  noun: string
+  name: string
+  /** What deleting it means, and what may be done instead. */
+  note: string
+  /** What the question says; the note unless given. */
+  warning?: string
+  remove: () => Promise<unknown>
+  /** Queries that are stale without it, and the page that lists what is left. */
+  stale: string[]
+  list: '/sources' | '/destinations' | '/audiences'
+}
+
+/** Deletes what a page shows, once that is confirmed, and goes back to the list. */
+export function DeleteSection({ noun, name, note, warning = note, remove, stale, list }: Props) {
+  const navigate = useNavigate()
+  const change = useChange({
+    change: remove,
+    stale,
+    done: `${name} is deleted`,
+    onDone: () => void navigate({ to: list }),
+  })
+  return (
+    <Section title="Delete">
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" maw={520}>
+          {note}
+        </Text>
+        <Button
+          color="red"
+          variant="light"
+          leftSection={<IconTrash size={16} aria-hidden />}
+          loading={change.isPending}
+          onClick={() =>
+            confirm({
+              title: `Delete ${name}?`,
+              text: warning,
+              yes: `Delete the ${noun}`,
+              onYes: () => change.mutate(),
+            })
+          }
+        >
+          Delete {noun}
+        </Button>
+      </Group>
+    </Section>
+  )
+}
