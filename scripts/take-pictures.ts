@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium, type Page } from 'playwright-core'
+import { builtCommand } from '../test/support/built-command.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const images = join(root, 'docs/images')
@@ -30,7 +31,7 @@ interface Node {
 }
 
 async function startNode(dataDir: string): Promise<Node> {
-  const child = spawn(process.execPath, [join(root, 'dist/src/cli.js'), 'start'], {
+  const child = spawn(process.execPath, [builtCommand, 'start'], {
     env: { ...process.env, ...ports, POSTRIDER_DATA_DIR: dataDir, POSTRIDER_RETRY_INITIAL: '20s', LOG_LEVEL: 'error' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
+import { builtCommand } from '../../test/support/built-command.ts'
 
 const token = 'bench-admin-token'
 const startLimitMs = 120_000
@@ -23,7 +23,7 @@ export interface BenchNode {
 
 export async function startBenchNode(dataDir: string): Promise<BenchNode> {
   const [port, temporalPort, uiPort] = await findFreePorts('127.0.0.1', 3)
-  const child = spawn(process.execPath, [resolve('dist/src/cli.js'), 'start'], {
+  const child = spawn(process.execPath, [builtCommand, 'start'], {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
+import { builtCommand } from '../../test/support/built-command.ts'
 
 export interface BenchNode {
   url: string
@@ -28,8 +29,7 @@ const readyLimitMs = 600_000
 export async function startNode(environment: Record<string, string> = {}): Promise<BenchNode> {
   const dataDir = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
   const [port = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
-  const cli = new URL('../../dist/src/cli.js', import.meta.url).pathname
-  const child = spawn(process.execPath, [cli, 'start'], {
+  const child = spawn(process.execPath, [builtCommand, 'start'], {
     env: {
       ...process.env,
       PORT: String(port),

@@ -1,9 +1,9 @@
-import { resolve } from 'node:path'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { findFreePorts } from '../../src/ports.ts'
 import { apiOf, makeDataFolder, testEnvironment } from '../support/app.ts'
+import { builtCommand } from '../support/built-command.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { createNamespace } from '../support/temporal.ts'
 import { spawnTethered, type TetheredProcess } from '../support/tethered-process.ts'
@@ -22,7 +22,7 @@ it(`skips nobody when the node is killed ${kills} times in the middle of a sync`
   const env = { PATH: process.env['PATH'], ...testEnvironment(await createNamespace(), dataDir), PORT: String(port) }
   const node = apiOf(`http://127.0.0.1:${port}`)
   const startNode = async (): Promise<TetheredProcess> => {
-    const started = await spawnTethered(process.execPath, [resolve('dist/src/cli.js'), 'start'], {
+    const started = await spawnTethered(process.execPath, [builtCommand, 'start'], {
       logFile: `${dataDir}/log`,
       env,
     })

@@ -4,17 +4,16 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { adminToken } from '../support/app.ts'
 import { vi } from 'vitest'
+import { builtCommand } from '../support/built-command.ts'
 import { until } from '../support/wait.ts'
 
 // Each run is a process of its own, and a machine that does much else is slow to start them.
 vi.setConfig({ testTimeout: 120_000 })
 
 const lineLimitMs = 60_000
-
-const entry = resolve(import.meta.dirname, '../../dist/src/postrider.cjs')
 
 export interface Ended {
   code: number | null
@@ -54,7 +53,7 @@ export async function openShell(url?: string): Promise<Shell> {
   const children = new Set<ChildProcessWithoutNullStreams>()
 
   const launch = (args: string[], env: Record<string, string> = {}) => {
-    const child = spawn(process.execPath, [entry, ...args], { cwd: folder, env: { ...environment, ...env } })
+    const child = spawn(process.execPath, [builtCommand, ...args], { cwd: folder, env: { ...environment, ...env } })
     children.add(child)
     const texts = { stdout: '', stderr: '' }
     for (const stream of ['stdout', 'stderr'] as const)

@@ -2,13 +2,13 @@
 
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { findFreePorts } from '../../src/ports.ts'
 import { apiOf, testEnvironment, type TestApp } from './app.ts'
+import { builtCommand } from './built-command.ts'
 import { spawnTethered, type TetheredProcess } from './tethered-process.ts'
 import { until } from './wait.ts'
 
-const command = resolve(import.meta.dirname, '../../dist/src/cli.js')
 const readyLimitMs = 60_000
 
 export interface NodeProcessOptions {
@@ -35,7 +35,7 @@ export async function startNodeProcess({ namespace, dataDir, environment }: Node
   const folder = await mkdtemp(join(tmpdir(), 'postrider-log-'))
   const logFile = join(folder, 'log')
   const [port] = await findFreePorts('127.0.0.1', 1)
-  const node = await spawnTethered(process.execPath, [command, 'start'], {
+  const node = await spawnTethered(process.execPath, [builtCommand, 'start'], {
     logFile,
     removeAfterwards: folder,
     env: {

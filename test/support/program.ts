@@ -2,10 +2,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { builtCommand } from './built-command.ts'
 import { until } from './wait.ts'
-
-const program = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url))
 
 /** A loaded machine may take long; an idle one takes 3 seconds. */
 const readyLimitMs = 90_000
@@ -27,13 +25,13 @@ export interface Program extends AsyncDisposable {
  *  Disposing kills what is left of it. */
 export function startProgram(settings: Record<string, string>): Program {
   const inherited = Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR|XDG_.*)$/.test(name))
-  const child = spawn(process.execPath, [program, 'start'], {
+  const child = spawn(process.execPath, [builtCommand, 'start'], {
     env: { ...Object.fromEntries(inherited), ...settings },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const { pid } = child
-  if (pid === undefined) throw new Error(`${program} cannot be started`)
+  if (pid === undefined) throw new Error(`${builtCommand} cannot be started`)
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))

@@ -1,13 +1,13 @@
 /** A Postrider node as an operator runs it: a process of its own, told everything by its environment. */
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
+import { builtCommand } from '../support/built-command.ts'
 import { spawnTethered } from '../support/tethered-process.ts'
 import type { TetheredProcess } from '../support/tethered-process.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
 const READY_LIMIT_MS = 120_000
 
 export interface PostriderNode extends TetheredProcess {
@@ -30,7 +30,7 @@ export async function startNode(settings: Record<string, string>, adminToken: st
   const logFile = join(folder, 'log')
   const [port] = await findFreePorts('127.0.0.1', 1)
   const url = `http://127.0.0.1:${String(port)}`
-  const node = await spawnTethered(process.execPath, [join(ROOT, 'dist/src/cli.js'), 'start'], {
+  const node = await spawnTethered(process.execPath, [builtCommand, 'start'], {
     logFile,
     removeAfterwards: folder,
     env: {
