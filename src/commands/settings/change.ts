@@ -1,6 +1,7 @@
 /** A change of a node's settings, and what is needed to find it. */
 
-import type { Api } from '../shared/api.ts'
+import { z } from 'zod'
+import { segment, type Api } from '../shared/api.ts'
 import { CommandError, usageError } from '../shared/failure.ts'
 import type { Current } from './current.ts'
 import type { SecretReference, SettingsFile } from './file.ts'
@@ -59,9 +60,29 @@ export function expectKnown(context: PlanContext, kind: 'sources' | 'destination
   }
 }
 
-/** Those of the node that the file does not have. */
-export const superfluous = <Item extends { name: string }>(items: Item[], entries: { name: string }[]): Item[] =>
-  items.filter(({ name }) => !entries.some((entry) => entry.name === name))
+/** Deletes those of `items` that the file does not have, if that is wanted.
+ *  @param view  an item as it is shown */
+export function planDeletions<Item extends { id: string; name: string }>(
+  { api, file, prune }: PlanContext,
+  kind: Kind,
+  items: Item[],
+  view: (item: Item) => object,
+): Change[] {
+  if (!prune) return []
+  const kept = new Set(file[kind].map(({ name }) => name))
+  return items
+    .filter(({ name }) => !kept.has(name))
+    .map((item) => ({
+      kind,
+      action: 'delete',
+      name: item.name,
+      before: { ...view(item) },
+      after: null,
+      apply: async () => {
+        await api.call('DELETE', `/${kind}/${segment(item.id)}`, z.unknown())
+      },
+    }))
+}
 
 /** The members of `whole` that `entry` has, in its order. */
 export const sameMembers = (whole: View, entry: object): View =>

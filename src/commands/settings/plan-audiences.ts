@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
 import { segment } from '../shared/api.ts'
 import { CommandError } from '../shared/failure.ts'
@@ -8,8 +7,8 @@ import {
   changedMembers,
   existing,
   expectKnown,
+  planDeletions,
   sameMembers,
-  superfluous,
   type Change,
   type PlanContext,
   type View,
@@ -19,21 +18,13 @@ import {
 const unknown: SecretReference = { env: '(another value)' }
 
 export function planAudiences(context: PlanContext): Change[] {
-  const { api, current, file, prune } = context
-  const kept = file.audiences.flatMap((entry) => planAudience(context, entry))
-  if (!prune) return kept
-  return kept.concat(
-    superfluous(current.audiences, file.audiences).map((audience) => ({
-      kind: 'audiences',
-      action: 'delete',
-      name: audience.name,
-      before: { ...audienceEntry(audience, current.destinations) },
-      after: null,
-      apply: async () => {
-        await api.call('DELETE', `/audiences/${segment(audience.id)}`, z.unknown())
-      },
-    })),
-  )
+  const { current, file } = context
+  return [
+    ...file.audiences.flatMap((entry) => planAudience(context, entry)),
+    ...planDeletions(context, 'audiences', current.audiences, (audience) =>
+      audienceEntry(audience, current.destinations),
+    ),
+  ]
 }
 
 function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {

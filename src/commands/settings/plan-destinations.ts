@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
 import { segment } from '../shared/api.ts'
 import { destinationEntry, secretHeader, sortedByName, webhookEntry } from './current.ts'
@@ -7,8 +6,8 @@ import {
   changedMembers,
   existing,
   expectKnown,
+  planDeletions,
   sameMembers,
-  superfluous,
   type Change,
   type PlanContext,
   type View,
@@ -20,21 +19,13 @@ const anotherValue = '(another value)'
 type Webhook = Destination['settings']['webhooks'][number]
 
 export function planDestinations(context: PlanContext): Change[] {
-  const { api, current, file, prune } = context
-  const kept = file.destinations.flatMap((entry) => planDestination(context, entry))
-  if (!prune) return kept
-  return kept.concat(
-    superfluous(current.destinations, file.destinations).map((destination) => ({
-      kind: 'destinations',
-      action: 'delete',
-      name: destination.name,
-      before: { ...destinationEntry(destination, current.sources) },
-      after: null,
-      apply: async () => {
-        await api.call('DELETE', `/destinations/${segment(destination.id)}`, z.unknown())
-      },
-    })),
-  )
+  const { current, file } = context
+  return [
+    ...file.destinations.flatMap((entry) => planDestination(context, entry)),
+    ...planDeletions(context, 'destinations', current.destinations, (destination) =>
+      destinationEntry(destination, current.sources),
+    ),
+  ]
 }
 
 function planDestination(context: PlanContext, entry: DestinationEntry): Change[] {

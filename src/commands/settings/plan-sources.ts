@@ -1,26 +1,15 @@
-import { z } from 'zod'
 import { SourceSchema } from '../../schemas/source.ts'
 import { segment } from '../shared/api.ts'
 import { sourceEntry } from './current.ts'
 import type { SourceEntry } from './file.ts'
-import { existing, isSame, sameMembers, superfluous, type Change, type PlanContext } from './change.ts'
+import { existing, isSame, planDeletions, sameMembers, type Change, type PlanContext } from './change.ts'
 
 export function planSources(context: PlanContext): Change[] {
-  const { api, current, file, prune } = context
-  const kept = file.sources.flatMap((entry) => planSource(context, entry))
-  if (!prune) return kept
-  return kept.concat(
-    superfluous(current.sources, file.sources).map((source) => ({
-      kind: 'sources',
-      action: 'delete',
-      name: source.name,
-      before: { ...sourceEntry(source) },
-      after: null,
-      apply: async () => {
-        await api.call('DELETE', `/sources/${segment(source.id)}`, z.unknown())
-      },
-    })),
-  )
+  const { current, file } = context
+  return [
+    ...file.sources.flatMap((entry) => planSource(context, entry)),
+    ...planDeletions(context, 'sources', current.sources, sourceEntry),
+  ]
 }
 
 function planSource({ api, current, created }: PlanContext, entry: SourceEntry): Change[] {

@@ -1,27 +1,16 @@
 /** The endpoint that `listen` opens: verifies, tells, forwards, answers. */
 
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { z } from 'zod'
+import { readDelivery, type ReceivedDelivery } from '../../receiver/read-delivery.ts'
 import { CommandError } from './failure.ts'
-
-/** Largest body that it reads; a delivered event is at most 32 KB and a little. */
-const maxBodyBytes = 256 * 1024
 
 /** The node waits 5 s for an answer; ours must come before that to say why there is none. */
 const forwardLimitMs = 4_500
 
 /** Headers that belong to one connection, not to the request. */
 const connectionHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'expect'])
-
-const MessageSchema = z.looseObject({
-  type: z.string(),
-  event: z.string().nullish(),
-  name: z.string().nullish(),
-  userId: z.string().nullish(),
-})
 
 export interface ReceivedEvent {
   at: string
@@ -82,36 +71,18 @@ async function answer(incoming: IncomingMessage, response: ServerResponse, optio
   const at = new Date().toISOString()
   // Each request ends its connection, so that a stop need not wait for idle ones.
   response.setHeader('connection', 'close')
-  const bytes = await readBody(incoming)
-  if (bytes === undefined) {
+  const delivery = await readDelivery(incoming, options.secret)
+  if (delivery === undefined) {
     response.writeHead(413).end()
     return
   }
-  const genuine = isGenuine(bytes, incoming.headers['x-signature'], options.secret)
-  const forwarding = genuine && options.forwardTo !== undefined
+  const { bytes, isGenuine } = delivery
+  const forwarding = isGenuine && options.forwardTo !== undefined
   const result = forwarding
     ? await forward(options.forwardTo ?? '', incoming, bytes, options.header)
-    : { status: genuine ? 200 : 401, forwarded: null }
+    : { status: isGenuine ? 200 : 401, forwarded: null }
   response.writeHead(result.status).end()
-  options.onEvent({ at, ...describe(bytes), genuine, ...result })
-}
-
-async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > maxBodyBytes) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function isGenuine(body: Buffer, signature: string | string[] | undefined, secret: string): boolean {
-  if (typeof signature !== 'string') return false
-  const expected = Buffer.from(createHmac('sha1', secret).update(body).digest('hex'))
-  const given = Buffer.from(signature)
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  options.onEvent({ at, ...describe(delivery), genuine: isGenuine, ...result })
 }
 
 /** Passes the request on; a URL that does not answer counts as a bad gateway, so that the node tries again. */
@@ -142,19 +113,12 @@ async function forward(
 const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.has(name)))
 
-function describe(bytes: Buffer): Pick<ReceivedEvent, 'type' | 'event' | 'userId' | 'body'> {
-  const text = bytes.toString('utf8')
-  const body = parse(text)
-  const message = MessageSchema.safeParse(body)
-  if (!message.success) return { type: null, event: null, userId: null, body: body ?? text }
-  const { type, event, name, userId } = message.data
+function describe({
+  bytes,
+  body,
+  message,
+}: ReceivedDelivery): Pick<ReceivedEvent, 'type' | 'event' | 'userId' | 'body'> {
+  if (message === undefined) return { type: null, event: null, userId: null, body: body ?? bytes.toString('utf8') }
+  const { type, event, name, userId } = message
   return { type, event: event ?? name ?? null, userId: userId ?? null, body }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
