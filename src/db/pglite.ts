@@ -10,11 +10,19 @@ import { databaseOf, type Database } from './database.ts'
  *  connections would mix. */
 const maxConnections = 1
 
+/** Name that PostgreSQL's clients expect of a socket for port 5432. */
+const socketName = '.s.PGSQL.5432'
+
+/** What systems take as path of a socket: 104 bytes on macOS, 108 on Linux, with a zero at the end. */
+const maxSocketPathBytes = 103
+
 /** Opens the embedded PGlite in `folder`, made when absent. It runs on a thread of its own, because a query holds its
- *  thread until it is done, and speaks the PostgreSQL protocol over a Unix socket that only this user can reach. */
+ *  thread until it is done, and speaks the PostgreSQL protocol over a Unix socket that only this user can reach. The socket is in the folder, where a hard kill leaves nothing
+ *  that the next start does not replace. */
 export async function openPglite(folder: string, logger: Logger): Promise<Database> {
-  const socketFolder = await mkdtemp(join(tmpdir(), 'postrider-'))
-  const worker = await startWorker({ folder, socket: join(socketFolder, '.s.PGSQL.5432') })
+  const fits = Buffer.byteLength(join(folder, socketName)) <= maxSocketPathBytes
+  const socketFolder = fits ? folder : await mkdtemp(join(tmpdir(), 'postrider-'))
+  const worker = await startWorker({ folder, socket: join(socketFolder, socketName) })
   worker.on('error', (error) => logger.fatal({ error: error.message }, 'database.failed'))
   const pool = new pg.Pool({
     host: socketFolder,
@@ -28,7 +36,7 @@ export async function openPglite(folder: string, logger: Logger): Promise<Databa
     const stopped = new Promise((resolve) => worker.once('exit', resolve))
     worker.postMessage('close')
     await stopped
-    await rm(socketFolder, { recursive: true, force: true })
+    if (!fits) await rm(socketFolder, { recursive: true, force: true })
   })
 }
 

@@ -31,13 +31,16 @@ export async function openTemporal(
     config.temporal.kind === 'external'
       ? await openExternal(options, cleanUps)
       : await openEmbedded(config, config.temporal, dataDir, options, cleanUps)
-  await ensureSearchAttributes(opened.temporal)
+  await ensureSearchAttributes(opened.temporal, options.signal)
   return opened
 }
 
-async function openExternal({ logger, environment }: OpenTemporalOptions, cleanUps: CleanUps): Promise<OpenedTemporal> {
+async function openExternal(
+  { logger, environment, signal }: OpenTemporalOptions,
+  cleanUps: CleanUps,
+): Promise<OpenedTemporal> {
   const { connection, namespace } = externalTemporal(environment)
-  const temporal = await connectTemporal(connection, namespace, logger)
+  const temporal = await connectTemporal(connection, namespace, logger, signal)
   cleanUps.add(() => temporal.connection.close())
   return { temporal }
 }
@@ -56,7 +59,7 @@ async function openEmbedded(
     if (how === 'failed')
       logger.fatal('temporal.gone: the embedded server cannot be restarted; events wait in the inbox')
   })
-  const temporal = await connectTemporal({ address: server.address }, 'default', logger)
+  const temporal = await connectTemporal({ address: server.address }, 'default', logger, signal)
   cleanUps.add(() => temporal.connection.close())
   return { temporal, uiUrl: server.uiUrl }
 }

@@ -1,6 +1,7 @@
 /** The custom search attributes that deliveries carry: registered at start, and their values. */
 
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SearchAttributePair } from '@temporalio/common'
 import proto from '@temporalio/proto'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
@@ -15,8 +16,12 @@ const usableLimitMs = 30_000
 const usablePauseMs = 100
 
 /** Registers what is missing and waits until queries with it work. Several nodes may do it at once.
- *  @throws StartError when the namespace has no room for them, or Temporal refuses */
-export async function ensureSearchAttributes({ connection, client, namespace }: Temporal): Promise<void> {
+ *  @throws StartError when the namespace has no room for them, Temporal refuses, or `signal` aborts */
+export async function ensureSearchAttributes(temporal: Temporal, signal: AbortSignal): Promise<void> {
+  await temporal.connection.withAbortSignal(signal, () => register(temporal, signal))
+}
+
+async function register({ connection, client, namespace }: Temporal, signal: AbortSignal): Promise<void> {
   const { customAttributes } = await connection.operatorService
     .listSearchAttributes({ namespace })
     .catch((error: Error) => {
@@ -43,11 +48,11 @@ export async function ensureSearchAttributes({ connection, client, namespace }: 
       await client.workflow.count(query)
       return
     } catch (error) {
-      if (Date.now() > deadline)
+      if (signal.aborted || Date.now() > deadline)
         throw new StartError(`Temporal's search attributes are not usable: ${(error as Error).message}`, {
           cause: error,
         })
-      await new Promise((resolve) => setTimeout(resolve, usablePauseMs))
+      await sleep(usablePauseMs, undefined, { signal })
     }
   }
 }

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRunning, processRef } from '../../src/process-identity.ts'
@@ -102,6 +103,26 @@ describe('a node on a Temporal of its own', () => {
     },
   )
 
+  it('stops at once when it is told to while Temporal does not answer', { timeout }, async () => {
+    let attempts = 0
+    const silent = createServer(() => attempts++).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    for (const [address, isWaiting] of [
+      [`127.0.0.1:${port}`, () => attempts > 0],
+      ['127.0.0.1:1', (log: string) => log.includes('temporal.waiting')],
+    ] as const) {
+      await using node = startProgram(environment({ TEMPORAL_ADDRESS: address, LOG_LEVEL: 'warn' }))
+      await until('it waits for Temporal', () => isWaiting(node.stdout() + node.stderr()))
+      node.signal('SIGINT', 'group')
+      const ended = node.exited.then((code) => ({ code }))
+      // Left alone, it would wait for a minute.
+      const stopLimit = sleep(15_000, { code: 'still running' }, { ref: false })
+      expect(await Promise.race([ended, stopLimit])).toEqual({ code: 130 })
+    }
+    silent.close()
+  })
+
   describe('does not start, says why in one line and exits with 1,', () => {
     const refusal = async (settings: Record<string, string>): Promise<string> => {
       await using node = startProgram(settings)
@@ -170,8 +191,11 @@ describe('an installation with everything embedded', () => {
     { timeout: 300_000 },
     async () => {
       const dataDir = await mkdtemp(join(tmpdir(), 'postrider-test-'))
+      const temporaryFolder = join(dataDir, 'tmp')
+      await mkdir(temporaryFolder)
       const settings = {
         PORT: '0',
+        TMPDIR: temporaryFolder,
         POSTRIDER_DATA_DIR: dataDir,
         POSTRIDER_ADMIN_TOKEN: adminToken,
         POSTRIDER_TEMPORAL_PORT: '0',
@@ -233,6 +257,7 @@ describe('an installation with everything embedded', () => {
         expect(await third.exited).toBe(0)
         expect(isRunning(lastServer)).toBe(false)
         expect(await readNote(dataDir)).toBeUndefined()
+        expect(await readdir(temporaryFolder)).toEqual([])
       } finally {
         await endOrphan(dataDir)
         await rm(dataDir, { recursive: true, force: true })
