@@ -1,7 +1,11 @@
 /** Messages that wait, already cut into batches that one request can carry. */
 
 import { Batch } from './batch.ts'
+import type { Settings } from './options.ts'
 import type { Platform } from './platform.ts'
+
+/** A queue that drops its oldest batch holds at least so many, so that little is lost at a time. */
+const MIN_BATCHES = 16
 
 /** First in, first out. New messages go into the open batch, the last one; all before it are full. */
 export class BatchQueue {
@@ -18,9 +22,10 @@ export class BatchQueue {
   /** Messages that wait or are under way. */
   messages = 0
 
-  constructor(flushAt: number, { maxBatchBytes, store }: Pick<Platform, 'maxBatchBytes' | 'store'>) {
+  constructor({ flushAt, maxQueueBytes, overflow }: Settings, { maxBatchBytes, store }: Platform) {
     this.#flushAt = flushAt
-    this.#maxBatchBytes = maxBatchBytes
+    this.#maxBatchBytes =
+      overflow === 'drop-oldest' ? Math.min(maxBatchBytes, maxQueueBytes / MIN_BATCHES) : maxBatchBytes
     this.#store = store
   }
 
@@ -54,10 +59,15 @@ export class BatchQueue {
 
   /** The next batch that is due. It counts until it is passed to `done`. */
   take(): Batch | undefined {
-    if (!this.isDue) return undefined
-    if (this.#full.length === 0) this.#closeOpen()
-    const batch = this.#full.shift()
+    const batch = this.isDue ? this.#shift() : undefined
     if (batch) this.#taken.add(batch)
+    return batch
+  }
+
+  /** Removes the batch that has waited longest. What is under way stays. */
+  dropOldest(): Batch | undefined {
+    const batch = this.#shift()
+    if (batch) this.done(batch)
     return batch
   }
 
@@ -83,6 +93,11 @@ export class BatchQueue {
     this.#openIsDue = false
     batches.forEach((batch) => this.done(batch))
     return batches
+  }
+
+  #shift(): Batch | undefined {
+    if (this.#full.length === 0) this.#closeOpen()
+    return this.#full.shift()
   }
 
   #newBatch(): Batch {

@@ -41,7 +41,7 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
 
   constructor(settings: Settings, platform: Platform) {
     this.#settings = settings
-    this.#queue = new BatchQueue(settings.flushAt, platform)
+    this.#queue = new BatchQueue(settings, platform)
     this.#delivery = new Delivery(this.#queue, settings, platform)
   }
 
@@ -139,15 +139,29 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
   #enqueue(type: CallType, call: unknown): string {
     if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
     const { messageId, json, bytes } = writeMessage(type, call, new Date())
-    if (this.#queue.bytes + bytes.length > this.#settings.maxQueueBytes) {
-      this.#delivery.drop('queue_full', `${this.#settings.maxQueueBytes} bytes wait already`, [
-        JSON.parse(json) as Message,
-      ])
+    if (!this.#makeRoom(bytes.length)) {
+      this.#dropOverflow([JSON.parse(json) as Message])
       return messageId
     }
     this.#queue.add(json, bytes)
     this.#schedule()
     return messageId
+  }
+
+  /** Whether there is room for so many bytes, if need be after dropping the oldest that is not under way. */
+  #makeRoom(bytes: number): boolean {
+    const { maxQueueBytes, overflow } = this.#settings
+    while (this.#queue.bytes + bytes > maxQueueBytes) {
+      const oldest = overflow === 'drop-oldest' && bytes <= maxQueueBytes ? this.#queue.dropOldest() : undefined
+      if (!oldest) return false
+      oldest.file?.remove()
+      this.#dropOverflow(oldest.read())
+    }
+    return true
+  }
+
+  #dropOverflow(lost: Message[]): void {
+    this.#delivery.drop('queue_full', `over ${this.#settings.maxQueueBytes} bytes would wait`, lost)
   }
 
   /** Starts what is due by number, or sets the timer for what will be due by time. */

@@ -13,8 +13,13 @@ export interface AnalyticsOptions {
   size?: number
   /** Milliseconds since the last flush after which what waits is sent. Default: 5,000. */
   flushAfter?: number
-  /** JSON bytes that may wait or be under way; beyond it new messages are dropped. Default: 64,000,000. */
+  /** JSON bytes that may wait or be under way; beyond it messages are dropped. Default: 64,000,000. */
   maxQueueBytes?: number
+  /**
+   * What a full queue drops. `drop-newest`: the message of the call. `drop-oldest`: the batch that has waited longest, at
+   * most a sixteenth of the queue or one message. Default: `drop-newest`.
+   */
+  overflow?: 'drop-newest' | 'drop-oldest'
   /** Further attempts for a batch whose first one failed. Default: 50, which is 4 to 8 minutes. */
   maxRetries?: number
   /** Milliseconds that one request may take. Default: 10,000. */
@@ -40,16 +45,31 @@ export function readOptions(writeKey: unknown, options: AnalyticsOptions): Setti
   if (typeof writeKey !== 'string' || !/^[!-9;-~]{1,200}$/.test(writeKey)) {
     throw invalid('writeKey', '1 to 200 ASCII characters without colons')
   }
-  const { endpoint, flushAt, size, flushAfter, maxQueueBytes, maxRetries, requestTimeoutMs, gzip, onError, ...rest } =
-    options
+  const {
+    endpoint,
+    flushAt,
+    size,
+    flushAfter,
+    maxQueueBytes,
+    overflow = 'drop-newest',
+    maxRetries,
+    requestTimeoutMs,
+    gzip,
+    onError,
+    ...rest
+  } = options
   const unknown = Object.keys(rest)[0]
   if (unknown !== undefined) throw invalid(unknown, 'absent: there is no such option here')
+  if (overflow !== 'drop-newest' && overflow !== 'drop-oldest') {
+    throw invalid('overflow', 'drop-newest or drop-oldest')
+  }
   if (onError !== undefined && typeof onError !== 'function') throw invalid('onError', 'a function')
   return {
     endpoint: readEndpoint(endpoint ?? 'http://127.0.0.1:8080'),
     flushAt: readFlushAt(flushAt, size),
     flushAfter: whole('flushAfter', flushAfter ?? 5_000, 1, MAX_TIMER_MS),
     maxQueueBytes: whole('maxQueueBytes', maxQueueBytes ?? 64_000_000, 1),
+    overflow,
     maxRetries: whole('maxRetries', maxRetries ?? 50, 0),
     requestTimeoutMs: whole('requestTimeoutMs', requestTimeoutMs ?? 10_000, 1, MAX_TIMER_MS),
     gzip: readFlag('gzip', gzip ?? true),

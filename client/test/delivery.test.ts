@@ -145,6 +145,30 @@ describe('a full queue', () => {
     const events = server.messages().map(({ event }) => event)
     expect(events).toEqual([...Array.from({ length: pending }, (_, i) => `${i}`), 'later'])
   })
+
+  it('with drop-oldest drops what has waited longest, but not what is under way', async () => {
+    const { analytics, server, errors } = await setup({
+      maxQueueBytes: 2_000,
+      overflow: 'drop-oldest',
+      flushAt: 1,
+      requestTimeoutMs: 500,
+    })
+    server.answers.push('hang')
+    analytics.track({ userId: 'u1', event: '0' })
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    for (let i = 1; i < 30; i++) analytics.track({ userId: 'u1', event: `${i}` })
+    const { pending, dropped } = analytics.stats
+    expect(pending).toBeGreaterThan(2)
+    expect(pending + dropped).toBe(30)
+    const lost = errors.flatMap(({ code, messages }) => messages.map(({ event }) => `${code} ${String(event)}`))
+    expect(lost).toEqual(Array.from({ length: dropped }, (_, i) => `queue_full ${i + 1}`))
+    const tooLarge = analytics.track({ userId: 'u1', event: 'large', properties: { text: 'x'.repeat(2_000) } })
+    expect(errors.at(-1)).toMatchObject({ code: 'queue_full', messages: [{ messageId: tooLarge }] })
+    expect(analytics.stats).toMatchObject({ pending, dropped: dropped + 1 })
+    await analytics.flush()
+    const events = server.messages().map(({ event }) => event)
+    expect(events).toEqual(['0', ...Array.from({ length: pending - 1 }, (_, i) => `${dropped + 1 + i}`)])
+  })
 })
 
 describe('close', () => {

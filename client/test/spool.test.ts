@@ -141,20 +141,23 @@ describe('the spool', () => {
     expect(errors.at(-1)).toMatchObject({ code: 'closed', messages: [{ userId: 'u2' }] })
   })
 
-  it('never holds more than maxQueueBytes, however many processes crash', async () => {
-    const { server, spoolDir } = await setUp()
-    await server.stop()
-    for (let i = 0; i < 3; i++) {
-      const source = `import { Analytics } from '@postrider/analytics'
-        const options = { endpoint: process.env.ENDPOINT, spoolDir: process.env.SPOOL, maxQueueBytes: 10_000 }
+  it.each(['drop-newest', 'drop-oldest'])(
+    'with %s never holds more than maxQueueBytes after crashes',
+    async (overflow) => {
+      const { server, spoolDir } = await setUp()
+      await server.stop()
+      for (let i = 0; i < 3; i++) {
+        const source = `import { Analytics } from '@postrider/analytics'
+        const options = { endpoint: process.env.ENDPOINT, spoolDir: process.env.SPOOL, maxQueueBytes: 10_000, overflow: '${overflow}' }
         const analytics = new Analytics('key', { ...options, onError: () => {} })
         for (let i = 0; i < 100; i++) analytics.identify({ userId: 'u1' })
         process.kill(process.pid, 'SIGKILL')`
-      await runProgram(source, { ENDPOINT: server.url, SPOOL: spoolDir }).ended
-    }
-    const bytes = files(spoolDir).reduce((sum, path) => sum + statSync(path).size, 0)
-    expect(bytes).toBeGreaterThan(5_000)
-    expect(bytes).toBeLessThan(10_100)
-    await server.start()
-  })
+        await runProgram(source, { ENDPOINT: server.url, SPOOL: spoolDir }).ended
+      }
+      const bytes = files(spoolDir).reduce((sum, path) => sum + statSync(path).size, 0)
+      expect(bytes).toBeGreaterThan(5_000)
+      expect(bytes).toBeLessThan(10_100)
+      await server.start()
+    },
+  )
 })

@@ -36,6 +36,9 @@ any.group({ userId: 'u1' })
 any.alias({ userId: 'u1' })
 // @ts-expect-error a recognised member of the wrong type
 any.page({ userId: 'u1', properties: { url: 1 } })
+new Analytics('key', { overflow: 'drop-oldest' })
+// @ts-expect-error calls return at once, so they cannot wait for room
+new Analytics('key', { overflow: 'block' })
 // @ts-expect-error no such option
 new Analytics('key', { flushat: 20 })
 
