@@ -1,8 +1,12 @@
-/** Published client libraries, unmodified, from a call in a program to the body that an endpoint receives. */
+/** Client libraries, ours and others, as they are published: from a call in a program to the body that an endpoint
+ *  receives. */
 
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { Analytics } from '@segment/analytics-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeFreshProject } from '../../client/test/support/fresh-project.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
@@ -66,13 +70,35 @@ const bodies = [
   { version: 1, type: 'track', userId: 'u1', event: 'Order completed', properties: { total: 19.5 } },
 ]
 
-describe('a published client library', { timeout: 60_000 }, () => {
-  let node: TestApp
-  beforeAll(async () => {
-    node = await startTestApp()
-  })
-  afterAll(() => node[Symbol.asyncDispose]())
+let node: TestApp
+beforeAll(async () => {
+  node = await startTestApp()
+})
+afterAll(() => node[Symbol.asyncDispose]())
 
+describe('@postrider/analytics', () => {
+  it('delivers what the first example of its README calls, packed and installed into an empty project', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const project = await makeFreshProject()
+    try {
+      await writeFile(join(project.folder, 'example.js'), await project.readmeExample())
+      const env = { POSTRIDER_URL: node.url, POSTRIDER_WRITE_KEY: source.writeKey, DEBUG: 'analytics' }
+      const { stderr } = await project.node(['example.js'], env)
+      expect(stderr).toBe('analytics sent 2, rejected 0\n')
+    } finally {
+      await project.remove()
+    }
+    const delivered = (await receiver.received(2)).map(({ body }) => JSON.parse(body.toString()) as { type: string })
+    expect(delivered.sort((a, b) => a.type.localeCompare(b.type))).toMatchObject([
+      { version: 1, type: 'identify', userId: 'user-1', traits: { plan: 'pro' } },
+      { version: 1, type: 'track', userId: 'user-1', event: 'Order Completed', properties: { total: 12.5 } },
+    ])
+  })
+})
+
+describe('a library of others', { timeout: 60_000 }, () => {
   it.each(Object.keys(libraries))('%s reaches the endpoint with every call, once', async (name) => {
     await using receiver = await startReceiver()
     const source = await node.createSource()
