@@ -39,6 +39,7 @@ it('shows and forwards what comes, and holds what comes while it is off until it
   const forged = await fetch(listening, { method: 'POST', body: '{"type":"track","event":"Forged"}' })
   expect(forged.status).toBe(401)
   expect(JSON.parse(await first.line('Forged'))).toMatchObject({ genuine: false, forwarded: null })
+  expect((await fetch(listening, { method: 'POST', body: 'x'.repeat(1_000_000) })).status).toBe(413)
 
   // What the local program answers is what the node gets to know.
   local.answerInTurn({ status: 503 }, {})
