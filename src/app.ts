@@ -135,6 +135,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
       },
     },
     lenientAuth: config.lenientAuth,
+    trustedProxies: config.trustedProxies,
     logger,
     registry,
     notReadyReason: () => notReadyReason(database, temporal),

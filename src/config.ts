@@ -74,6 +74,7 @@ const EnvironmentSchema = z.object({
   POSTRIDER_TEMPORAL_UI_PORT: port.prefault('8233'),
   TEMPORAL_UI_URL: httpUrl.optional(),
   POSTRIDER_ADMIN_TOKEN: z.string().min(8, 'must have at least 8 characters').optional(),
+  POSTRIDER_TRUSTED_PROXIES: networks.optional(),
   POSTRIDER_ALLOWED_NETWORKS: networks.optional(),
   POSTRIDER_RETRY_WINDOW: duration.prefault('4h'),
   POSTRIDER_RETRY_INITIAL: duration.prefault('10s'),
@@ -99,6 +100,8 @@ export interface Config {
   temporal: { kind: 'embedded'; port: number; uiPort: number } | { kind: 'external' }
   temporalUiUrl: string | undefined
   adminToken: string | undefined
+  /** CIDRs of the proxies whose `X-Forwarded-*` headers count. */
+  trustedProxies: string[]
   allowedNetworks: string[]
   retry: { windowMs: number; initialMs: number; maxMs: number }
   encryptionKeys: EncryptionKey[] | undefined
@@ -140,6 +143,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       : { kind: 'external' },
     temporalUiUrl: env.TEMPORAL_UI_URL,
     adminToken: env.POSTRIDER_ADMIN_TOKEN,
+    trustedProxies: env.POSTRIDER_TRUSTED_PROXIES ?? [],
     allowedNetworks: env.POSTRIDER_ALLOWED_NETWORKS ?? (embedded ? loopbackNetworks : []),
     retry: {
       windowMs: env.POSTRIDER_RETRY_WINDOW,

@@ -30,6 +30,7 @@ describe('settings', () => {
     ['POSTRIDER_RETRY_WINDOW', '0s'],
     ['POSTRIDER_RETRY_MAX', '1s'],
     ['POSTRIDER_ALLOWED_NETWORKS', '10.0.0.0/8,office'],
+    ['POSTRIDER_TRUSTED_PROXIES', '10.0.0.1'],
     ['POSTRIDER_ENCRYPTION_KEYS', 'k1:c2hvcnQ='],
     ['POSTRIDER_ADMIN_TOKEN', 'short'],
     ['TEMPORAL_UI_URL', 'ui.example'],

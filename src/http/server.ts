@@ -19,6 +19,8 @@ const maxParamLength = 400
 export interface ServerDependencies extends ManagementDependencies, HealthDependencies {
   ingest: IngestPort
   lenientAuth: boolean
+  /** CIDRs of proxies that tell the caller's address, host and protocol in `X-Forwarded-*` headers. */
+  trustedProxies: string[]
   logger: Logger
 }
 
@@ -27,6 +29,7 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
   const server = fastify({
     ...ingestServerOptions,
     routerOptions: { ...ingestServerOptions.routerOptions, maxParamLength },
+    trustProxy: dependencies.trustedProxies,
     loggerInstance,
     // One line per request would be a line per event.
     logController: new LogController({ disableRequestLogging: true }),

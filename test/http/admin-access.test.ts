@@ -1,3 +1,4 @@
+import { Agent, fetch as fetchWith } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CreatedApiToken, ApiToken, Session } from '../../src/schemas/access.ts'
 import type { AuditEntry } from '../../src/schemas/audit.ts'
@@ -17,9 +18,12 @@ interface List<Item> {
   nextCursor: string | null
 }
 
+/** Where the reverse proxy of these tests calls from. */
+const proxyAddress = '127.0.0.2'
+
 let node: TestApp
 beforeAll(async () => {
-  node = await startTestApp()
+  node = await startTestApp({ environment: { POSTRIDER_TRUSTED_PROXIES: `${proxyAddress}/32` } })
 })
 afterAll(() => node[Symbol.asyncDispose]())
 
@@ -270,5 +274,25 @@ describe('wrong tokens', () => {
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(60)
     expect(((await refused.json()) as ErrorAnswer).code).toBe('too_many_requests')
+  })
+
+  it('are counted by the address that a trusted proxy names, and no one else', async () => {
+    const proxy = new Agent({ localAddress: proxyAddress })
+    const signInThrough = async (token: string, forwardedFor: string): Promise<number> => {
+      const { status } = await fetchWith(`${node.url}/api/v1/session`, {
+        method: 'POST',
+        dispatcher: proxy,
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': forwardedFor },
+        body: JSON.stringify({ token }),
+      })
+      return status
+    }
+    // What a caller writes there itself stands before what the proxy adds.
+    for (let i = 0; i < 10; i++) expect(await signInThrough('wrong', `192.0.2.${i}, 203.0.113.7`)).toBe(401)
+    expect(await signInThrough(adminToken, '203.0.113.7')).toBe(429)
+    expect(await signInThrough(adminToken, '203.0.113.8')).toBe(200)
+    await proxy.close()
+    // The address that the test before used up stays so: it is no proxy.
+    expect((await signIn(adminToken, { 'x-forwarded-for': '203.0.113.9' })).status).toBe(429)
   })
 })
