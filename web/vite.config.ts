@@ -7,6 +7,15 @@ const server = 'http://127.0.0.1:8080'
 
 export default defineConfig({
   plugins: [react(), compression({ algorithms: ['gzip', 'brotliCompress'], skipIfLargerOrEqual: true })],
-  build: { target: 'es2023', sourcemap: false, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    target: 'es2023',
+    sourcemap: false,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // The files are compressed once, by the plugin above.
+    reportCompressedSize: false,
+    // Of the thousands of icons in one module, only those that are used are read.
+    rolldownOptions: { experimental: { lazyBarrel: true } },
+  },
   server: { proxy: { '/api': server, '/openapi.json': server, '/docs': server } },
 })
