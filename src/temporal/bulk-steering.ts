@@ -72,8 +72,10 @@ async function read({ client }: Temporal, id: string): Promise<BulkSteering> {
   const heartbeat = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads?.[0]
   const last = events?.at(-1)
   const result = last?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0]
-  const details = last?.workflowExecutionCanceledEventAttributes?.details?.payloads?.[0]
-  const payload = result ?? heartbeat ?? details
+  const stopped = events?.find(
+    (event) => event.activityTaskCanceledEventAttributes,
+  )?.activityTaskCanceledEventAttributes
+  const payload = result ?? heartbeat ?? stopped?.details?.payloads?.[0]
   const progress = payload ? defaultPayloadConverter.fromPayload<SteeringProgress>(payload) : undefined
   return {
     id,
