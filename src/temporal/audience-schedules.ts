@@ -93,5 +93,7 @@ const invalidArgument = 3
 function asBadRequest(error: unknown): Error {
   const cause = (error as { cause?: { code?: number; details?: string } }).cause
   if (cause?.code !== invalidArgument) return error as Error
-  return new AppError('bad_request', `schedule: ${cause.details ?? 'is not valid'}`, { path: 'schedule' })
+  // Temporal says no more when it refuses a change of a schedule.
+  const reason = cause.details || 'Temporal does not take this cron expression, time zone or interval'
+  return new AppError('bad_request', `schedule: ${reason}`, { path: 'schedule' })
 }
