@@ -11,11 +11,18 @@ import { Outline } from '../../shared/query-view.tsx'
 /** Pause in typing before a search, in milliseconds. */
 const typingMs = 250
 
+/** How often the first page is read again, in milliseconds: syncs change it. Further pages stay as they were read. */
+const refreshMs = 2_000
+
 /** Who is in it now, and which destinations know: endless, found by the beginning of the user id. */
 export function Members({ audience }: { audience: Audience }) {
   const [typed, setTyped] = useState('')
   const [search] = useDebouncedValue(typed, typingMs)
-  const query = useInfiniteQuery({ ...membersQuery(audience.id, search), placeholderData: keepPreviousData })
+  const query = useInfiniteQuery({
+    ...membersQuery(audience.id, search),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? refreshMs : false),
+  })
   return (
     <>
       <TextInput
