@@ -38,6 +38,10 @@ export type WebhookInput = z.infer<typeof WebhookInputSchema>
 const sharedSecret = z.string().min(1).max(maxSecretLength)
 const webhooks = z.array(WebhookInputSchema).max(maxEndpoints)
 const sourceIds = z.array(z.string()).max(maxConnectedSources)
+
+/** Endpoints and a secret that are tried out before they are saved. */
+export const EndpointDraftSchema = z.strictObject({ sharedSecret: sharedSecret.nullish(), webhooks: webhooks.min(1) })
+
 const SuccessPolicySchema = z.enum(['any', 'all'])
 
 /** Longest time for which a replaced secret goes on signing: 30 days. */

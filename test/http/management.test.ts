@@ -1,6 +1,9 @@
+import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Destination } from '../../src/schemas/destination.ts'
+import type { EndpointTest } from '../../src/schemas/endpoint-test.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver } from '../support/receiver.ts'
 
 let node: TestApp
 beforeAll(async () => {
@@ -156,4 +159,68 @@ describe('a call', () => {
       expect(await response.json()).toMatchObject({ success: false, code: 'unauthorized' })
     },
   )
+})
+
+describe('a test of endpoints', () => {
+  const test = (body: unknown) => node.api<Refusal & EndpointTest>('POST', '/destinations/test', body)
+  const sha1 = (secret: string, body: Buffer | undefined) =>
+    createHmac('sha1', secret)
+      .update(body ?? '')
+      .digest('hex')
+
+  it('sends a sample of any type to endpoints that are not saved, signed with the secret beside them', async () => {
+    await using receiver = await startReceiver({ host: '127.0.0.2' })
+    receiver.answer({ status: 422, body: 'no such plan' })
+    const headers = { 'X-Team': 'growth' }
+    const { status, body } = await test({
+      type: 'group',
+      settings: { sharedSecret: 'typed', webhooks: [{ url: receiver.url, headers }] },
+    })
+    expect(status).toBe(200)
+    const [sent] = receiver.requests
+    expect(JSON.parse(sent?.body.toString() ?? '')).toMatchObject({ type: 'group', groupId: 'test-group' })
+    expect(sent?.headers).toMatchObject({ 'x-team': 'growth', 'x-signature': sha1('typed', sent?.body) })
+    expect(body.results).toEqual([
+      expect.objectContaining({
+        endpointId: null,
+        url: receiver.url,
+        outcome: 'rejected',
+        status: 422,
+        excerpt: 'no such plan',
+        request: {
+          headers: expect.objectContaining({ ...headers, 'X-Signature': sha1('typed', sent?.body) }) as object,
+          body: sent?.body.toString(),
+        },
+      }),
+    ])
+  })
+
+  it('takes the secret and the headers that are saved, unless it has its own', async () => {
+    await using receiver = await startReceiver({ host: '127.0.0.2' })
+    const entry = { url: receiver.url, headers: { 'X-Team': 'growth' } }
+    const { body: saved } = await create(destination({ sharedSecret: 'saved', webhooks: [entry] }))
+    const id = saved.settings.webhooks[0]?.id
+    const url = `${receiver.url}/new`
+    await test({ destinationId: saved.id, settings: { webhooks: [{ id, url }] } })
+    await test({ destinationId: saved.id, settings: { sharedSecret: null, webhooks: [{ id, url, headers: {} }] } })
+    const [first, second] = receiver.requests
+    expect(first).toMatchObject({
+      path: '/new',
+      headers: { 'x-team': 'growth', 'x-signature': sha1('saved', first?.body) },
+    })
+    expect(second?.headers).not.toHaveProperty('x-team')
+    expect(second?.headers).not.toHaveProperty('x-signature')
+  })
+
+  it.each<[string, unknown, number, string | undefined]>([
+    ['no endpoint', { settings: { webhooks: [] } }, 400, 'settings.webhooks'],
+    ['a URL that is none', { settings: { webhooks: [{ url: 'example.com' }] } }, 400, 'settings.webhooks[0].url'],
+    ['a forbidden address', { settings: { webhooks: [{ url: 'http://10.0.0.1' }] } }, 400, 'settings.webhooks[0].url'],
+    ['an unknown type', { type: 'mail', settings: { webhooks: [{ url }] } }, 400, 'type'],
+    ['an unknown destination', { destinationId: 'dst_none', settings: { webhooks: [{ url }] } }, 404, undefined],
+  ])('refuses %s', async (_what, request, status, path) => {
+    const answer = await test(request)
+    expect(answer.status).toBe(status)
+    expect(answer.body.path).toBe(path)
+  })
 })

@@ -3,12 +3,12 @@ import type { DestinationStore } from '../../db/destinations.ts'
 import type { AddressGuard } from '../../delivery/guard-address.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { DestinationPatchSchema, DestinationSchema, NewDestinationSchema } from '../../schemas/destination.ts'
-import { EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
+import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
-import { testDestination } from './test-destination.ts'
+import { testDestination, testDraft } from './test-destination.ts'
 
 export interface DestinationDependencies {
   destinations: DestinationStore
@@ -98,11 +98,29 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
       schema: {
         tags,
         security,
+        summary: 'Send a sample event to every endpoint, now',
         params: IdParamsSchema,
         body: TestRequestSchema,
         response: { 200: EndpointTestSchema, ...errorResponses },
       },
     },
-    ({ params, body }) => testDestination(settings, sender, params.id, body?.type ?? 'track'),
+    async ({ params, body }) => testDestination(settings, sender, params.id, body?.type ?? 'track'),
+  )
+
+  app.post(
+    '/destinations/test',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Send a sample event to endpoints before they are saved',
+        body: DraftTestRequestSchema,
+        response: { 200: EndpointTestSchema, ...errorResponses },
+      },
+    },
+    async ({ body }) => {
+      checkWebhooks(body.settings.webhooks, guard)
+      return testDraft(settings, sender, body)
+    },
   )
 }

@@ -1,30 +1,62 @@
 /** A sample event, sent on the spot: what was sent, and what each endpoint made of it. */
 
 import { randomUUID } from 'node:crypto'
+import type { StoredDestination } from '../../db/destinations.ts'
 import { messageRequest, type OutboundMessage } from '../../delivery/post-message.ts'
 import { sampleMessage } from '../../delivery/sample-message.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { AppError } from '../../errors.ts'
-import type { EndpointTest } from '../../schemas/endpoint-test.ts'
+import type { DraftTestRequest, EndpointTest } from '../../schemas/endpoint-test.ts'
 import type { MessageType } from '../../schemas/message.ts'
 import type { Settings } from '../../settings/settings.ts'
 
 /** Sends a sample event of `type` to every endpoint of the destination, whether it is switched on or not.
  *  @throws AppError not_found */
-export async function testDestination(
+export function testDestination(
   settings: Settings,
   sender: Sender,
   destinationId: string,
   type: MessageType,
 ): Promise<EndpointTest> {
-  const destination = settings.destination(destinationId)
-  if (destination === undefined) throw new AppError('not_found', `no destination has the id ${destinationId}`)
+  const { settings: saved, secrets } = findDestination(settings, destinationId)
+  return testEndpoints(sender, { endpoints: saved.webhooks, secrets }, type)
+}
+
+/** Sends a sample event to endpoints that are not saved, or not saved as they are here.
+ *  @throws AppError not_found when the draft names a destination that does not exist */
+export function testDraft(settings: Settings, sender: Sender, draft: DraftTestRequest): Promise<EndpointTest> {
+  const destination = draft.destinationId === undefined ? undefined : findDestination(settings, draft.destinationId)
+  const { sharedSecret, webhooks } = draft.settings
+  const endpoints = webhooks.map(({ id = null, url, headers }) => {
+    const saved = destination?.settings.webhooks.find((webhook) => webhook.id === id)
+    return { id, url, headers: headers ?? saved?.headers ?? {} }
+  })
+  const secrets =
+    sharedSecret === undefined
+      ? (destination?.secrets ?? [])
+      : sharedSecret === null
+        ? []
+        : [{ secret: sharedSecret, until: null }]
+  return testEndpoints(sender, { endpoints, secrets }, draft.type ?? 'track')
+}
+
+function findDestination(settings: Settings, id: string): StoredDestination {
+  const destination = settings.destination(id)
+  if (destination === undefined) throw new AppError('not_found', `no destination has the id ${id}`)
+  return destination
+}
+
+interface Tested {
+  endpoints: (OutboundMessage['endpoint'] & { id: string | null })[]
+  secrets: OutboundMessage['secrets']
+}
+
+async function testEndpoints(sender: Sender, { endpoints, secrets }: Tested, type: MessageType): Promise<EndpointTest> {
   const at = new Date()
   const messageId = `test-${randomUUID()}`
   const message = sampleMessage(type, messageId, at)
-  const results = destination.settings.webhooks.map(async (endpoint) => {
-    const outbound: OutboundMessage = { messageId, message, endpoint, secrets: destination.secrets, at }
-    const request = messageRequest(outbound)
+  const results = endpoints.map(async (endpoint) => {
+    const request = messageRequest({ messageId, message, endpoint, secrets, at })
     const outcome = await sender.send(request)
     return {
       endpointId: endpoint.id,

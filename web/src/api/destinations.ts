@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Destination, DestinationPatch, NewDestinationSchema } from '../../../src/schemas/destination.ts'
 import type { MessageType } from '../../../src/schemas/message.ts'
 import type { CatalogItem } from '../../../src/schemas/system.ts'
-import type { EndpointTest } from '../../../src/schemas/endpoint-test.ts'
+import type { DraftTestRequest, EndpointTest } from '../../../src/schemas/endpoint-test.ts'
 import { readAll } from './query-client.ts'
 import { request, segment } from './request.ts'
 
@@ -31,6 +31,10 @@ export const deleteDestination = (id: string): Promise<unknown> => request('DELE
 /** Sends a sample event of `type` to every endpoint, now. */
 export const testDestination = (id: string, type: MessageType): Promise<EndpointTest> =>
   request('POST', `/destinations/${segment(id)}/test`, { body: { type } })
+
+/** Sends a sample event to endpoints as they are typed. */
+export const testDraft = (body: DraftTestRequest): Promise<EndpointTest> =>
+  request('POST', '/destinations/test', { body })
 
 export const catalogQuery = queryOptions({
   queryKey: ['catalog'],

@@ -7,7 +7,8 @@ import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
-import { readFilter, statuses, types } from './filter.ts'
+import { messageTypes } from '../../shared/message-types.ts'
+import { readFilter, statuses } from './filter.ts'
 import { statusLooks } from './status-badge.tsx'
 
 interface Props {
@@ -41,7 +42,7 @@ export function FilterBar({ filter, onChange }: Props) {
           data={destinations.map(toChoice)}
           {...choice('destinationId')}
         />
-        <Select label="Type" placeholder="Any" data={types} {...choice('type')} />
+        <Select label="Type" placeholder="Any" data={messageTypes} {...choice('type')} />
         <TextFilter label="User id" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
         <TextFilter label="Message id" value={filter.messageId ?? ''} onChange={(value) => set('messageId', value)} />
         <TimeFilter label="From" value={filter.since} onChange={(value) => set('since', value)} />

@@ -1,7 +1,7 @@
 /** The filter of the list of deliveries, as the address bar holds it. */
 
 import type { DeliveryFilter, DeliveryStatus } from '../../../../src/schemas/delivery.ts'
-import type { MessageType } from '../../../../src/schemas/message.ts'
+import { messageTypes } from '../../shared/message-types.ts'
 
 export const statuses: DeliveryStatus[] = [
   'queued',
@@ -13,7 +13,6 @@ export const statuses: DeliveryStatus[] = [
   'discarded',
   'cancelled',
 ]
-export const types: MessageType[] = ['track', 'page', 'screen', 'identify', 'group', 'alias', 'delete']
 
 /** Members of the filter that are free text. */
 const textMembers = ['sourceId', 'destinationId', 'userId', 'messageId'] as const
@@ -23,7 +22,7 @@ export function readFilter(search: Record<string, unknown>): DeliveryFilter {
   const filter: DeliveryFilter = {}
   const status = statuses.find((known) => known === search['status'])
   if (status !== undefined) filter.status = status
-  const type = types.find((known) => known === search['type'])
+  const type = messageTypes.find((known) => known === search['type'])
   if (type !== undefined) filter.type = type
   for (const member of textMembers) {
     const value = search[member]

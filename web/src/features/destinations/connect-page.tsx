@@ -90,7 +90,7 @@ export function ConnectPage() {
           </Stepper.Step>
           <Stepper.Step label="Endpoints" description="Up to five URLs">
             <StepBody title="Where should they go?">
-              <EndpointFields form={form} />
+              <EndpointFields form={form} destinationId={destination?.id} />
               {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
             </StepBody>
           </Stepper.Step>

@@ -1,6 +1,7 @@
 /** A destination as the forms hold it, and back to what the API takes. */
 
-import type { Destination, DestinationPatch } from '../../../../src/schemas/destination.ts'
+import type { Destination, DestinationPatch, WebhookInput } from '../../../../src/schemas/destination.ts'
+import type { DraftTestRequest } from '../../../../src/schemas/endpoint-test.ts'
 import type { NewDestination } from '../../api/destinations.ts'
 
 /** Most endpoints of a destination. */
@@ -62,17 +63,23 @@ export const toValues = ({ name, sourceIds, successPolicy, settings }: Destinati
   secretOverlapSeconds: defaultOverlapSeconds,
 })
 
-const toSettings = ({ webhooks, sharedSecret }: DestinationValues) => ({
-  ...(sharedSecret !== '' && { sharedSecret }),
-  webhooks: webhooks
-    .filter(({ url }) => url.trim() !== '')
-    .map(({ id, url, headers }) => ({
-      ...(id !== undefined && { id }),
-      url: url.trim(),
-      headers: Object.fromEntries(
-        headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value]),
-      ),
-    })),
+const toWebhook = ({ id, url, headers }: EndpointValues): WebhookInput => ({
+  ...(id !== undefined && { id }),
+  url: url.trim(),
+  headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
+})
+
+const toSecret = ({ sharedSecret }: DestinationValues) => (sharedSecret === '' ? {} : { sharedSecret })
+
+const toSettings = (values: DestinationValues) => ({
+  ...toSecret(values),
+  webhooks: values.webhooks.filter(({ url }) => url.trim() !== '').map(toWebhook),
+})
+
+/** One endpoint as it is typed, to be tried out. */
+export const toDraft = (values: DestinationValues, endpoint: EndpointValues): DraftTestRequest['settings'] => ({
+  ...toSecret(values),
+  webhooks: [toWebhook(endpoint)],
 })
 
 /** A destination that is not switched on yet. */

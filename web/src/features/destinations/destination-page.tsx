@@ -138,7 +138,7 @@ function SettingsForm({ destination }: { destination: Destination }) {
         <Stack>
           <TextInput label="Name" required maw={420} key={form.key('name')} {...form.getInputProps('name')} />
           <SourceChoice form={form} />
-          <EndpointFields form={form} />
+          <EndpointFields form={form} destinationId={destination.id} />
           {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
           <div>
             <SecretField form={form} isSet={destination.settings.hasSharedSecret} />

@@ -1,14 +1,17 @@
 import { ActionIcon, Button, Fieldset, Group, Stack, TextInput, Tooltip } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { DraftTest } from './draft-test.tsx'
 import { emptyEndpoint, emptyHeader, maxEndpoints, type DestinationValues } from './destination-form.ts'
 
 interface Props {
   form: UseFormReturnType<DestinationValues>
+  /** The destination that is changed here; absent before it is saved. */
+  destinationId?: string | undefined
 }
 
-/** Up to five URLs, each with the headers that go with every request to it. */
-export function EndpointFields({ form }: Props) {
+/** Up to five URLs, each with the headers that go with every request to it, and each tested on the spot. */
+export function EndpointFields({ form, destinationId }: Props) {
   const { webhooks } = form.getValues()
   return (
     <Stack>
@@ -39,6 +42,7 @@ export function EndpointFields({ form }: Props) {
               )}
             </Group>
             <HeaderFields form={form} endpoint={index} />
+            <DraftTest form={form} endpoint={index} destinationId={destinationId} />
           </Stack>
         </Fieldset>
       ))}
@@ -55,7 +59,7 @@ export function EndpointFields({ form }: Props) {
   )
 }
 
-function HeaderFields({ form, endpoint }: Props & { endpoint: number }) {
+function HeaderFields({ form, endpoint }: Pick<Props, 'form'> & { endpoint: number }) {
   const path = `webhooks.${endpoint}.headers`
   const headers = form.getValues().webhooks[endpoint]?.headers ?? []
   return (
