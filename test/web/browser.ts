@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import type { AxeResults, RunOptions } from 'axe-core'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { adminToken } from '../support/app.ts'
 
@@ -45,8 +45,10 @@ export interface TestBrowser extends AsyncDisposable {
 }
 
 export interface PageOptions {
-  width?: number
-  colorScheme?: 'light' | 'dark'
+  /** URL of a node that it is signed in to before its first page, as with the sign-in form. */
+  signedInTo?: string
+  /** Who signs in; the configured admin unless given. */
+  token?: string
 }
 
 export interface TestPage {
@@ -58,8 +60,9 @@ export interface TestPage {
 export async function startBrowser(): Promise<TestBrowser> {
   const browser: Browser = await chromium.launch({ executablePath: executablePath ?? '', args })
   return {
-    async open({ width = 1280, colorScheme = 'light' } = {}) {
-      const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
+    async open({ signedInTo, token = adminToken } = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+      if (signedInTo !== undefined) await beginSession(context, signedInTo, token)
       const page = await context.newPage()
       page.setDefaultTimeout(stepLimitMs)
       const errors: string[] = []
@@ -71,6 +74,12 @@ export async function startBrowser(): Promise<TestBrowser> {
     },
     [Symbol.asyncDispose]: () => browser.close(),
   }
+}
+
+/** Gives the profile the cookie of a session, which saves the two pages of a sign-in. */
+async function beginSession(context: BrowserContext, url: string, token: string): Promise<void> {
+  const answer = await context.request.post(`${url}/api/v1/session`, { data: { token } })
+  if (!answer.ok()) throw new Error(`not signed in: ${answer.status()} ${await answer.text()}`)
 }
 
 /** Signs the page in by the login link, as the start-up text has it. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { describeInBrowser, signIn, startBrowser, type TestBrowser } from './browser.ts'
+import { describeInBrowser, eventually, startBrowser, type TestBrowser } from './browser.ts'
 
 describeInBrowser('connecting Webhooks from the catalog', () => {
   let node: TestApp
@@ -21,8 +21,8 @@ describeInBrowser('connecting Webhooks from the catalog', () => {
     await using receiver = await startReceiver()
     await using broken = await startReceiver()
     broken.answer({ status: 500, body: 'out of order' })
-    const { page, errors } = await browser.open()
-    await signIn(page, node.url)
+    const { page, errors } = await browser.open({ signedInTo: node.url })
+    await page.goto(node.url)
     await page.getByText('Three steps to your first event').waitFor()
 
     await page.goto(`${node.url}/catalog`)
@@ -42,9 +42,19 @@ describeInBrowser('connecting Webhooks from the catalog', () => {
     await first.getByRole('button', { name: 'Add a header' }).click()
     await first.getByLabel('Name of header 1').fill('X-Team')
     await first.getByLabel('Value of header 1').fill('growth')
+    await page.getByRole('combobox', { name: 'Type of the sample event for endpoint 1' }).click()
+    await page.getByRole('option', { name: 'identify' }).click()
+    await page.getByRole('button', { name: 'Test endpoint 1' }).click()
+    await first.getByText('The endpoint took the event').waitFor()
+    const [typed] = await receiver.received(1)
+    expect(typed?.headers['x-team']).toBe('growth')
+    expect(JSON.parse(typed?.body.toString() ?? '')).toMatchObject({ type: 'identify' })
+
     await page.getByRole('button', { name: 'Add an endpoint' }).click()
     const second = page.getByRole('group', { name: 'Endpoint 2' })
     await second.getByLabel('URL').fill('ftp://example.com/')
+    await page.getByRole('button', { name: 'Test endpoint 2' }).click()
+    await second.getByText('Must be a full http or https URL').waitFor()
     await page.getByRole('button', { name: 'Next' }).click()
 
     await page.getByRole('button', { name: 'Generate' }).click()
@@ -62,7 +72,7 @@ describeInBrowser('connecting Webhooks from the catalog', () => {
     await page.getByText('The endpoint took the event').waitFor()
     await page.getByText('The endpoint did not take the event').waitFor()
     await page.getByText('HTTP 500').waitFor()
-    const [test] = await receiver.received(1)
+    const [, test] = await receiver.received(2)
     expect(test?.headers['x-team']).toBe('growth')
 
     await page.getByRole('button', { name: 'Switch on', exact: true }).click()
@@ -75,7 +85,7 @@ describeInBrowser('connecting Webhooks from the catalog', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     await node.post('/track', writeKey, { userId: 'u1', event: 'Order Completed' })
 
-    const [, arrived] = await receiver.received(2)
+    const [, , arrived] = await receiver.received(3)
     const signature = createHmac('sha1', secret)
       .update(arrived?.body ?? '')
       .digest('hex')
@@ -87,7 +97,50 @@ describeInBrowser('connecting Webhooks from the catalog', () => {
     await page.getByRole('link', { name: 'Delivery', exact: true }).click()
     await page.getByRole('heading', { name: 'Order Completed', level: 1 }).waitFor()
     await page.getByText('Delivered', { exact: true }).waitFor()
-    // The one refusal (400) is logged by the browser; nothing else is.
+    // The two refusals (400) are logged by the browser; nothing else is.
     expect(errors.filter((error) => !error.includes('400'))).toEqual([])
+  })
+  it('pauses a destination, which holds what comes, and resumes it', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource('Paused')
+    const { id } = await node.connect([source], [receiver.url])
+    const { page, errors } = await browser.open({ signedInTo: node.url })
+    await page.goto(`${node.url}/destinations/${id}`)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('It holds 0 deliveries.').waitFor()
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
+    const held = `/deliveries/count?destinationId=${id}&status=held`
+    await eventually(async () => (await node.api('GET', held)).body).toEqual({ count: 1 })
+    await page.reload()
+    await page.getByRole('link', { name: 'It holds 1 delivery.' }).waitFor()
+    expect(receiver.requests).toEqual([])
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await receiver.received(1)
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    expect(errors).toEqual([])
+  })
+
+  it('rotates a secret, while the old one goes on signing for as long as was chosen', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource('Signed')
+    const { id } = await node.connect([source], [receiver.url], { sharedSecret: 'the old secret' })
+    const { page } = await browser.open({ signedInTo: node.url })
+    await page.goto(`${node.url}/destinations/${id}`)
+    const signatures = async (overlap: string, count: number): Promise<number> => {
+      await page.getByLabel('New shared secret').fill(`secret ${count}`)
+      await page.getByRole('combobox', { name: 'The old secret goes on signing' }).click()
+      await page.getByRole('option', { name: overlap }).click()
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await eventually(() => page.getByLabel('New shared secret').inputValue()).toBe('')
+      await node.post('/track', source.writeKey, { userId: 'u1', event: 'Signed' })
+      const sent = (await receiver.received(count)).at(-1)
+      const signature = createHmac('sha1', `secret ${count}`)
+        .update(sent?.body ?? '')
+        .digest('hex')
+      expect(sent?.headers['x-signature']).toBe(signature)
+      return String(sent?.headers['webhook-signature']).split(' ').length
+    }
+    expect(await signatures('One week', 1)).toBe(2)
+    expect(await signatures('Not at all', 2)).toBe(1)
   })
 })

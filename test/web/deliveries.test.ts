@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { describeInBrowser, eventually, signIn, startBrowser, type TestBrowser } from './browser.ts'
+import { describeInBrowser, eventually, startBrowser, type TestBrowser } from './browser.ts'
 
 /** So long that only a person who wakes a delivery brings its next attempt within the test. */
 const slowRetries = {
@@ -14,6 +14,9 @@ const slowRetries = {
   POSTRIDER_RETRY_WINDOW: '4h',
   TEMPORAL_UI_URL: 'http://127.0.0.1:8233',
 }
+
+/** So many that steering them all takes seconds. */
+const many = 300
 
 describeInBrowser('deliveries', () => {
   let node: TestApp
@@ -43,8 +46,7 @@ describeInBrowser('deliveries', () => {
       await node.post('/track', source.writeKey, { userId, event: 'Signed Up', messageId: `m-${userId}` })
     await eventually(() => statuses(source.id)).toEqual(['retrying', 'retrying', 'retrying'])
 
-    const { page, errors } = await browser.open()
-    await signIn(page, node.url)
+    const { page, errors } = await browser.open({ signedInTo: node.url })
     await page.goto(`${node.url}/deliveries?sourceId=${source.id}&userId=ada`)
     await page.getByRole('link', { name: 'Signed Up' }).click()
     await page.getByText('HTTP 503').first().waitFor()
@@ -106,8 +108,7 @@ describeInBrowser('deliveries', () => {
     await receiver.received(3)
     await eventually(() => statuses(source.id)).toEqual(['delivered', 'delivered', 'delivered'])
 
-    const { page } = await browser.open()
-    await signIn(page, node.url)
+    const { page } = await browser.open({ signedInTo: node.url })
     await page.goto(`${node.url}/deliveries?sourceId=${source.id}`)
     await page.getByRole('checkbox', { name: /^Choose One/ }).click()
     await page.getByRole('checkbox', { name: /^Choose Three/ }).click()
@@ -133,10 +134,36 @@ describeInBrowser('deliveries', () => {
     await receiver.received(6)
   })
 
+  it('stops on the way through all that match', { timeout: 120_000 }, async () => {
+    const source = await node.createSource('Stopped')
+    const { id } = await node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
+    await node.api('PATCH', `/destinations/${id}`, { paused: true })
+    const batch = Array.from({ length: many }, () => ({ type: 'track', userId: 'u1', event: 'Held' }))
+    await node.post('/batch', source.writeKey, { batch })
+    const countOf = async (status: string): Promise<number> => {
+      const { body } = await node.api<{ count: number }>(
+        'GET',
+        `/deliveries/count?sourceId=${source.id}&status=${status}`,
+      )
+      return body.count
+    }
+    await eventually(() => countOf('held')).toBe(many)
+
+    const { page } = await browser.open({ signedInTo: node.url })
+    await page.goto(`${node.url}/deliveries?sourceId=${source.id}&status=held`)
+    await page.getByRole('button', { name: 'Cancel …' }).click()
+    await page.getByRole('button', { name: `Cancel ${many}` }).click()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    const told = (await page.getByText(/^Stopped: \d+ of/).textContent()) ?? ''
+    const done = Number(/\d+/.exec(told)?.[0])
+    expect(done).toBeLessThan(many)
+    await eventually(() => countOf('cancelled')).toBe(done)
+    expect(await countOf('held')).toBe(many - done)
+  })
+
   it('keeps filters in the address bar', async () => {
     const source = await node.createSource('Filtered')
-    const { page } = await browser.open()
-    await signIn(page, node.url)
+    const { page } = await browser.open({ signedInTo: node.url })
     await page.goto(`${node.url}/deliveries`)
     await page.getByLabel('User id').fill('nobody')
     await page.getByText('No delivery fits').waitFor()
