@@ -27,7 +27,8 @@ export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEv
   }
 
   constructor(writeKey: string, options: AnalyticsOptions = {}) {
-    super(readOptions(writeKey, options), createPlatform(writeKey, options.gzip === true))
+    const settings = readOptions(writeKey, options)
+    super(settings, createPlatform(`${settings.endpoint}/v1/batch`, writeKey, options.gzip === true))
     // Workers have no document.
     globalThis.document?.addEventListener('visibilitychange', this.#onVisibility)
   }
@@ -42,22 +43,27 @@ function isHidden(): boolean {
   return globalThis.document?.visibilityState === 'hidden'
 }
 
-function createPlatform(writeKey: string, gzip: boolean): Platform {
+function createPlatform(url: string, writeKey: string, gzip: boolean): Platform {
   return {
     maxBatchBytes: MAX_KEEPALIVE_BYTES,
     debug: readDebug(),
-    async createRequest(batch) {
+    async post(batch, signal) {
       const body = batch.body(writeKey)
       // A page being left may not live to see its body compressed.
       const compress = gzip && 'CompressionStream' in globalThis && !isHidden()
-      return {
+      const response = await fetch(url, {
         method: 'POST',
         keepalive: true,
         credentials: 'omit',
         // Plain text with the write key in the body needs no preflight request, which a page being left may not get.
         headers: { 'Content-Type': 'text/plain', ...(compress && { 'Content-Encoding': 'gzip' }) },
         body: compress ? await compressed(body) : body,
-      }
+        // Followed, a redirect would turn the POST into a GET and count as delivered.
+        redirect: 'manual',
+        signal,
+      })
+      const { status, headers } = response
+      return { status, retryAfter: headers.get('retry-after'), text: await response.text() }
     },
   }
 }

@@ -51,7 +51,7 @@ export class Delivery {
       if (batch.file?.complete) this.#debug(`left ${batch.count} to the next process`)
       else this.drop('closed', 'closed before delivery', batch.read())
     }
-    this.#platform.store?.release()
+    this.#platform.close?.()
   }
 
   /** Tells `onError` of messages that are lost. */

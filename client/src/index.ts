@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { AnyEvents } from './calls.ts'
 import { Client } from './client.ts'
+import { openConnection } from './connection.ts'
 import { DeliveryError } from './errors.ts'
 import { addExitHooks } from './exit-hooks.ts'
 import { MAX_BATCH_BYTES } from './limits.ts'
@@ -71,16 +72,21 @@ function createPlatform(writeKey: string, settings: Settings, store: Spool | und
     'Content-Type': 'application/json',
     'User-Agent': `postrider-analytics/${PACKAGE_VERSION}`,
   }
+  const connection = openConnection(`${settings.endpoint}/v1/batch`)
   return {
     maxBatchBytes: MAX_BATCH_BYTES,
     debug: process.env.DEBUG ?? '',
-    async createRequest(batch) {
+    async post(batch, signal) {
       const body = batch.body()
-      if (!settings.gzip || body.length < MIN_GZIP_BYTES) return { method: 'POST', headers, body }
+      if (!settings.gzip || body.length < MIN_GZIP_BYTES) return connection.post(headers, body, signal)
       const zipped = await compress(body, { level: GZIP_LEVEL })
-      return { method: 'POST', headers: { ...headers, 'Content-Encoding': 'gzip' }, body: zipped }
+      return connection.post({ ...headers, 'Content-Encoding': 'gzip' }, zipped, signal)
     },
     store,
+    close() {
+      store?.release()
+      connection.close()
+    },
   }
 }
 

@@ -25,12 +25,21 @@ export interface BatchStore {
   release(): void
 }
 
+/** A server's answer. */
+export interface Answer {
+  status: number
+  retryAfter: string | null | undefined
+  text: string
+}
+
 export interface Platform {
   /** The largest JSON that one request may carry, in bytes. */
   maxBatchBytes: number
-  /** Method, headers and body of the request that carries a batch. */
-  createRequest(batch: Batch): RequestInit | Promise<RequestInit>
+  /** Posts a batch to the server. Rejects when there is no answer, or `signal` aborts. */
+  post(batch: Batch, signal: AbortSignal): Promise<Answer>
   /** Value of the platform's DEBUG setting, as in `analytics,http`. */
   debug: string
   store?: BatchStore | undefined
+  /** Lets go of what is open; a store leaves what it has to the next process. */
+  close?(): void
 }

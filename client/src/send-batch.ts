@@ -2,7 +2,7 @@
 
 import type { Batch } from './batch.ts'
 import type { Settings } from './options.ts'
-import type { Platform } from './platform.ts'
+import type { Answer, Platform } from './platform.ts'
 
 /** A message that the server did not take, by its place in the batch. */
 export interface RejectedItem {
@@ -24,7 +24,7 @@ export type Outcome =
 /** Sends a batch once. `refused` is final, `failed` may pass. Never rejects. */
 export async function sendBatch(
   batch: Batch,
-  { endpoint, requestTimeoutMs }: Settings,
+  { requestTimeoutMs }: Settings,
   platform: Platform,
   stop: AbortSignal,
 ): Promise<Outcome> {
@@ -33,10 +33,7 @@ export async function sendBatch(
   const timer = setTimeout(() => request.abort(new Error(`no answer in ${requestTimeoutMs} ms`)), requestTimeoutMs)
   stop.addEventListener('abort', end)
   try {
-    const init = await platform.createRequest(batch)
-    // Followed, a redirect would turn the POST into a GET and count as delivered.
-    const response = await fetch(`${endpoint}/v1/batch`, { ...init, redirect: 'manual', signal: request.signal })
-    return readAnswer(response.status, response.headers, await response.text())
+    return readAnswer(await platform.post(batch, request.signal))
   } catch (error) {
     return { kind: 'failed', message: describe(request.signal.aborted ? request.signal.reason : error) }
   } finally {
@@ -45,7 +42,7 @@ export async function sendBatch(
   }
 }
 
-function readAnswer(status: number, headers: Headers, text: string): Outcome {
+function readAnswer({ status, retryAfter, text }: Answer): Outcome {
   const body = parseObject(text)
   if (status >= 200 && status < 300) {
     return { kind: 'accepted', rejected: Array.isArray(body.rejected) ? body.rejected.filter(isRejectedItem) : [] }
@@ -56,13 +53,13 @@ function readAnswer(status: number, headers: Headers, text: string): Outcome {
     status,
     message: typeof body.message === 'string' ? body.message : `the server answered ${status || 'a redirect'}`,
     reason: typeof body.code === 'string' ? body.code : undefined,
-    retryAfterMs: readRetryAfter(headers.get('retry-after')),
+    retryAfterMs: readRetryAfter(retryAfter),
   }
 }
 
 /** Milliseconds of a Retry-After header, given in seconds or as a date to come (RFC 9110, 10.2.3). */
-function readRetryAfter(value: string | null): number | undefined {
-  if (value === null) return undefined
+function readRetryAfter(value: Answer['retryAfter']): number | undefined {
+  if (!value) return undefined
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
   return ms >= 0 ? ms : undefined
 }
@@ -81,6 +78,6 @@ function isRejectedItem(item: unknown): item is RejectedItem {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // fetch hides the socket's error behind "fetch failed".
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+  // Where a name has several addresses and none answers, Node leaves the message empty.
+  return error.message || String((error as { code?: unknown }).code)
 }

@@ -1,7 +1,13 @@
 /** What becomes of messages when the server is busy, broken, away or says no. */
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createCertificates } from '../../test/support/certificates.ts'
+import { startIngestServer } from './support/ingest-server.ts'
+import { runProgram } from './support/run-program.ts'
 import { setup } from './support/setup.ts'
 
 describe('a failure that may pass', () => {
@@ -58,6 +64,14 @@ describe('a failure that may pass', () => {
     analytics.identify({ userId: 'u1' })
     await analytics.flush()
     expect(errors).toMatchObject([{ code: 'gave_up', message: 'no answer in 100 ms' }])
+  })
+
+  it('is an answer too long to be one', async () => {
+    const { analytics, server, errors } = await setup({ maxRetries: 0 })
+    server.answers.push({ status: 200, body: { success: true, text: 'x'.repeat(1_000_000) } })
+    analytics.identify({ userId: 'u1' })
+    await analytics.flush()
+    expect(errors).toMatchObject([{ code: 'gave_up', message: 'the answer is too long' }])
   })
 
   it('loses and doubles nothing when the server is away in the middle of 20,000 calls', async () => {
@@ -127,6 +141,30 @@ describe('a final answer', () => {
     expect(printed).toHaveBeenCalledTimes(2)
     printed.mockRestore()
     expect(rejections).toEqual([])
+  })
+})
+
+describe('a server with HTTPS', () => {
+  it('gets messages when its certificate is trusted, and none otherwise', async () => {
+    const { authority, valid } = await createCertificates()
+    const server = await startIngestServer(valid)
+    const folder = mkdtempSync(join(tmpdir(), 'authority-'))
+    onTestFinished(async () => {
+      await server.stop()
+      rmSync(folder, { recursive: true })
+    })
+    writeFileSync(join(folder, 'ca.pem'), authority)
+    const source = `import { Analytics } from '@postrider/analytics'
+      const onError = ({ code, message }) => console.log(code, message)
+      const analytics = new Analytics('key', { endpoint: '${server.url}', maxRetries: 0, onError })
+      analytics.identify({ userId: process.env.USER_ID })
+      await analytics.close()`
+    expect(await runProgram(source, { USER_ID: 'stranger' }).ended).toMatchObject({
+      output: expect.stringMatching(/^gave_up unable to verify/) as string,
+    })
+    const trusting = { USER_ID: 'u1', NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') }
+    expect(await runProgram(source, trusting).ended).toMatchObject({ code: 0, output: '' })
+    expect(server.messages()).toMatchObject([{ userId: 'u1' }])
   })
 })
 

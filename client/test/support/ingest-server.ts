@@ -1,6 +1,7 @@
 /** A real HTTP server that speaks the service's batch protocol and remembers what came. */
 
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
@@ -34,7 +35,8 @@ export interface IngestServer {
   start(): Promise<void>
 }
 
-export async function startIngestServer(): Promise<IngestServer> {
+/** @param tls  key and certificate in PEM, for HTTPS */
+export async function startIngestServer(tls?: { key: string; cert: string }): Promise<IngestServer> {
   const accepted = new Map<string, Message>()
   const requests: BatchRequest[] = []
   const answers: Answer[] = []
@@ -58,10 +60,11 @@ export async function startIngestServer(): Promise<IngestServer> {
   }
 
   const listen = async (port: number) => {
-    const server = createServer((request, response) => {
+    const listener = (request: IncomingMessage, response: ServerResponse) => {
       // A client that is killed or closed in mid-request cuts its body off; that is no fault of the test.
       handle(request, response).catch(() => response.destroy())
-    })
+    }
+    const server = tls ? createTlsServer(tls, listener) : createServer(listener)
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
     return server
   }
@@ -69,7 +72,7 @@ export async function startIngestServer(): Promise<IngestServer> {
   let server = await listen(0)
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     port,
     requests,
     answers,
