@@ -31,13 +31,13 @@ describe('a failure that may pass', () => {
 
   it('waits as long as Retry-After says, with everything', async () => {
     const { analytics, server } = await setup({ flushAt: 1 })
-    server.answers.push({ status: 429, headers: { 'Retry-After': '2' } })
+    server.answers.push({ status: 429, headers: { 'Retry-After': '1' } })
     const start = Date.now()
     analytics.track({ userId: 'u1', event: 'first' })
     await vi.waitFor(() => expect(server.requests).toHaveLength(1))
     analytics.track({ userId: 'u1', event: 'second' })
     await analytics.flush()
-    expect(Date.now() - start).toBeGreaterThanOrEqual(1_990)
+    expect(Date.now() - start).toBeGreaterThanOrEqual(990)
     expect(server.messages().map(({ event }) => event)).toEqual(['first', 'second'])
   })
 

@@ -1,10 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Audience, Sync } from '../../src/schemas/audience.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { startReceiver, type ReceivedRequest } from '../support/receiver.ts'
 import { openShell, type Shell } from './command.ts'
 
 let node: TestApp
@@ -18,6 +19,12 @@ afterAll(async () => {
   await shell[Symbol.asyncDispose]()
   await node[Symbol.asyncDispose]()
 })
+
+/** What the node itself says; quicker than a run of the command. */
+async function named<Item>(path: string, name: string): Promise<Item | undefined> {
+  const { body } = await node.api<{ items: (Item & { name: string })[] }>('GET', path)
+  return body.items.find((item) => item.name === name)
+}
 
 describe('sources', () => {
   it('makes, shows, changes and deletes them', async () => {
@@ -34,18 +41,18 @@ describe('sources', () => {
   })
 
   it('does not delete without a yes', async () => {
-    await shell.json(['sources', 'create', 'Kept'])
+    const kept = await node.createSource('Kept')
     const refused = await shell.run(['sources', 'delete', 'Kept'])
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toContain('--yes')
-    expect(await shell.json(['sources', 'show', 'Kept'])).toMatchObject({ name: 'Kept' })
+    expect(await named('/sources', 'Kept')).toEqual(kept)
   })
 })
 
 describe('destinations', () => {
   it('makes, tests, changes and deletes them', async () => {
     await using receiver = await startReceiver()
-    const source = await shell.json<Source>(['sources', 'create', 'App'])
+    const source = await node.createSource('App')
     const made = await shell.json<Destination>(
       ['destinations', 'create', 'CRM', '--source', 'App', '--url', `${receiver.url}/in`].concat([
         '--header',
@@ -76,6 +83,70 @@ describe('destinations', () => {
     expect(changed.settings.webhooks[1]?.url).toBe(`${receiver.url}/too`)
     expect((await shell.run(['destinations', 'list'])).stdout).toContain(`${receiver.url}/too`)
     expect(await shell.json(['destinations', 'delete', 'CRM', '--yes'])).toEqual({ deleted: made.id })
+  })
+})
+
+describe('audiences', () => {
+  it('makes an audience, uploads, previews, syncs and takes back', async () => {
+    await using receiver = await startReceiver()
+    await node.connect([], [receiver.url])
+    const members = join(shell.folder, 'members.csv')
+    await writeFile(members, 'userId\nu1\nu2\nu3\n')
+
+    const made = await shell.json<Audience>([
+      'audiences',
+      'create',
+      'Big spenders',
+      '--destination',
+      'Test destination',
+    ])
+    expect(made).toMatchObject({ key: 'big_spenders', membership: { kind: 'push' } })
+    const preview = await shell.json(['audiences', 'preview', 'Big spenders', members])
+    expect(preview).toMatchObject({ rowsRead: 3, destinations: [{ added: 3, removed: 0 }] })
+    expect(receiver.requests).toHaveLength(0)
+
+    const uploaded = await shell.json<Sync>(['audiences', 'upload', 'Big spenders', members])
+    expect(uploaded).toMatchObject({ kind: 'upload', status: 'completed', added: 3, sent: 3 })
+    const traitsOf = ({ body }: ReceivedRequest) => {
+      const { userId, traits } = JSON.parse(body.toString()) as { userId: string; traits: unknown }
+      return { userId, traits }
+    }
+    const first = (await receiver.received(3)).map(traitsOf)
+    expect(first).toEqual(
+      expect.arrayContaining(['u1', 'u2', 'u3'].map((userId) => ({ userId, traits: { big_spenders: true } }))),
+    )
+
+    // From standard input, when there is no name that tells the format.
+    const fewer = await shell.run(['audiences', 'upload', 'Big spenders', '-', '--format', 'ndjson', '--json'], {
+      input: '{"userId":"u1"}\n{"userId":"u2"}\n',
+    })
+    expect(JSON.parse(fewer.stdout)).toMatchObject({ status: 'completed', removed: 1, unchanged: 2 })
+    expect((await receiver.received(4)).slice(3).map(traitsOf)).toEqual([
+      { userId: 'u3', traits: { big_spenders: false } },
+    ])
+
+    const undone = await shell.json<Sync>(['audiences', 'undo', 'Big spenders'])
+    expect(undone).toMatchObject({ kind: 'undo', status: 'completed' })
+    expect((await receiver.received(5)).slice(4).map(traitsOf)).toEqual([
+      { userId: 'u3', traits: { big_spenders: true } },
+    ])
+
+    // One that removes nearly all is refused until it is confirmed.
+    await writeFile(members, 'userId\nu1\n')
+    const refused = await shell.run(['audiences', 'upload', 'Big spenders', members, '--json'])
+    expect(refused.code).toBe(1)
+    expect(JSON.parse(refused.stdout)).toMatchObject({ status: 'refused' })
+    expect(await shell.json(['audiences', 'confirm', 'Big spenders'])).toMatchObject({
+      status: 'completed',
+      removed: 2,
+    })
+
+    expect(await shell.json(['audiences', 'resync', made.id])).toMatchObject({ kind: 'resync', status: 'completed' })
+    const syncs = await shell.run(['audiences', 'syncs', 'Big spenders'])
+    expect(syncs.stdout).toMatch(/resync +completed/)
+    expect((await shell.run(['audiences', 'upload', 'Big spenders', '/none/members.txt'])).code).toBe(2)
+    expect(await shell.json(['audiences', 'pause', made.id])).toMatchObject({ paused: true })
+    expect(await shell.json(['audiences', 'delete', made.id, '--yes'])).toMatchObject({ deleted: made.id })
   })
 })
 
@@ -112,7 +183,7 @@ audiences:
     expect(dry.code).toBe(0)
     expect(changesOf(dry.stdout)).toMatchObject({ applied: false })
     expect(changesOf(dry.stdout).diff).toContain('+  - name: Warehouse')
-    expect((await shell.run(['sources', 'show', 'Web'])).code).toBe(5)
+    expect(await named('/sources', 'Web')).toBeUndefined()
 
     const first = await apply(file, '--yes')
     expect(first).toMatchObject({ code: 0 })
@@ -129,7 +200,7 @@ audiences:
       hasSharedSecret: true,
       webhooks: [{ headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' } }],
     })
-    expect(await shell.json(['audiences', 'show', 'Big spenders'])).toMatchObject({
+    expect(await named('/audiences', 'Big spenders')).toMatchObject({
       destinationIds: [made.id],
       schedule: { interval: '6h' },
       paused: true,
@@ -152,7 +223,7 @@ audiences:
   })
 
   it('keeps the id of an endpoint whose URL changes, and tells a changed secret header without showing it', async () => {
-    const before = await shell.json<Destination>(['destinations', 'show', 'Warehouse'])
+    const before = await named<Destination>('/destinations', 'Warehouse')
     const changed = file.replace(':9/in', ':9/new').replace('WAREHOUSE_TOKEN', 'OTHER_TOKEN')
     const path = join(shell.folder, 'changed.yaml')
     await writeFile(path, changed)
@@ -160,10 +231,10 @@ audiences:
     expect(answer.code).toBe(0)
     expect(changesOf(answer.stdout).diff).toMatch(/-.*\(another value\)/)
     expect(answer.stdout).not.toMatch(/token-one|token-two/)
-    const after = await shell.json<Destination>(['destinations', 'show', 'Warehouse'])
-    expect(after.settings.webhooks).toEqual([
+    const after = await named<Destination>('/destinations', 'Warehouse')
+    expect(after?.settings.webhooks).toEqual([
       {
-        id: before.settings.webhooks[0]?.id,
+        id: before?.settings.webhooks[0]?.id,
         url: 'http://127.0.0.1:9/new',
         headers: { 'X-Tenant': 'a1', Authorization: 'token-two' },
       },
@@ -183,18 +254,15 @@ audiences:
   })
 
   it('refuses a file that does not fit, a name that is not there and a secret that is not set, before it changes', async () => {
-    const wrong = await apply('version: 1\nsources: [{ name: X, colour: red }]\n', '--yes')
-    expect(wrong.code).toBe(2)
+    const made = 'version: 1\nsources: [{ name: New }]\ndestinations: '
+    const [wrong, unknown, unset] = await Promise.all([
+      apply('version: 1\nsources: [{ name: X, colour: red }]\n', '--yes'),
+      apply(`${made}[{ name: D, sources: [None] }]\n`, '--yes'),
+      apply(`${made}[{ name: D, sharedSecret: { env: NOT_SET } }]\n`, '--yes'),
+    ])
+    expect([wrong.code, unknown.code, unset.code]).toEqual([2, 2, 2])
     expect(JSON.parse(wrong.stderr)).toMatchObject({ success: false, code: 'usage' })
-    const unknown = await apply(
-      'version: 1\nsources: [{ name: New }]\ndestinations: [{ name: D, sources: [None] }]\n',
-      '--yes',
-    )
-    expect(unknown.code).toBe(2)
-    const unset = 'version: 1\nsources: [{ name: New }]\ndestinations: [{ name: D, sharedSecret: { env: NOT_SET } }]\n'
-    const refused = await apply(unset, '--yes')
-    expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('NOT_SET')
-    expect((await shell.run(['sources', 'show', 'New'])).code).toBe(5)
+    expect(unset.stderr).toContain('NOT_SET')
+    expect(await named('/sources', 'New')).toBeUndefined()
   })
 })
