@@ -1,5 +1,6 @@
 /** One HTTP attempt: a request goes out, and what became of it comes back. */
 
+import { LRUCache } from 'lru-cache'
 import { Client, EnvHttpProxyAgent } from 'undici'
 import type { Dispatcher } from 'undici'
 import { classifyAnswer, isSuccess } from './classify-answer.ts'
@@ -7,7 +8,7 @@ import { classifyFailure } from './classify-failure.ts'
 import { createConnect } from './connect.ts'
 import type { Lookup } from './connect.ts'
 import { startExchange } from './exchange.ts'
-import { createAddressGuard } from './guard-address.ts'
+import { createAddressGuard, type Refusal } from './guard-address.ts'
 import { isOwn } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
 import { createSocketPool, PoolClosedError } from './socket-pool.ts'
@@ -78,20 +79,27 @@ export const createSender = (options: SenderOptions): Sender => {
     maxOrigins,
   })
 
-  const attempt = async ({ url, headers, body }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
+  // Reading and judging a URL costs a tenth of a request, and the same few are posted to over and over.
+  const targets = new LRUCache<string, Target>({ max: maxOrigins })
+  const targetOf = (url: string): Target => {
+    const known = targets.get(url)
+    if (known !== undefined) return known
     const refusal = guard.refuseUrl(url)
-    if (refusal) return { kind: 'rejected', ...refusal, durationMs: 0 }
-    const { origin, host, pathname, search } = new URL(url)
+    const target = refusal === undefined ? readUrl(url) : { kind: 'refused' as const, refusal }
+    targets.set(url, target)
+    return target
+  }
+
+  const attempt = async ({ url, headers, body }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
+    const target = targetOf(url)
+    if (target.kind === 'refused') return { kind: 'rejected', ...target.refusal, durationMs: 0 }
+    const { origin, host, path } = target
     const circumstances = { host, timeoutMs, durationMs: 0 }
     let startedAt: number | undefined
     try {
       const lease = await pool.lease(origin, signal)
       startedAt = performance.now()
-      const exchange = startExchange(
-        lease.dispatcher,
-        { origin, path: pathname + search, headers, body },
-        { timeoutMs, signal },
-      )
+      const exchange = startExchange(lease.dispatcher, { origin, path, headers, body }, { timeoutMs, signal })
       void exchange.end.then(({ reusable }) => lease.release(reusable))
       const head = await exchange.head
       const answerBody = isSuccess(head.status) ? Buffer.alloc(0) : (await exchange.end).body
@@ -106,6 +114,14 @@ export const createSender = (options: SenderOptions): Sender => {
   }
 
   return { send: attempt, close: () => pool.close() }
+}
+
+/** What is known of a URL before any request. */
+type Target = { kind: 'refused'; refusal: Refusal } | { kind: 'allowed'; origin: string; host: string; path: string }
+
+const readUrl = (url: string): Target => {
+  const { origin, host, pathname, search } = new URL(url)
+  return { kind: 'allowed', origin, host, path: pathname + search }
 }
 
 /** One request per connection at a time, HTTP/1.1. undici's own timers stay off: they are half a second late. */
