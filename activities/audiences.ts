@@ -23,6 +23,8 @@ export interface AudienceActivityDependencies extends SendingDependencies, Compa
   audiences: AudienceStore
   guard: PullGuard
   retry: RetrySchedule
+  /** Nothing happens when there is none. */
+  deleteSchedule: (audienceId: string) => Promise<void>
   logger: Logger
 }
 
@@ -89,8 +91,10 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
           metrics.ended.inc({ status })
           logger.info({ audienceId, syncId, status, reason }, 'audience.sync_ended')
         }
-        if (sync.kind === 'delete') await dropAudience(database, audienceId)
-        else await purgeAudience(database, audienceId)
+        if (sync.kind === 'delete') {
+          await dependencies.deleteSchedule(audienceId)
+          await dropAudience(database, audienceId)
+        } else await purgeAudience(database, audienceId)
       }),
   }
 }

@@ -101,6 +101,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     registry,
     logger,
   })
+  cleanUps.add(() => audiences.stop())
   const deletions = await createDeletionParts({ database, settings, temporal, steering, retry, logger })
   cleanUps.add(() => deletions.stop())
   const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
@@ -126,6 +127,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     temporal,
     audiences: audiences.audiences,
     pullGuard: audiences.pullGuard,
+    onSyncRequested: audiences.onSyncRequested,
     deletionRequests: deletions.deletionRequests,
     ingest: {
       ...ingest,

@@ -186,6 +186,18 @@ export async function takeNextSync(database: Database, audienceId: string): Prom
   return row
 }
 
+/** Audiences of which a sync waits and none runs: perhaps their workflow has not been started yet. One that runs takes
+ *  those that wait by itself. */
+export async function audiencesThatWait(database: Queryable, limit: number): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    `select a.id from audiences a join audience_syncs s on s.audience_id = a.id
+     where s.status in ('waiting', 'running')
+     group by a.id having bool_and(s.status = 'waiting') order by min(s.number) limit $1`,
+    [limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
 export interface SyncUpdate {
   phase?: SyncPhase
   load?: string

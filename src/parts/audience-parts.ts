@@ -8,6 +8,7 @@ import type { PullGuard } from '../audiences/pull-http.ts'
 import type { AudienceActivities } from '../contracts/audiences.ts'
 import type { RetrySchedule } from '../contracts/delivery.ts'
 import { createAudienceStore, type AudienceStore } from '../db/audiences.ts'
+import { audiencesThatWait } from '../db/audiences-syncs.ts'
 import type { Database } from '../db/database.ts'
 import { createConnect } from '../delivery/connect.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
@@ -15,12 +16,17 @@ import type { Sender } from '../delivery/send.ts'
 import type { Logger } from '../logger.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Settings } from '../settings/settings.ts'
-import { deliveryState, endDelivery } from '../temporal/audience-syncs.ts'
+import { runStarter } from '../starter.ts'
+import { deleteSchedule } from '../temporal/audience-schedules.ts'
+import { deliveryState, endDelivery, runRequestedSync } from '../temporal/audience-syncs.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 
 /** Longest that connecting to the server of a membership may take, in milliseconds. */
 const pullConnectMs = 15_000
+
+/** Audiences whose syncs are started at a time. */
+const batchSize = 20
 
 export interface AudienceParts {
   activities: AudienceActivities
@@ -28,6 +34,9 @@ export interface AudienceParts {
   pullGuard: PullGuard
   /** To be told of live events: syncs step back while there are any. */
   liveTraffic: LiveTraffic
+  /** To be told that a sync was requested: it is started now, or as soon as Temporal answers. */
+  onSyncRequested: () => void
+  stop(): Promise<void>
 }
 
 export function createAudienceParts(parts: {
@@ -56,8 +65,15 @@ export function createAudienceParts(parts: {
     startDelivery: (input, workflowId) => startDelivery(temporal, input, { workflowId }),
     deliveryState: (workflowId) => deliveryState(temporal, workflowId),
     endDelivery: (workflowId, reason) => endDelivery(temporal, workflowId, reason),
+    deleteSchedule: (audienceId) => deleteSchedule(temporal, audienceId),
     metrics: createAudienceMetrics(registry),
     logger,
   })
-  return { activities, audiences, pullGuard, liveTraffic }
+  const starter = runStarter({
+    waiting: () => audiencesThatWait(database, batchSize),
+    start: (audienceId) => runRequestedSync(temporal, audienceId),
+    failure: 'audiences.not_started',
+    logger,
+  })
+  return { activities, audiences, pullGuard, liveTraffic, onSyncRequested: starter.wake, stop: () => starter.stop() }
 }

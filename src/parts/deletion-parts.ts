@@ -4,17 +4,21 @@ import { createDeletionActivities } from '../../activities/index.ts'
 import type { DeletionActivities } from '../contracts/deletions.ts'
 import type { DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
+import { markDeletionRunning, waitingDeletionRequests } from '../db/deletion-requests.ts'
 import { createDeletionRequests, type DeletionRequests } from '../deletions/deletion-requests.ts'
 import { createNotifier } from '../deletions/notifier.ts'
-import { runDeletionStarter } from '../deletions/starter.ts'
 import { watchSuppression, type Suppression } from '../deletions/suppression.ts'
 import type { Logger } from '../logger.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
+import { runStarter } from '../starter.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { cancelDeliveriesOf, countNotifications, startDeletionRequest } from '../temporal/deletions.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import type { Steering } from '../temporal/steering.ts'
+
+/** Requests handed to Temporal at a time. */
+const batchSize = 20
 
 export interface DeletionParts {
   activities: DeletionActivities
@@ -35,7 +39,15 @@ export async function createDeletionParts(parts: {
   const targetsOf = (sourceId: string): DeliveryTarget[] =>
     settings.source(sourceId)?.destinations.flatMap((destination) => deliveryTarget(destination) ?? []) ?? []
   const suppression = await watchSuppression(database, logger)
-  const starter = runDeletionStarter(database, (id) => startDeletionRequest(temporal, id), logger)
+  const starter = runStarter({
+    waiting: () => waitingDeletionRequests(database, batchSize),
+    async start(id) {
+      await startDeletionRequest(temporal, id)
+      await markDeletionRunning(database, id)
+    },
+    failure: 'deletions.not_started',
+    logger,
+  })
   const deletionRequests = createDeletionRequests({
     database,
     sources: () => new Map([...settings.sources()].map(({ id }) => [id, targetsOf(id).length > 0])),

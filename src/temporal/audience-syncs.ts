@@ -6,18 +6,23 @@ import { taskQueue, type SearchAttributeName } from '../contracts/names.ts'
 import type { syncAudience } from '../../workflows/sync-audience.ts'
 import type { Temporal } from './connection.ts'
 
+/** How long Temporal may take to start a workflow, in milliseconds. */
+const startLimitMs = 5_000
+
 /** Sees to it that the requested sync is run: by the workflow that runs already, or a new one. */
-export async function runRequestedSync({ client }: Temporal, audienceId: string): Promise<void> {
-  await client.workflow.signalWithStart<typeof syncAudience>('syncAudience', {
-    workflowId: audienceWorkflowId(audienceId),
-    taskQueue,
-    args: [{ audienceId }],
-    signal: audienceSignals.syncRequested,
-    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    staticSummary: `syncs of ${audienceId}`,
-    priority: { priorityKey: 5 },
-  })
+export async function runRequestedSync({ client, connection }: Temporal, audienceId: string): Promise<void> {
+  await connection.withDeadline(Date.now() + startLimitMs, () =>
+    client.workflow.signalWithStart<typeof syncAudience>('syncAudience', {
+      workflowId: audienceWorkflowId(audienceId),
+      taskQueue,
+      args: [{ audienceId }],
+      signal: audienceSignals.syncRequested,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: `syncs of ${audienceId}`,
+      priority: { priorityKey: 5 },
+    }),
+  )
 }
 
 /** Tells a running sync to stop; nothing happens when its workflow has ended. */

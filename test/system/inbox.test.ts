@@ -1,4 +1,4 @@
-/** Events that come while Temporal is away: acknowledged, found, delivered once. */
+/** Events, and memberships of audiences, that come while Temporal is away: acknowledged, found, delivered once. */
 
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
@@ -8,11 +8,13 @@ import { pino } from 'pino'
 import { addToInbox } from '../../src/db/inbox.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { Page } from '../../src/db/page.ts'
+import type { Audience } from '../../src/schemas/audience.ts'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startEmbeddedServer, type EmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { createAudience, state, upload } from '../audiences/setup.ts'
 import { startEmbeddedNode, type EmbeddedNode } from '../support/embedded-node.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
@@ -74,6 +76,8 @@ describe('a node whose own Temporal goes away', { timeout }, () => {
   let node: EmbeddedNode
   let receiver: Receiver
   let source: Source
+  let told: Receiver
+  let audience: Audience
   beforeAll(async () => {
     dataDir = join(await makeServerFolder(), 'data')
     await mkdir(dataDir)
@@ -84,8 +88,13 @@ describe('a node whose own Temporal goes away', { timeout }, () => {
     receiver = await startReceiver()
     source = await node.createSource()
     await node.connect([source], [receiver.url])
+    told = await startReceiver()
+    audience = await createAudience(node, [(await node.connect([], [told.url])).id])
   })
-  afterEach(() => receiver.close())
+  afterEach(async () => {
+    await receiver.close()
+    await told.close()
+  })
 
   it('takes, shows and later delivers what comes while Temporal hangs', async () => {
     await postAll(node, source, ['before'])
@@ -116,6 +125,9 @@ describe('a node whose own Temporal goes away', { timeout }, () => {
     expect(new Set((await postAll(node, source, early)).values())).toEqual(new Set([200]))
     const late = ids('late', 50)
     expect((await postBatch(node, source, late)).status).toBe(200)
+    await upload(node, audience, ['u1', 'u2'])
+    await told.received(2, limitMs)
+    expect(state(told.requests)).toEqual({ u1: true, u2: true })
     await expectEachOnce(node, receiver, source, [...early, ...late])
   })
 
@@ -126,12 +138,15 @@ describe('a node whose own Temporal goes away', { timeout }, () => {
     process.kill(pid, 'SIGSTOP')
     const kept = ids('kept', 100)
     expect((await postBatch(node, source, kept)).status).toBe(200)
+    await upload(node, audience, ['u1', 'u2'])
     await node.kill()
     process.kill(pid, 'SIGKILL')
     node = await startEmbeddedNode(dataDir)
     const again = ['direct', ...kept.slice(0, 20)]
     expect(new Set((await postAll(node, source, again)).values())).toEqual(new Set([200]))
     await expectEachOnce(node, receiver, source, ['direct', ...kept])
+    await told.received(2, limitMs)
+    expect(state(told.requests)).toEqual({ u1: true, u2: true })
   })
 })
 
@@ -173,14 +188,13 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
   it('drain one inbox together, in order of arrival, each event once', async () => {
     const site = await makeSite()
     await using first = await site.start()
-    await using second = await site.start()
     await using receiver = await startReceiver()
     const source = await first.createSource()
     await first.connect([source], [receiver.url])
+    // Started with the settings: while they are being made it may know the source and not yet its destination.
+    await using second = await site.start()
     const sent = ids('shared', 150)
-    await until('the second node knows the source', async () => {
-      return (await second.post('/track', source.writeKey, track('probe'))).status === 200
-    })
+    expect((await postAll(second, source, ['probe'])).get('probe')).toBe(200)
     await receiver.received(1)
     await signalTemporal('SIGSTOP')
     try {

@@ -6,7 +6,7 @@ import { confirmSync, getSync, listSyncs, readSync, requestStop } from '../../db
 import { AppError } from '../../errors.ts'
 import { AudienceSchema, PreviewSchema, SyncSchema } from '../../schemas/audience.ts'
 import { backfill, putSchedule } from '../../temporal/audience-schedules.ts'
-import { runRequestedSync, stopRunningSync } from '../../temporal/audience-syncs.ts'
+import { stopRunningSync } from '../../temporal/audience-syncs.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
 import { SyncStartedSchema, takeStreams } from './audience-members.ts'
 import { previewSync } from './audience-preview.ts'
@@ -59,7 +59,7 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     { schema: { tags, security, params: SyncParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
     async ({ params: { id, syncId } }, reply) => {
       await confirmSync(database, id, syncId)
-      await runRequestedSync(temporal, id)
+      dependencies.onSyncRequested()
       return reply.code(202).send({ syncId })
     },
   )

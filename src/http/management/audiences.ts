@@ -11,7 +11,7 @@ import {
   type Audience,
   type AudiencePatch,
 } from '../../schemas/audience.ts'
-import { deleteSchedule, putSchedule } from '../../temporal/audience-schedules.ts'
+import { putSchedule } from '../../temporal/audience-schedules.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
 import { checkMembership } from './check-membership.ts'
 import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
@@ -103,7 +103,6 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
     },
     async ({ params, query }) => {
       await audiences.markDeleted(params.id, query.notify)
-      await deleteSchedule(temporal, params.id)
       const { syncId } = await startSync(dependencies, { audienceId: params.id, kind: 'delete' })
       return { success: true as const, syncId }
     },
