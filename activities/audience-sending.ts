@@ -2,7 +2,7 @@
 
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity'
 import { changeMessageId, identifyBody, type Change, type IdentifyContext } from '../src/audiences/identify.ts'
-import { callsBesideLiveEvents, type LiveTraffic } from '../src/audiences/live-traffic.ts'
+import type { LiveTraffic } from '../src/audiences/live-traffic.ts'
 import type { AudienceMetrics } from '../src/audiences/metrics.ts'
 import { createPace, postSideBySide, type Posted, type PostedChanges } from '../src/audiences/post-side-by-side.ts'
 import {
@@ -16,6 +16,7 @@ import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/deliver
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import { nextChanges, settleChanges, type ChangeResult } from '../src/db/audiences-changes.ts'
 import type { Database } from '../src/db/database.ts'
+import { bookCalls } from '../src/db/destination-paces.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
 import { SendAbortedError, type Sender, type SendOutcome } from '../src/delivery/send.ts'
@@ -26,6 +27,9 @@ const concurrency = 32
 
 /** Changes that are read and settled together: what may be sent twice when a node is killed. */
 const pageSize = 400
+
+/** How long calls are booked ahead where their rate is bounded, in seconds: other syncs to the destination come after. */
+const bookedSeconds = 0.5
 
 /** How long one activity goes on before its progress becomes part of the workflow's history. */
 const stretchMs = 10_000
@@ -41,7 +45,7 @@ export interface SendingDependencies {
   findDestination: (id: string) => StoredDestination | undefined
   sender: Sender
   metrics: AudienceMetrics
-  liveTraffic: Pick<LiveTraffic, 'isPresent'>
+  liveTraffic: Pick<LiveTraffic, 'callsPerSecond'>
   /** Starts a delivery of its own; the same one only once. */
   startDelivery: (input: DeliverEventInput, workflowId: string) => Promise<unknown>
 }
@@ -55,13 +59,20 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
   const { info, cancellationSignal } = Context.current()
   const identify: IdentifyContext = { audience: sync.audience, syncId: sync.syncId, timestamp: sync.startedAt }
   const destination = (): StoredDestination | undefined => dependencies.findDestination(link.destinationId)
-  const endsAt = performance.now() + stretchMs
-  const pace = createPace(() =>
-    Math.min(
-      sync.audience.maxPerSecond ?? Infinity,
-      dependencies.liveTraffic.isPresent() ? callsBesideLiveEvents : Infinity,
-    ),
-  )
+  const { maxPerSecond } = sync.audience
+  const pageOf = maxPerSecond === null ? pageSize : Math.min(pageSize, Math.ceil(maxPerSecond * bookedSeconds))
+  let endsAt = performance.now() + stretchMs
+  let pace = createPace(dependencies.liveTraffic.callsPerSecond)
+  const book = async (calls: number): Promise<void> => {
+    if (maxPerSecond === null || calls === 0) return
+    const waitMs = await bookCalls(database, link.destinationId, calls, maxPerSecond)
+    // The wait for other syncs is not this one's time: however many they are, each gets its turns.
+    endsAt += waitMs
+    pace = createPace(
+      () => Math.min(maxPerSecond, dependencies.liveTraffic.callsPerSecond()),
+      performance.now() + waitMs,
+    )
+  }
   const goesOn = (): boolean =>
     !cancellationSignal.aborted && performance.now() < endsAt && obstacleOf(destination()) === undefined
   // After a failure one call alone finds out whether the endpoint is back.
@@ -74,11 +85,12 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
   }
 
   return heartbeating(async () => {
-    let upcoming = nextChanges(database, sync.number, link, result.after, probes ? 1 : pageSize)
+    let upcoming = nextChanges(database, sync.number, link, result.after, probes ? 1 : pageOf)
     for (;;) {
       const changes = await upcoming
       const last = changes.at(-1)
-      if (last !== undefined) upcoming = nextChanges(database, sync.number, link, last.userId, pageSize)
+      if (last !== undefined) upcoming = nextChanges(database, sync.number, link, last.userId, pageOf)
+      await book(changes.length)
       const posted = await postSideBySide(
         changes,
         (change) => postChange(dependencies.sender, destination(), identify, change),

@@ -1,23 +1,60 @@
-/** Live events go first: while there are any, syncs leave them the machine. */
+/** Live events go first: while there are any, syncs leave them most of the thread that all share. */
+
+import { performance, type EventLoopUtilization } from 'node:perf_hooks'
 
 /** How long after an event the next one is still expected, in milliseconds. */
 const memoryMs = 1_000
 
-/** Identify calls a second of one sync to one destination beside live events. */
-export const callsBesideLiveEvents = 400
+/** How much of its time the thread may be busy beside live events: the rest keeps them from waiting for it. */
+const busyShare = 0.4
+
+/** How often the rate is set anew, in milliseconds, and by how much at most. */
+const adjustMs = 100
+const mostUp = 1.2
+const mostDown = 0.5
+
+/** Identify calls a second: where the rate begins, and between which it moves. */
+const firstRate = 400
+const leastRate = 50
+const mostRate = 20_000
 
 export interface LiveTraffic {
   /** An event came in. */
   note(): void
-  isPresent(): boolean
+  /** How many calls a second a sync may make now; Infinity while there are no live events. */
+  callsPerSecond(): number
 }
 
 export function createLiveTraffic(): LiveTraffic {
   let lastAt = -Infinity
+  let rate = firstRate
+  let adjustedAt = -Infinity
+  let seen: EventLoopUtilization | undefined
+
+  const adjust = (now: number): void => {
+    const passed = now - adjustedAt
+    if (passed < adjustMs) return
+    const present = performance.eventLoopUtilization()
+    // After a pause without calls, what the thread did meanwhile says nothing about them.
+    if (seen === undefined || passed > memoryMs) rate = firstRate
+    else {
+      const { utilization } = performance.eventLoopUtilization(present, seen)
+      const factor = Math.min(mostUp, Math.max(mostDown, busyShare / utilization))
+      rate = Math.min(mostRate, Math.max(leastRate, rate * factor))
+    }
+    adjustedAt = now
+    seen = present
+  }
+
   return {
     note() {
       lastAt = performance.now()
     },
-    isPresent: () => performance.now() - lastAt < memoryMs,
+    callsPerSecond() {
+      const now = performance.now()
+      if (now - lastAt >= memoryMs) return Infinity
+      adjust(now)
+      return rate
+    },
   }
 }

@@ -17,8 +17,8 @@ export interface PostOptions {
   concurrency: number
   /** So many calls in a row that are unavailable mean that the destination is down. */
   maxUnavailableInRow: number
-  /** Waits for the moment at which the next call may be made. */
-  pace: () => Promise<void>
+  /** The moment at which the next call may be made; undefined: now. */
+  pace: () => Promise<void> | undefined
   /** Asked before each call: whether to go on. */
   goesOn: () => boolean
 }
@@ -45,8 +45,10 @@ export async function postSideBySide(
       const index = next++
       const change = changes[index]
       if (change === undefined) return
-      await pace()
-      const posted = await post(change)
+      // Awaited only where there is something to wait for: a promise per call is not free.
+      const turn = pace()
+      if (turn !== undefined) await turn
+      const posted: Posted = goesOn() ? await post(change) : { kind: 'unmade' }
       unavailableInRow = posted.kind === 'unavailable' ? unavailableInRow + 1 : 0
       results[index] = { change, posted }
     }
@@ -56,13 +58,14 @@ export async function postSideBySide(
 }
 
 /** A pace of so many calls a second, evenly spread.
- *  @param perSecond  asked before each call; Infinity: as many as can be made */
-export function createPace(perSecond: () => number): () => Promise<void> {
-  let nextAt = performance.now()
-  return async () => {
+ *  @param perSecond  asked before each call; Infinity: as many as can be made
+ *  @param startsAt  when the first one may be made, by `performance.now` */
+export function createPace(perSecond: () => number, startsAt = performance.now()): () => Promise<void> | undefined {
+  let nextAt = startsAt
+  return () => {
     const now = performance.now()
     const at = Math.max(now, nextAt)
     nextAt = at + 1000 / perSecond()
-    if (at > now) await sleep(at - now)
+    return at > now ? sleep(at - now) : undefined
   }
 }

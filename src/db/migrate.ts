@@ -3,6 +3,7 @@ import { settings } from './migrations/0001-settings.ts'
 import { inbox } from './migrations/0002-inbox.ts'
 import { deletionRequests } from './migrations/0003-deletion-requests.ts'
 import { audiences } from './migrations/0010-audiences.ts'
+import { audienceQueue } from './migrations/0011-audience-queue.ts'
 import { access } from './migrations/0020-access.ts'
 import { attemptStats } from './migrations/0021-attempt-stats.ts'
 
@@ -12,6 +13,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   inbox,
   deletionRequests,
   audiences,
+  audienceQueue,
   access,
   attemptStats,
 ]

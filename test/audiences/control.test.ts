@@ -113,18 +113,21 @@ it('stops a running sync; what was not sent is sent by the next', async () => {
   expect(receiver.requests).toHaveLength(200)
 })
 
-it('bounds the rate, and shows progress while it runs', async () => {
-  await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 50 })
+it('bounds the rate to a destination, whichever audiences share it, and shows progress', async () => {
+  const other = await createAudience(node, [destinationId], { name: 'Other', maxPerSecond: 60 })
+  await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 60 })
   const startedAt = Date.now()
-  const syncId = await upload(node, audience, users(150))
-  await until(() => receiver.requests.length >= 100, 'most are sent')
-  // The 100th call comes no earlier than 99 fiftieths of a second after the first.
+  const [syncId, otherSyncId] = await Promise.all([audience, other].map((each) => upload(node, each, users(75))))
+  await until(() => receiver.requests.length >= 120, 'most are sent')
+  // The 120th call comes no earlier than 119 sixtieths of a second after the first.
   expect(Date.now() - startedAt).toBeGreaterThan(1_900)
-  expect(await getSync(node, audience, syncId)).toMatchObject({ status: 'running', phase: 'sending', added: 150 })
-  const sync = await ended(node, audience, syncId)
-  expect(sync.sent).toBe(150)
-  expect(sync.rate).toBeGreaterThan(0)
-  expect(sync.rate).toBeLessThan(60)
+  expect(await getSync(node, audience, String(syncId))).toMatchObject({ phase: 'sending', added: 75 })
+  const syncs = [await ended(node, audience, String(syncId)), await ended(node, other, String(otherSyncId))]
+  for (const sync of syncs) {
+    expect(sync.sent).toBe(75)
+    expect(sync.rate).toBeGreaterThan(0)
+    expect(sync.rate).toBeLessThan(60)
+  }
   const metrics = await (await fetch(`${node.url}/metrics`)).text()
   expect(metrics).toMatch(/postrider_audience_identifies_total\{outcome="sent"\} \d+/)
 })
