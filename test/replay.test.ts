@@ -1,4 +1,4 @@
-/** Deliveries that began with an earlier version go on with this one: recorded histories replay without a deviation. */
+/** Workflows that began with an earlier version go on with this one: recorded histories replay without a deviation. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
@@ -13,8 +13,22 @@ const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'test/histories')
 const names = readdirSync(folder).map((file) => file.replace(/\.json$/, ''))
 
-/** Every path that a delivery can take. */
+/** Every path that a delivery, and the syncs of an audience, can take. */
 const paths = [
+  'audience-by-schedule',
+  'audience-continued',
+  'audience-continued-as-new',
+  'audience-deleted',
+  'audience-endpoint-down',
+  'audience-first-sync',
+  'audience-handed-on',
+  'audience-held-and-another-waits',
+  'audience-membership-unusable',
+  'audience-refused',
+  'audience-schedule',
+  'audience-schedule-skipped',
+  'audience-stopped',
+  'audience-stopped-while-held',
   'cancelled',
   'deferred',
   'delivered-at-once',
@@ -59,8 +73,11 @@ it('would be told apart if it did one thing more, on any path', async () => {
     await writeFile(
       changed,
       `import { sleep } from '@temporalio/workflow'
-       import { deliverEvent as original } from '${join(root, 'workflows/deliver-event.ts')}'
-       export async function deliverEvent(input) { await sleep(1); return original(input) }`,
+       import * as originals from '${join(root, 'workflows/index.ts')}'
+       const later = (original) => async (input) => { await sleep(1); return original(input) }
+       export const deliverEvent = later(originals.deliverEvent)
+       export const syncAudience = later(originals.syncAudience)
+       export const scheduledSync = later(originals.scheduledSync)`,
     )
     const workflows = await bundle(changed)
     for (const name of names) await expect(replay(workflows, name), name).rejects.toThrow(DeterminismViolationError)

@@ -1,0 +1,133 @@
+/** The paths of a delivery. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WorkflowHandle } from '@temporalio/client'
+import { signals, type DeliverEventInput, type RetrySchedule } from '../../src/contracts/delivery.ts'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import { startDelivery } from '../../src/temporal/start-delivery.ts'
+import type { Answer } from '../../test/support/receiver.ts'
+import { until } from '../../test/support/wait.ts'
+import type { Paths, Recorder } from './recorder.ts'
+
+/** More than the first attempts that may be in flight to one endpoint. */
+const moreThanTurns = 12
+
+const down = { status: 503 }
+const ok: Answer = {}
+
+export function deliveryPaths({ app, call, destinationFor }: Recorder): Paths {
+  const change = (destination: Destination, patch: object) => call('PATCH', `/destinations/${destination.id}`, patch)
+
+  const deliver = async (
+    messageId: string,
+    destination: Destination,
+    retry: Partial<RetrySchedule> = {},
+  ): Promise<WorkflowHandle> => {
+    const input: DeliverEventInput = {
+      sourceId: 'src_recorded',
+      messageId,
+      message: {
+        version: 1,
+        type: 'track',
+        messageId,
+        timestamp: '2026-01-01T00:00:00.000Z',
+        userId: 'u1',
+        event: 'E',
+      },
+      targets: [
+        {
+          destinationId: destination.id,
+          endpointIds: destination.settings.webhooks.map(({ id }) => id),
+          successPolicy: destination.successPolicy,
+        },
+      ],
+      retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
+    }
+    await startDelivery(app.temporal, input)
+    return app.temporal.client.workflow.getHandle(eventWorkflowId(input.sourceId, messageId))
+  }
+
+  const untilOutcome = (handle: WorkflowHandle, outcome: string) =>
+    until(`${handle.workflowId} is ${outcome}`, async () => {
+      const { typedSearchAttributes } = await handle.describe()
+      return typedSearchAttributes.getAll().some(({ value }) => value === outcome)
+    })
+
+  return {
+    'delivered-at-once': async () => deliver('at-once', await destinationFor([ok], [down])),
+    'retried-then-delivered': async () => deliver('retried', await destinationFor([down, down, ok])),
+    'first-success-stops-the-rest': async () =>
+      deliver('first-success', await destinationFor([down, down, ok], [down], [{ status: 404 }])),
+    'refused-by-all': async () => deliver('refused', await destinationFor([{ status: 404 }], [{ status: 410 }])),
+    'window-over': async () => deliver('window', await destinationFor([down]), { windowMs: 3_000 }),
+    'held-then-resumed': async () => {
+      const destination = await destinationFor([down, ok])
+      await change(destination, { paused: true })
+      const handle = await deliver('held', destination)
+      await untilOutcome(handle, 'held')
+      await change(destination, { paused: false })
+      return handle
+    },
+    'held-in-the-middle-of-retries': async () => {
+      const destination = await destinationFor([down, down, ok])
+      const handle = await deliver('held-later', destination, { initialMs: 1_000 })
+      await untilOutcome(handle, 'retrying')
+      await change(destination, { paused: true })
+      await untilOutcome(handle, 'held')
+      await change(destination, { paused: false })
+      return handle
+    },
+    'discarded-while-held': async () => {
+      const destination = await destinationFor([ok])
+      await change(destination, { paused: true })
+      const handle = await deliver('discarded-held', destination)
+      await untilOutcome(handle, 'held')
+      await change(destination, { enabled: false })
+      return handle
+    },
+    'discarded-while-retrying': async () => {
+      const destination = await destinationFor([down])
+      const handle = await deliver('discarded', destination, { initialMs: 30_000, maxMs: 30_000 })
+      await untilOutcome(handle, 'retrying')
+      await change(destination, { enabled: false })
+      return handle
+    },
+    cancelled: async () => {
+      const handle = await deliver('cancelled', await destinationFor([down]))
+      await untilOutcome(handle, 'retrying')
+      await sleep(1_000)
+      await handle.cancel()
+      return handle
+    },
+    'retried-now': async () => {
+      const handle = await deliver('now', await destinationFor([down, ok]), { initialMs: 30_000, maxMs: 30_000 })
+      await untilOutcome(handle, 'retrying')
+      await handle.signal(signals.retryNow, { by: 'operator', why: 'mended' })
+      return handle
+    },
+    'retried-now-beside-a-waiting-retry': async () => {
+      const handle = await deliver(
+        'beside',
+        await destinationFor([down, { ...down, headers: { 'retry-after': '30' } }, ok]),
+      )
+      await until('the second attempt failed', async () =>
+        (await handle.describe()).raw.pendingActivities?.some(({ lastFailure }) => lastFailure),
+      )
+      await handle.signal(signals.retryNow, { by: 'operator', why: 'mended' })
+      return handle
+    },
+    deferred: async () => {
+      const destination = await destinationFor([{ delayMs: 1_500 }])
+      const handles = await Promise.all(
+        Array.from({ length: moreThanTurns }, (_, index) => deliver(`deferred-${index}`, destination)),
+      )
+      for (const handle of handles) {
+        await handle.result()
+        const { events } = await handle.fetchHistory()
+        if (events?.some((event) => event.activityTaskScheduledEventAttributes)) return handle
+      }
+      throw new Error('none was deferred')
+    },
+  }
+}

@@ -1,0 +1,117 @@
+/** A node whose workflows are recorded, and what a path of a workflow is made with. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { WorkflowHandle } from '@temporalio/client'
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
+import { pino } from 'pino'
+import { startApp, type App } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import { findTemporalCli } from '../../src/temporal/cli-binary.ts'
+import '../../test/support/quiet-temporal.ts'
+import { startReceiver, type Answer, type Receiver } from '../../test/support/receiver.ts'
+
+/** Path → starts a workflow that takes it; recorded once it is closed. */
+export type Paths = Record<string, () => Promise<WorkflowHandle>>
+
+export interface Recorder {
+  app: App
+  /** Calls the management API. */
+  call: <Body>(method: string, path: string, body?: unknown) => Promise<Body>
+  receiver: (...inTurn: Answer[]) => Promise<Receiver>
+  /** A destination with an endpoint for each list of answers, which it gives in turn. */
+  destinationFor: (...answers: Answer[][]) => Promise<Destination>
+  record(paths: Paths): Promise<void>
+  stop(): Promise<void>
+}
+
+const folder = join(import.meta.dirname, '../../test/histories')
+
+/** @param dynamicConfig  settings of its Temporal server beside those of every embedded one */
+export async function startRecorder(dynamicConfig: Record<string, string> = {}): Promise<Recorder> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'postrider-record-'))
+  const environment = {
+    ...process.env,
+    PATH: [await wrapCli(dataDir, dynamicConfig), process.env['PATH']].join(delimiter),
+    PORT: '0',
+    POSTRIDER_DATA_DIR: join(dataDir, 'data'),
+    POSTRIDER_TEMPORAL_PORT: '0',
+    POSTRIDER_TEMPORAL_UI_PORT: '0',
+    POSTRIDER_QUICKSTART_PORT: '0',
+    POSTRIDER_RETRY_INITIAL: '200ms',
+    POSTRIDER_RETRY_MAX: '1s',
+  }
+  const app = await startApp(readConfig(environment), {
+    logger: pino({ level: 'error' }),
+    environment,
+    onProgress: () => {},
+    onReceived: () => {},
+    signal: new AbortController().signal,
+  })
+  const receivers: Receiver[] = []
+
+  const call = async <Body>(method: string, path: string, body?: unknown): Promise<Body> => {
+    const response = await fetch(`${app.url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${app.adminToken}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as Body
+  }
+  const receiver = async (...inTurn: Answer[]): Promise<Receiver> => {
+    const started = await startReceiver()
+    started.answerInTurn(...inTurn)
+    receivers.push(started)
+    return started
+  }
+
+  return {
+    app,
+    call,
+    receiver,
+    async destinationFor(...answers) {
+      const webhooks: { url: string }[] = []
+      for (const inTurn of answers) webhooks.push({ url: (await receiver(...inTurn)).url })
+      return call('POST', '/destinations', { name: 'Recorded', type: 'webhooks', settings: { webhooks } })
+    },
+    async record(paths) {
+      for (const [name, start] of Object.entries(paths)) {
+        const handle = await start()
+        const end = await handle.result().then(
+          () => 'completed',
+          (error: Error) => (error.cause instanceof Error ? error.cause.name : error.name),
+        )
+        const history: unknown = JSON.parse(historyToJSON(await handle.fetchHistory()))
+        await writeFile(join(folder, `${name}.json`), `${JSON.stringify(history, anonymous, 1)}\n`)
+        console.log(`${name}: ${end}`)
+      }
+    },
+    async stop() {
+      await Promise.all(receivers.map((each) => each.close()))
+      await app.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A `temporal` command that starts servers with further settings. @returns its folder */
+async function wrapCli(parent: string, dynamicConfig: Record<string, string>): Promise<string> {
+  const cli = await findTemporalCli({ env: process.env, onProgress: () => {} })
+  const values = Object.entries(dynamicConfig).map(([key, value]) => ` --dynamic-config-value ${key}=${value}`)
+  const script = `#!/bin/sh\n[ "$1" = server ] && exec '${cli}' "$@"${values.join('')}\nexec '${cli}' "$@"\n`
+  const directory = await mkdtemp(join(parent, 'bin-'))
+  await writeFile(join(directory, 'temporal'), script, { mode: 0o755 })
+  return directory
+}
+
+/** Without what tells of the machine that recorded it. */
+const anonymous = (key: string, value: unknown): unknown => {
+  if (key === 'stackTrace') return ''
+  return typeof value === 'string' ? value.replaceAll(`${process.pid}@${hostname()}`, 'node') : value
+}
