@@ -6,7 +6,7 @@ import type { BenchNode } from './node.ts'
 const chunkSize = 1_000
 
 /** User ids as systems have them: spread over the alphabet, not in order. */
-const userId = (index: number): string => `${((index * 2_654_435_761) % 4_294_967_296).toString(16)}-${index}`
+export const userId = (index: number): string => `${((index * 2_654_435_761) % 4_294_967_296).toString(16)}-${index}`
 
 /** Members as NDJSON, made as they are read. */
 export function members(count: number): ReadableStream<Uint8Array> {
