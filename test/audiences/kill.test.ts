@@ -1,66 +1,82 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import { findFreePorts } from '../../src/ports.ts'
 import { apiOf, makeDataFolder, testEnvironment } from '../support/app.ts'
 import { builtCommand } from '../support/built-command.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { createNamespace } from '../support/temporal.ts'
 import { spawnTethered, type TetheredProcess } from '../support/tethered-process.ts'
 import { createAudience, ended, told, until, upload, users } from './setup.ts'
 
-const kills = 10
-const members = 2_000
+/** On each database. */
+const kills = 5
+const members = 1_500
 const startLimitMs = 120_000
 /** Sent and not written down when a node is killed: the page that is settled and the one that is posted. */
 const inDoubt = 800
 
-it(`skips nobody when the node is killed ${kills} times in the middle of a sync`, { timeout: 400_000 }, async () => {
-  const dataDir = await makeDataFolder()
-  const receiver = await startReceiver()
-  const [port] = await findFreePorts('127.0.0.1', 1)
-  const env = { PATH: process.env['PATH'], ...testEnvironment(await createNamespace(), dataDir), PORT: String(port) }
-  const node = apiOf(`http://127.0.0.1:${port}`)
-  const startNode = async (): Promise<TetheredProcess> => {
-    const started = await spawnTethered(process.execPath, [builtCommand, 'start'], {
-      logFile: `${dataDir}/log`,
-      env,
-    })
-    const isReady = () =>
-      fetch(`${node.url}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-    await until(async () => !started.isRunning() || (await isReady()), 'the node is ready', startLimitMs)
-    if (!started.isRunning()) throw new Error(`the node ended: ${await started.exited}`)
-    return started
-  }
-  let running = await startNode()
-  try {
-    const destination = await node.connect([], [receiver.url])
-    const audience = await createAudience(node, [destination.id], { maxPerSecond: 400 })
-    const syncId = await upload(node, audience, users(members))
-    const progress: number[] = []
-    for (let n = 0; n < kills; n++) {
-      await sleep(Math.random() * 3_000)
-      process.kill(running.pid, 'SIGKILL')
-      await running.exited
-      progress.push(receiver.requests.length)
-      running = await startNode()
-    }
-    // The kills were in the middle: not all before the first call, nor after the last.
-    expect(Math.max(...progress)).toBeGreaterThan(0)
-    expect(Math.min(...progress)).toBeLessThan(members)
-    const sync = await ended(node, audience, syncId)
-    expect(sync).toMatchObject({ status: 'completed', added: members, sent: members, failed: 0 })
-    const all = told(receiver.requests)
-    expect(new Set(all.map(({ userId }) => userId)).size).toBe(members)
-    expect(new Set(all.map(({ messageId }) => messageId)).size).toBe(members)
-    expect(all.length - members).toBeLessThan(kills * inDoubt)
-    expect(all.every(({ traits }) => traits['vip_customers'] === true)).toBe(true)
-  } finally {
-    await running.stop()
-    await receiver.close()
-    await rm(dataDir, { recursive: true, force: true })
-  }
+describe.concurrent.each(['PGlite', 'PostgreSQL'])('a sync on %s', (databaseKind) => {
+  it(
+    `skips nobody when the node is killed ${kills} times in the middle of it`,
+    { timeout: 300_000 },
+    async ({ expect }) => {
+      const postgres = databaseKind === 'PostgreSQL' ? await startPostgres() : undefined
+      const databaseUrl = await postgres?.createDatabase()
+      const dataDir = await makeDataFolder()
+      const receiver = await startReceiver()
+      const [port] = await findFreePorts('127.0.0.1', 1)
+      const env = {
+        PATH: process.env['PATH'],
+        ...testEnvironment(await createNamespace(), dataDir),
+        PORT: String(port),
+        ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+      }
+      const node = apiOf(`http://127.0.0.1:${port}`)
+      const startNode = async (): Promise<TetheredProcess> => {
+        const started = await spawnTethered(process.execPath, [builtCommand, 'start'], {
+          logFile: `${dataDir}/log`,
+          env,
+        })
+        const isReady = () =>
+          fetch(`${node.url}/readyz`).then(
+            ({ ok }) => ok,
+            () => false,
+          )
+        await until(async () => !started.isRunning() || (await isReady()), 'the node is ready', startLimitMs)
+        if (!started.isRunning()) throw new Error(`the node ended: ${await started.exited}`)
+        return started
+      }
+      let running = await startNode()
+      try {
+        const destination = await node.connect([], [receiver.url])
+        const audience = await createAudience(node, [destination.id], { maxPerSecond: 400 })
+        const syncId = await upload(node, audience, users(members))
+        const progress: number[] = []
+        for (let n = 0; n < kills; n++) {
+          await sleep(Math.random() * 3_000)
+          process.kill(running.pid, 'SIGKILL')
+          await running.exited
+          progress.push(receiver.requests.length)
+          running = await startNode()
+        }
+        // The kills were in the middle: not all before the first call, nor after the last.
+        expect(Math.max(...progress)).toBeGreaterThan(0)
+        expect(Math.min(...progress)).toBeLessThan(members)
+        const sync = await ended(node, audience, syncId)
+        expect(sync).toMatchObject({ status: 'completed', added: members, sent: members, failed: 0 })
+        const all = told(receiver.requests)
+        expect(new Set(all.map(({ userId }) => userId)).size).toBe(members)
+        expect(new Set(all.map(({ messageId }) => messageId)).size).toBe(members)
+        expect(all.length - members).toBeLessThan(kills * inDoubt)
+        expect(all.every(({ traits }) => traits['vip_customers'] === true)).toBe(true)
+      } finally {
+        await running.stop()
+        await receiver.close()
+        await postgres?.stop()
+        await rm(dataDir, { recursive: true, force: true })
+      }
+    },
+  )
 })

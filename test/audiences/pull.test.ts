@@ -10,14 +10,20 @@ import { startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { createAudience, ended, start, state, until } from './setup.ts'
 
+/** Serves the pulls by SQL, and keeps the node's own data; the other tests of control run on the embedded database. */
+let postgres: PostgresServer
 let node: TestApp
 let receiver: Receiver
 let destinationId: string
 
 beforeAll(async () => {
-  node = await startTestApp()
+  postgres = await startPostgres()
+  node = await startTestApp({ environment: { DATABASE_URL: await postgres.createDatabase() } })
 })
-afterAll(() => node[Symbol.asyncDispose]())
+afterAll(async () => {
+  await node[Symbol.asyncDispose]()
+  await postgres.stop()
+})
 beforeEach(async ({ onTestFinished }) => {
   receiver = await startReceiver()
   onTestFinished(() => receiver.close())
@@ -151,22 +157,17 @@ describe('HTTP', () => {
 })
 
 describe('SQL', () => {
-  let postgres: PostgresServer
   let url: string
   let client: pg.Client
 
   beforeAll(async () => {
-    postgres = await startPostgres()
     url = await postgres.createDatabase()
     client = new pg.Client({ connectionString: url })
     await client.connect()
     await client.query('create table customers (id bigint, name text, spent numeric)')
     await client.query(`insert into customers select n, 'n' || n, n * 1.5 from generate_series(1, 2500) n`)
   })
-  afterAll(async () => {
-    await client.end()
-    await postgres.stop()
-  })
+  afterAll(() => client.end())
 
   const pulled = (query: string, more: object = {}) =>
     createAudience(node, [destinationId], { membership: { kind: 'sql', connectionString: url, query }, ...more })
