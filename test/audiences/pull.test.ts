@@ -2,8 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { ScheduleNotFoundError } from '@temporalio/client'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { audienceScheduleId } from '../../src/contracts/audiences.ts'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
@@ -29,6 +31,8 @@ beforeEach(async ({ onTestFinished }) => {
   onTestFinished(() => receiver.close())
   destinationId = (await node.connect([], [receiver.url])).id
 })
+
+const isNotFound = (error: unknown): boolean => error instanceof ScheduleNotFoundError
 
 const sync = async (audience: Audience): Promise<Sync> => ended(node, audience, await start(node, audience, 'sync'))
 
@@ -150,6 +154,11 @@ describe('HTTP', () => {
       status: 400,
       body: { path: 'schedule' },
     })
+    await node.api('PATCH', `/audiences/${audience.id}`, { schedule: { interval: '1h' } })
+    const schedule = node.app.temporal.client.schedule.getHandle(audienceScheduleId(audience.id))
+    await schedule.describe()
+    await node.api('DELETE', `/audiences/${audience.id}`)
+    await until(() => schedule.describe().then(() => false, isNotFound), 'the schedule is gone with its audience')
   })
 
   const syncs = async (audience: Audience): Promise<Sync[]> =>
