@@ -61,7 +61,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   const browser: Browser = await chromium.launch({ executablePath: executablePath ?? '', args })
   return {
     async open({ signedInTo, token = adminToken } = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
       if (signedInTo !== undefined) await beginSession(context, signedInTo, token)
       const page = await context.newPage()
       page.setDefaultTimeout(stepLimitMs)

@@ -8,6 +8,7 @@ export const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   autoContrast: true,
+  respectReducedMotion: true,
   headings: { fontWeight: '650' },
   components: {
     Button: { defaultProps: { size: 'sm' } },
