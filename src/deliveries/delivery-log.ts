@@ -5,8 +5,8 @@ import type { Database } from '../db/database.ts'
 import { countQueued, findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import type { Page, PageRequest } from '../db/page.ts'
 import { AppError } from '../errors.ts'
-import type { Delivery, DeliveryDetail, DeliveryFilter } from '../schemas/delivery.ts'
-import type { Deliveries } from '../temporal/deliveries.ts'
+import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryStatus } from '../schemas/delivery.ts'
+import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
@@ -15,6 +15,8 @@ export interface DeliveryLog {
   /** @throws AppError bad_request when the cursor is not one of this list */
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<Delivery>>
   count(filter: DeliveryFilter): Promise<number>
+  /** By status. @param filter  without one */
+  countEach(filter: DeliveryFilter): Promise<Record<DeliveryStatus, number>>
   /** @throws AppError not_found */
   read(id: string): Promise<DeliveryDetail>
 }
@@ -27,8 +29,11 @@ export interface DeliveryLogDependencies {
   temporalUiUrl: string | undefined
 }
 
-/** Where a page begins: in the inbox before a position, or in Temporal at a page token. */
-const CursorSchema = z.union([z.object({ before: z.string().regex(/^\d{1,19}$/) }), z.object({ token: z.base64() })])
+/** Where a page begins: in the inbox before a position, or in Temporal at page tokens. */
+const CursorSchema = z.union([
+  z.object({ before: z.string().regex(/^\d{1,19}$/) }),
+  z.object({ tokens: z.array(z.base64().nullable()) }),
+])
 type Cursor = z.infer<typeof CursorSchema>
 
 export function createDeliveryLog(dependencies: DeliveryLogDependencies): DeliveryLog {
@@ -42,21 +47,27 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return { items: shown.map(toDelivery), nextCursor: last === undefined ? null : encodeCursor({ before: last.seq }) }
   }
 
-  const temporalPage = async (filter: DeliveryFilter, limit: number, token?: Uint8Array): Promise<Page<Delivery>> => {
-    const { items, nextPageToken } = await deliveries.list(filter, limit, token)
-    const nextCursor = nextPageToken && encodeCursor({ token: Buffer.from(nextPageToken).toString('base64') })
-    return { items, nextCursor: nextCursor ?? null }
+  const temporalPage = async (
+    filter: DeliveryFilter,
+    limit: number,
+    position?: ListPosition,
+  ): Promise<Page<Delivery>> => {
+    const { items, next } = await deliveries.list(filter, limit, position)
+    const tokens = next?.map((token) => token && Buffer.from(token).toString('base64'))
+    return { items, nextCursor: tokens === undefined ? null : encodeCursor({ tokens }) }
   }
 
   return {
     async list(filter, { limit, cursor }) {
       const position = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (position !== undefined && 'token' in position)
-        return temporalPage(filter, limit, Buffer.from(position.token, 'base64'))
+      if (position !== undefined && 'tokens' in position) {
+        const tokens = position.tokens.map((token) => (token === null ? null : Buffer.from(token, 'base64')))
+        return temporalPage(filter, limit, tokens)
+      }
       const queued = await queuedPage(filter, limit, position?.before)
       if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
         // A full last page of the inbox: Temporal's first page follows it.
-        const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor({ token: '' }) : null
+        const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor({ tokens: [] }) : null
         return { items: queued.items, nextCursor: queued.nextCursor ?? more }
       }
       const started = await temporalPage(filter, limit - queued.items.length)
@@ -65,6 +76,14 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     async count(filter) {
       const queued = await countQueued(database, filter)
       return filter.status === 'queued' ? queued : queued + (await deliveries.count(filter))
+    },
+    async countEach(filter) {
+      const [queued, refused, started] = await Promise.all([
+        countQueued(database, { ...filter, status: 'queued' }),
+        countQueued(database, { ...filter, status: 'failed' }),
+        deliveries.countEach(filter),
+      ])
+      return { ...started, queued, failed: started.failed + refused }
     },
     async read(id) {
       const delivery = await readDelivery(temporal, id, isPaused)

@@ -17,6 +17,9 @@ export const deliveryStatuses = [
 export const DeliveryStatusSchema = z.enum(deliveryStatuses)
 export type DeliveryStatus = z.infer<typeof DeliveryStatusSchema>
 
+/** The status of a delivery that Temporal has. */
+export type StartedStatus = Exclude<DeliveryStatus, 'queued'>
+
 export const DeliverySchema = z.object({
   /** Workflow id. */
   id: z.string(),

@@ -1,40 +1,102 @@
 /** The delivery log: Temporal's own visibility, newest first. */
 
-import type { Delivery, DeliveryFilter } from '../schemas/delivery.ts'
+import type { Delivery, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQuery, toDelivery, type ExecutionInfo } from './delivery-query.ts'
+import {
+  deliveredWhileRunningQuery,
+  deliveryQueries,
+  runningQuery,
+  toDelivery,
+  type ExecutionInfo,
+} from './delivery-query.ts'
+import { takeNewest } from './take-newest.ts'
+
+/** Where each query of a list goes on: its page token, empty at the beginning, null after its last row. */
+export type ListPosition = (Uint8Array | null)[]
 
 export interface DeliveryPage {
   items: Delivery[]
   /** Where the next page begins; undefined at the end. */
-  nextPageToken: Uint8Array | undefined
+  next: ListPosition | undefined
 }
 
 export interface Deliveries {
-  list(filter: DeliveryFilter, limit: number, pageToken?: Uint8Array): Promise<DeliveryPage>
+  /** @param position  the `next` of the page before, with the same filter; the beginning unless given */
+  list(filter: DeliveryFilter, limit: number, position?: ListPosition): Promise<DeliveryPage>
   count(filter: DeliveryFilter): Promise<number>
+  /** The counts of all statuses at about one time. @param filter  without a status */
+  countEach(filter: DeliveryFilter): Promise<Record<StartedStatus, number>>
 }
+
+const beginning = new Uint8Array()
 
 /** @param pausedDestinations  ids of the destinations that hold their deliveries now */
 export function createDeliveries({ client, namespace }: Temporal, pausedDestinations: () => string[]): Deliveries {
+  const readPage = async (query: string, pageSize: number, token: Uint8Array | null) => {
+    if (token === null) return { items: [], next: null }
+    const { executions, nextPageToken } = await client.workflowService.listWorkflowExecutions({
+      namespace,
+      pageSize,
+      query,
+      ...(token.length > 0 && { nextPageToken: token }),
+    })
+    const isPaused = (id: string): boolean => pausedDestinations().includes(id)
+    return {
+      items: executions.map((info: ExecutionInfo) => toDelivery(info, isPaused)),
+      next: nextPageToken.length > 0 ? nextPageToken : null,
+    }
+  }
+
+  const countQuery = async (query: string): Promise<number> => (await client.workflow.count(query)).count
+
+  const countMatching = async (filter: DeliveryFilter): Promise<number> => {
+    const counts = await Promise.all(deliveryQueries(filter, pausedDestinations()).map(countQuery))
+    return counts.reduce((total, count) => total + count, 0)
+  }
+
+  // Most deliveries have been delivered, and SQLite would look at each of them: they are what the others leave over.
+  const countEach: Deliveries['countEach'] = async (filter) => {
+    const counted = ['retrying', 'held', 'failed', 'discarded', 'cancelled'] as const
+    const [all, running, settled, ...counts] = await Promise.all([
+      countMatching(filter),
+      countQuery(runningQuery(filter)),
+      countQuery(deliveredWhileRunningQuery(filter)),
+      ...counted.map((status) => countMatching({ ...filter, status })),
+    ])
+    const [retrying = 0, held = 0, failed = 0, discarded = 0, cancelled = 0] = counts
+    return {
+      delivering: Math.max(0, running - settled - retrying - held),
+      retrying,
+      held,
+      delivered: Math.max(0, all - running - failed - discarded - cancelled) + settled,
+      failed,
+      discarded,
+      cancelled,
+    }
+  }
+
   return {
-    async list(filter, limit, pageToken) {
-      const paused = pausedDestinations()
-      const { executions, nextPageToken } = await client.workflowService.listWorkflowExecutions({
-        namespace,
-        pageSize: limit,
-        query: deliveryQuery(filter, paused),
-        ...(pageToken !== undefined && { nextPageToken: pageToken }),
-      })
-      const isPaused = (id: string): boolean => paused.includes(id)
-      return {
-        items: executions.map((info: ExecutionInfo) => toDelivery(info, isPaused)),
-        nextPageToken: nextPageToken.length > 0 ? nextPageToken : undefined,
+    async list(filter, limit, position = []) {
+      const queries = deliveryQueries(filter, pausedDestinations())
+      const tokens = queries.map((_, index) => (position[index] === undefined ? beginning : position[index]))
+      const pages = await Promise.all(queries.map((query, index) => readPage(query, limit, tokens[index] ?? null)))
+      const { items, taken } = takeNewest(
+        pages.map((page) => page.items),
+        limit,
+      )
+      // A page that was used in part: the token of a shorter one leads to where it was left.
+      const goOn = async (query: string, index: number): Promise<Uint8Array | null> => {
+        const used = taken[index] ?? 0
+        if (used === pages[index]?.items.length) return pages[index].next
+        return used === 0 ? (tokens[index] ?? null) : (await readPage(query, used, tokens[index] ?? null)).next
       }
+      const next = await Promise.all(queries.map(goOn))
+      return { items, next: next.every((token) => token === null) ? undefined : next }
     },
-    async count(filter) {
-      const { count } = await client.workflow.count(deliveryQuery(filter, pausedDestinations()))
-      return count
+    count: async (filter) => {
+      const { status, ...rest } = filter
+      return status === 'delivered' ? (await countEach(rest)).delivered : countMatching(filter)
     },
+    countEach,
   }
 }

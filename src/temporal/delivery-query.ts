@@ -4,7 +4,7 @@ import proto, { type temporal } from '@temporalio/proto'
 import { defaultPayloadConverter } from '@temporalio/common'
 import type { OutcomeAttribute } from '../contracts/delivery.ts'
 import type { SearchAttributeName } from '../contracts/names.ts'
-import type { Delivery, DeliveryFilter, DeliveryStatus } from '../schemas/delivery.ts'
+import type { Delivery, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import { fromKeyword, keyword } from './search-attributes.ts'
 
 export type ExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo
@@ -21,8 +21,22 @@ const quote = (value: string): string => `'${value}'`
 
 /** @param pausedDestinations  ids of the destinations that hold their deliveries now */
 export function deliveryQuery(filter: DeliveryFilter, pausedDestinations: readonly string[]): string {
-  const { status, sourceId, destinationId, type, userId, messageId, since, until } = filter
-  return [
+  const [first = '', ...others] = statusQueries(filter.status, pausedDestinations)
+  const status = others.length === 0 ? first : `(${[first, ...others].join(' OR ')})`
+  return allOf(filterQuery(filter), status)
+}
+
+/** The same in queries that have no delivery in common. For an `OR` of statuses SQLite goes through all workflows, but of
+ *  one status it finds the newest at once: 1 ms instead of 120 among 100,000. */
+export const deliveryQueries = (filter: DeliveryFilter, pausedDestinations: readonly string[]): string[] =>
+  statusQueries(filter.status, pausedDestinations).map((status) => allOf(filterQuery(filter), status))
+
+const allOf = (...parts: (string | false)[]): string =>
+  parts.filter((part) => part !== false && part !== '').join(' AND ')
+
+/** Without the status. */
+function filterQuery({ sourceId, destinationId, type, userId, messageId, since, until }: DeliveryFilter): string {
+  return allOf(
     equals('WorkflowType', 'deliverEvent'),
     sourceId !== undefined && equals('PostriderSource', keyword(sourceId)),
     destinationId !== undefined && equals('PostriderDestinations', keyword(destinationId)),
@@ -31,19 +45,34 @@ export function deliveryQuery(filter: DeliveryFilter, pausedDestinations: readon
     messageId !== undefined && equals('PostriderMessageId', keyword(messageId)),
     since !== undefined && `StartTime >= ${quote(new Date(since).toISOString())}`,
     until !== undefined && `StartTime < ${quote(new Date(until).toISOString())}`,
-    status !== undefined && statusQuery(status, pausedDestinations),
-  ]
-    .filter((part) => part !== false)
-    .join(' AND ')
+  )
 }
 
-function statusQuery(status: DeliveryStatus, pausedDestinations: readonly string[]): string {
+/** How Temporal has the statuses of a delivery that has ended without success. */
+const unsuccessful = { failed: ['Failed', 'TimedOut'], cancelled: ['Canceled', 'Terminated'] }
+
+function statusQueries(status: DeliveryFilter['status'], pausedDestinations: readonly string[]): string[] {
+  switch (status) {
+    case undefined:
+      return ['']
+    case 'queued':
+      throw new RangeError('queued events are not in Temporal')
+    case 'failed':
+    case 'cancelled':
+      return unsuccessful[status].map((name) => equals('ExecutionStatus', name))
+    default:
+      return [statusQuery(status, pausedDestinations)]
+  }
+}
+
+function statusQuery(
+  status: Exclude<StartedStatus, 'failed' | 'cancelled'>,
+  pausedDestinations: readonly string[],
+): string {
   const running = equals('ExecutionStatus', 'Running')
   const outcome = (value: OutcomeAttribute): string => equals('PostriderOutcome', value)
   const onPaused = `PostriderDestinations IN (${pausedDestinations.map(quote).join(', ')})`
   switch (status) {
-    case 'queued':
-      throw new RangeError('queued events are not in Temporal')
     case 'delivering':
       return `${running} AND PostriderOutcome IS NULL`
     case 'retrying':
@@ -54,14 +83,21 @@ function statusQuery(status: DeliveryStatus, pausedDestinations: readonly string
         : `${running} AND ${outcome('held')}`
     case 'delivered':
       return `((${equals('ExecutionStatus', 'Completed')} AND (PostriderOutcome IS NULL OR PostriderOutcome != 'discarded')) OR (${running} AND ${outcome('delivered')}))`
-    case 'failed':
-      return `ExecutionStatus IN ('Failed', 'TimedOut')`
-    case 'discarded':
-      return `${equals('ExecutionStatus', 'Completed')} AND ${outcome('discarded')}`
-    case 'cancelled':
-      return `ExecutionStatus IN ('Canceled', 'Terminated')`
+    case 'discarded': {
+      // Completed, said so that SQLite takes the index of the outcome, which few have.
+      const others = ['Running', ...unsuccessful.failed, ...unsuccessful.cancelled].map(quote).join(', ')
+      return `${outcome('discarded')} AND ExecutionStatus NOT IN (${others})`
+    }
   }
 }
+
+/** Of any status, those that are under way. */
+export const runningQuery = (filter: DeliveryFilter): string =>
+  allOf(filterQuery(filter), equals('ExecutionStatus', 'Running'))
+
+/** Those under way that count as delivered already. */
+export const deliveredWhileRunningQuery = (filter: DeliveryFilter): string =>
+  allOf(runningQuery(filter), equals('PostriderOutcome', 'delivered'))
 
 /** A row of a list. @param isPaused  whether a destination holds its deliveries now */
 export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string) => boolean): Delivery {
@@ -92,7 +128,7 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
   }
 }
 
-function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPaused: boolean): DeliveryStatus {
+function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPaused: boolean): StartedStatus {
   switch (info.status) {
     case Status.WORKFLOW_EXECUTION_STATUS_RUNNING:
       if (outcome === 'retrying' && onPaused) return 'held'

@@ -161,6 +161,40 @@ describe('the list of deliveries', () => {
     expect(count.body).toEqual({ count: 3 })
   })
 
+  it('is paged also where a status is two of Temporal’s', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const ids: string[] = []
+    for (let index = 0; index < 5; index++) {
+      const id = await track(source)
+      await untilStatus(id, 'retrying')
+      if (index % 2 === 0) await node.api('POST', path(id, '/cancel'))
+      else await node.app.temporal.client.workflow.getHandle(id).terminate()
+      await untilStatus(id, 'cancelled')
+      ids.push(id)
+    }
+    const query = `sourceId=${source.id}&status=cancelled`
+    await until('all are counted', async () => {
+      const { body } = await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)
+      return body.count === ids.length
+    })
+    const paged: string[][] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const next: string = cursor === '' ? '' : `&cursor=${cursor}`
+      const { body } = await node.api<{ items: Delivery[]; nextCursor: string | null }>(
+        'GET',
+        `/deliveries?${query}&limit=2${next}`,
+      )
+      paged.push(body.items.map(({ id }) => id))
+      cursor = body.nextCursor
+    }
+    expect(paged.slice(0, 3)).toEqual([ids.slice(3).reverse(), ids.slice(1, 3).reverse(), ids.slice(0, 1)])
+    expect(paged.slice(3).flat()).toEqual([])
+  })
+
   it('refuses an unknown member and a wrong cursor, by name', async () => {
     expect(await node.api('GET', '/deliveries?state=failed')).toMatchObject({
       status: 400,

@@ -14,7 +14,7 @@ import type { DeliveryLog } from '../../deliveries/delivery-log.ts'
 import { AppError } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import { percentile } from '../../observation/latency-buckets.ts'
-import { deliveryStatuses, type DeliveryStatus } from '../../schemas/delivery.ts'
+import { deliveryStatuses, type StartedStatus } from '../../schemas/delivery.ts'
 import type { Overview, OverviewQuery } from '../../schemas/overview.ts'
 import type { Settings } from '../../settings/settings.ts'
 
@@ -104,29 +104,29 @@ function destinationsOf(settings: Settings, { sourceId, destinationId }: Overvie
   return [...settings.destinations()].filter(({ sourceIds }) => sourceIds.includes(sourceId)).map(({ id }) => id)
 }
 
-/** One count per status; those in Temporal are null when it does not answer. */
+/** One count per status; all are null when Temporal does not answer. */
 async function countDeliveries(
   { deliveryLog, logger }: OverviewDependencies,
   { sourceId, destinationId }: OverviewQuery,
   { since, until }: Range,
-): Promise<Record<Exclude<DeliveryStatus, 'queued'>, number | null> & { queued: number }> {
+): Promise<Record<StartedStatus, number | null> & { queued: number }> {
   const filter = {
     since: since.toISOString(),
     until: until.toISOString(),
     ...(sourceId !== undefined && { sourceId }),
     ...(destinationId !== undefined && { destinationId }),
   }
-  const queued = await deliveryLog.count({ ...filter, status: 'queued' })
-  const counts = await Promise.all(
-    deliveryStatuses
-      .filter((status) => status !== 'queued')
-      .map(async (status) => [status, await within(countLimitMs, deliveryLog.count({ ...filter, status }))] as const),
-  ).catch((error: Error) => {
-    logger.warn({ error: error.message }, 'overview.not_counted')
-    return deliveryStatuses.map((status) => [status, null] as const)
-  })
-  return { ...(Object.fromEntries(counts) as Record<Exclude<DeliveryStatus, 'queued'>, number | null>), queued }
+  const [queued, counts] = await Promise.all([
+    deliveryLog.count({ ...filter, status: 'queued' }),
+    within(countLimitMs, deliveryLog.countEach(filter)).catch((error: Error) => {
+      logger.warn({ error: error.message }, 'overview.not_counted')
+      return uncounted
+    }),
+  ])
+  return { ...counts, queued }
 }
+
+const uncounted = Object.fromEntries(deliveryStatuses.map((status) => [status, null])) as Record<StartedStatus, null>
 
 async function within<Value>(limitMs: number, work: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
