@@ -26,8 +26,9 @@ export interface BenchNode {
 const adminToken = 'bench-admin-token'
 const readyLimitMs = 600_000
 
-export async function startNode(environment: Record<string, string> = {}): Promise<BenchNode> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
+/** @param keptDataDir  stays when the node ends, so that the next one finds what this one left; a fresh one unless given */
+export async function startNode(environment: Record<string, string> = {}, keptDataDir?: string): Promise<BenchNode> {
+  const dataDir = keptDataDir ?? (await mkdtemp(join(tmpdir(), 'postrider-bench-')))
   const [port = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
   const child = spawn(process.execPath, [builtCommand, 'start'], {
     env: {
@@ -75,7 +76,7 @@ export async function startNode(environment: Record<string, string> = {}): Promi
       await exited
       // With much under way the node's time to stop may not suffice for its server.
       await endOrphan(dataDir)
-      await rm(dataDir, { recursive: true, force: true })
+      if (keptDataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },
   }
 }
