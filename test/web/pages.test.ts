@@ -104,7 +104,8 @@ describeInBrowser('every page', () => {
       if (request.resourceType() === 'script') scriptRequests.push(request)
     })
     await signIn(page, node.url)
-    await page.getByRole('heading', { name: 'What became of it' }).waitFor()
+    // The chart comes last.
+    await page.locator('.recharts-surface').first().waitFor()
     const sizes = await Promise.all(scriptRequests.map((request) => request.sizes()))
     const loaded = sizes.reduce((total, { responseBodySize }) => total + responseBodySize, 0)
     expect(loaded).toBeGreaterThan(50_000)

@@ -1,14 +1,16 @@
-import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } from '@mantine/spotlight'
+import { spotlight, Spotlight, type SpotlightActionData, type SpotlightActionGroupData } from '@mantine/spotlight'
 import { IconBox, IconPlugConnected, IconSearch, IconSend } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { destinationsQuery } from '../api/destinations.ts'
 import { sourcesQuery } from '../api/sources.ts'
 import { pages } from './pages.tsx'
 
-/** Ctrl+K: to any page, source or destination by its name, or to deliveries by a user's or message's id. */
-export function CommandPalette() {
+/** To any page, source or destination by its name, or to deliveries by a user's or message's id.
+ *  @param request  opens with each new number */
+export default function CommandPalette({ request }: { request: number }) {
+  useEffect(() => spotlight.open(), [request])
   const navigate = useNavigate()
   const [query, setQuery] = useState('')
   const sources = useQuery(sourcesQuery).data ?? []
@@ -61,7 +63,7 @@ export function CommandPalette() {
       actions={groups}
       query={query}
       onQueryChange={setQuery}
-      shortcut={['mod + K', '/']}
+      shortcut={null}
       nothingFound="Nothing has this name"
       limit={12}
       scrollable

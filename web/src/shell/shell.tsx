@@ -10,18 +10,19 @@ import {
   Tooltip,
   UnstyledButton,
 } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
-import { spotlight } from '@mantine/spotlight'
+import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { Outlet, useLocation } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
 import { Link, MenuLink } from '../shared/link.tsx'
 import { AccountMenu } from './account-menu.tsx'
-import { CommandPalette } from './command-palette.tsx'
 import { ColorSchemeMenu } from './color-scheme-menu.tsx'
 import { pages } from './pages.tsx'
+
+/** Loaded when it is first asked for. */
+const CommandPalette = lazy(() => import('./command-palette.tsx'))
 
 /** The frame of all pages: menu, search, account. */
 export function Shell() {
@@ -30,6 +31,12 @@ export function Shell() {
   const main = useRef<HTMLElement>(null)
   const role = useQuery(sessionQuery).data?.role
   const isFirst = useRef(true)
+  const [searches, setSearches] = useState(0)
+  const search = (): void => setSearches(searches + 1)
+  useHotkeys([
+    ['mod+K', search],
+    ['/', search],
+  ])
   useEffect(() => {
     close()
     // A reader of the screen hears the new page; the first one is announced by the browser.
@@ -72,7 +79,7 @@ export function Shell() {
                 </Badge>
               </Tooltip>
             )}
-            <SearchButton />
+            <SearchButton onClick={search} />
             <ColorSchemeMenu />
             <AccountMenu />
           </Group>
@@ -94,17 +101,21 @@ export function Shell() {
       <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
         <Outlet />
       </AppShell.Main>
-      <CommandPalette />
+      {searches > 0 && (
+        <Suspense>
+          <CommandPalette request={searches} />
+        </Suspense>
+      )}
     </AppShell>
   )
 }
 
-function SearchButton() {
+function SearchButton({ onClick }: { onClick: () => void }) {
   return (
     <>
       <UnstyledButton
         visibleFrom="sm"
-        onClick={spotlight.open}
+        onClick={onClick}
         px="sm"
         h={34}
         style={{ border: '1px solid var(--mantine-color-default-border)', borderRadius: 8 }}
@@ -117,7 +128,7 @@ function SearchButton() {
           <Kbd size="xs">Ctrl K</Kbd>
         </Group>
       </UnstyledButton>
-      <ActionIcon hiddenFrom="sm" variant="default" size={34} onClick={spotlight.open} aria-label="Go to …">
+      <ActionIcon hiddenFrom="sm" variant="default" size={34} onClick={onClick} aria-label="Go to …">
         <IconSearch size={18} aria-hidden />
       </ActionIcon>
     </>

@@ -1,12 +1,12 @@
-import { Group, SegmentedControl, Select } from '@mantine/core'
-import { DatePickerInput } from '@mantine/dates'
-import '@mantine/dates/styles.layer.css'
+import { Group, SegmentedControl, Select, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import dayjs from 'dayjs'
-import { useState } from 'react'
+import { lazy, Suspense } from 'react'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { ranges, type OverviewSearch, type RangeName } from './range.ts'
+
+/** With its calendar, loaded when days are chosen. */
+const DaysInput = lazy(() => import('./days-input.tsx'))
 
 interface Props {
   search: OverviewSearch
@@ -18,16 +18,6 @@ export function RangeBar({ search, onChange }: Props) {
   const { range = '24h', sourceId = null, destinationId = null } = search
   const sources = useQuery(sourcesQuery).data ?? []
   const destinations = useQuery(destinationsQuery).data ?? []
-  const [days, setDays] = useState<[string | null, string | null]>([
-    search.since === undefined ? null : dayjs(search.since).format('YYYY-MM-DD'),
-    search.until === undefined ? null : dayjs(search.until).subtract(1, 'ms').format('YYYY-MM-DD'),
-  ])
-  const chooseDays = ([first, last]: [string | null, string | null]): void => {
-    setDays([first, last])
-    if (first === null || last === null) return
-    const until = dayjs(last).add(1, 'day')
-    onChange({ ...search, range: 'custom', since: dayjs(first).toISOString(), until: until.toISOString() })
-  }
   const choose = (value: string): void => {
     const next = value as RangeName
     onChange({ ...search, range: next, ...(next !== 'custom' && { since: undefined, until: undefined }) })
@@ -41,15 +31,9 @@ export function RangeBar({ search, onChange }: Props) {
         data={[...ranges.map(({ value, label }) => ({ value, label })), { value: 'custom', label: 'Days' }]}
       />
       {range === 'custom' && (
-        <DatePickerInput
-          type="range"
-          aria-label="Days"
-          placeholder="First and last day"
-          value={days}
-          onChange={chooseDays}
-          w={240}
-          maxDate={new Date()}
-        />
+        <Suspense fallback={<Skeleton h={36} w={240} />}>
+          <DaysInput search={search} onChange={onChange} />
+        </Suspense>
       )}
       <Select
         aria-label="Source"

@@ -1,10 +1,9 @@
 import { Alert, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useDocumentTitle } from '@mantine/hooks'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
-import { useEffect, useEffectEvent } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
 import { ApiError } from '../../api/request.ts'
 import { sessionQuery, signIn } from '../../api/session.ts'
 import { explain } from '../../shared/error-notice.tsx'
@@ -15,7 +14,7 @@ export function SignInPage() {
   const { next = '/' } = useSearch({ from: '/login' })
   const router = useRouter()
   const client = useQueryClient()
-  const form = useForm({ mode: 'uncontrolled', initialValues: { token: '' } })
+  const [token, setToken] = useState('')
   const enter = useMutation({
     mutationFn: signIn,
     onSuccess: (session) => {
@@ -26,8 +25,8 @@ export function SignInPage() {
   })
 
   const enterByLink = useEffectEvent(() => {
-    const token = takeTokenFromAddress()
-    if (token !== undefined) enter.mutate(token)
+    const linked = takeTokenFromAddress()
+    if (linked !== undefined) enter.mutate(linked)
   })
   useEffect(() => {
     enterByLink()
@@ -39,7 +38,12 @@ export function SignInPage() {
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper withBorder shadow="sm" p="xl" w="100%" maw={420}>
-        <form onSubmit={form.onSubmit(({ token }) => enter.mutate(token.trim()))}>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            enter.mutate(token.trim())
+          }}
+        >
           <Stack>
             <Stack gap={4} align="center">
               <img src="/favicon.svg" width={48} height={48} alt="" />
@@ -59,8 +63,8 @@ export function SignInPage() {
               withAsterisk={false}
               autoFocus
               autoComplete="current-password"
-              key={form.key('token')}
-              {...form.getInputProps('token')}
+              value={token}
+              onChange={({ currentTarget }) => setToken(currentTarget.value)}
             />
             <Button type="submit" loading={enter.isPending} fullWidth>
               Sign in
