@@ -61,14 +61,14 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 
     async attemptInTurn(input) {
       const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
-      if (outcome.kind === 'deferred') throw saturated(input, [])
+      if (outcome.kind === 'deferred') throw saturated(input, outcome.turnInMs, [])
       return { outcome, attempts: attemptsOf(outcome) }
     },
 
     async retryDelivery(input): Promise<RetryOutcome> {
       const earlier = (Context.current().info.heartbeatDetails as AttemptRecord | undefined)?.attempts ?? []
       const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
-      if (outcome.kind === 'deferred') throw saturated(input, earlier)
+      if (outcome.kind === 'deferred') throw saturated(input, outcome.turnInMs, earlier)
       const attempts = [...earlier, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
       if (outcome.kind !== 'unavailable') return { outcome, attempts }
       const record: AttemptRecord = { attempts, pauseMs: pauseMs(input, outcome.retryAfterMs) }
@@ -96,8 +96,11 @@ async function attempt(dependencies: DeliveryDependencies, turns: Turns, input: 
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
-  const release = turns.tryTake(endpoint.id)
-  if (release === undefined) return { kind: 'deferred', pausedTotalMs: pausedSoFarMs(destination) }
+  const giveBack = await turns.take(endpoint.id)
+  if (giveBack === undefined) {
+    const turnInMs = dependencies.retryTurns.comeBackInMs(endpoint.id)
+    return { kind: 'deferred', turnInMs, pausedTotalMs: pausedSoFarMs(destination) }
+  }
   try {
     const at = new Date()
     const { messageId, message } = input
@@ -107,7 +110,7 @@ async function attempt(dependencies: DeliveryDependencies, turns: Turns, input: 
     dependencies.observe(observation(input, outcome))
     return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
   } finally {
-    release()
+    giveBack()
   }
 }
 
@@ -188,9 +191,12 @@ function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {
 const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
   'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
 
-/** All turns of the endpoint are taken: Temporal tries again later; nothing was sent. */
-const saturated = (input: RetryInput, attempts: Attempt[]): ApplicationFailure =>
-  failure(failureTypes.endpointSaturated, 'not attempted: endpoint saturated', { attempts, pauseMs: pauseMs(input) })
+/** All turns of the endpoint are taken: Temporal tries again when one may be free; nothing was sent. */
+const saturated = (input: RetryInput, turnInMs: number | undefined, attempts: Attempt[]): ApplicationFailure =>
+  failure(failureTypes.endpointSaturated, 'not attempted: endpoint saturated', {
+    attempts,
+    pauseMs: Math.max(pauseMs(input), Math.min(turnInMs ?? 0, input.retry.maxMs)),
+  })
 
 /** A failed attempt of the receiver's making; Temporal makes the next one after the record's pause. */
 const failure = (type: string, message: string, record: AttemptRecord): ApplicationFailure =>

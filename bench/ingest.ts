@@ -1,18 +1,27 @@
 /** `npm run bench:ingest`: accepted events per second and the time of the answer, beside a bare route that parses the
  *  same JSON, with Temporal up and stopped; then 20,000 events that come while it is stopped, until all are delivered.
- *  Everything in one run; quote the ratios. */
+ *  Everything in one run; quote the ratios. For a quick look: `npm run bench:ingest -- --only bare,up --seconds 3`. */
 
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import type { Source } from '../src/schemas/source.ts'
-import { report, type Figure } from './support/figures.ts'
+import { openReport } from './support/figures.ts'
 import type { LoadOrder, LoadResult } from './support/load.ts'
 import { startNode, type BenchNode } from './support/node.ts'
 import { startBenchReceiver, type BenchReceiver } from './support/receiver.ts'
 
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 10)
-const backlog = Number(process.env['BENCH_BACKLOG'] ?? 20_000)
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: 'bare,backlog,up,stopped' },
+    seconds: { type: 'string', default: '10' },
+    backlog: { type: 'string', default: '20000' },
+  },
+})
+const only = new Set(values.only.split(','))
+const seconds = Number(values.seconds)
+const backlog = Number(values.backlog)
 const singleConnections = 50
 const batchConnections = 10
 const batchSize = 100
@@ -26,10 +35,8 @@ const startChild = async <Message>(name: string): Promise<[ChildProcess, Message
   return [child, message]
 }
 
-const figures: Figure[] = []
-const add = (name: string, value: number, unit: string, goal?: Figure['goal']): void => {
-  figures.push({ name, value, unit, ...(goal !== undefined && { goal }) })
-}
+const report = openReport('Ingest')
+const { add } = report
 
 const [load] = await startChild('load.ts')
 const runLoad = async (order: LoadOrder): Promise<LoadResult> => {
@@ -63,6 +70,13 @@ async function measure(name: string, url: string, writeKey: string, size: number
   const refused = Object.entries(result.refused)
   if (goal !== undefined) add(`${name}: other answers`, refused.length, 'kinds', { most: 0 })
   if (refused.length > 0) console.log(name, result.refused)
+}
+
+/** Singles and batches, each of a source of its own. */
+async function measureBoth(node: BenchNode, receiver: BenchReceiver, name: string): Promise<void> {
+  const [ofSingles, ofBatches] = [await connect(node, receiver.url, 's'), await connect(node, receiver.url, 'b')]
+  await measure(`${name}, singles`, node.url, ofSingles.writeKey, 1, 1_500)
+  await measure(`${name}, batches of 100`, node.url, ofBatches.writeKey, batchSize, 10_000)
 }
 
 async function untilDrained(node: BenchNode): Promise<void> {
@@ -101,19 +115,18 @@ const [bare, { url: bareUrl }] = await startChild<{ url: string }>('bare-route.t
 const receiver = await startBenchReceiver()
 const node = await startNode({ POSTRIDER_INBOX_MAX: '10000000' })
 try {
-  await measure('bare route, singles', bareUrl, 'none', 1)
-  await measure('bare route, batches of 100', bareUrl, 'none', batchSize)
+  if (only.has('bare')) {
+    await measure('bare route, singles', bareUrl, 'none', 1)
+    await measure('bare route, batches of 100', bareUrl, 'none', batchSize)
+  }
   // The backlog first: it waits for its own events, and the others leave more than can be delivered meanwhile.
-  await measureBacklog(node, receiver, await connect(node, receiver.url, 'backlog'))
-
-  const sources = await Promise.all([1, 2, 3, 4].map((n) => connect(node, receiver.url, `source ${n}`)))
-  const [up1, up2, down1, down2] = sources.map(({ writeKey }) => writeKey)
-  await measure('Temporal up, singles', node.url, up1 ?? '', 1, 1_500)
-  await measure('Temporal up, batches of 100', node.url, up2 ?? '', batchSize, 10_000)
-  await node.stopTemporal()
-  await measure('Temporal stopped, singles', node.url, down1 ?? '', 1, 1_500)
-  await measure('Temporal stopped, batches of 100', node.url, down2 ?? '', batchSize, 10_000)
-  report('ingest', figures)
+  if (only.has('backlog')) await measureBacklog(node, receiver, await connect(node, receiver.url, 'backlog'))
+  if (only.has('up')) await measureBoth(node, receiver, 'Temporal up')
+  if (only.has('stopped')) {
+    await node.stopTemporal()
+    await measureBoth(node, receiver, 'Temporal stopped')
+  }
+  report.close()
 } finally {
   // A server that is suspended does not end.
   await node.continueTemporal()

@@ -114,8 +114,18 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
     settle(outcome, reason)
   }
 
-  const attemptInTurn = async (): Promise<AttemptOutcome | Exhausted> => {
+  const pause = async (pauseMs: number): Promise<void> => {
+    isPausing = true
+    await condition(() => !isPausing, pauseMs, { summary: endpointId })
+    isPausing = false
+  }
+
+  /** @param inMs  when a turn may be free: until then a timer waits, which costs Temporal less than an activity that comes
+   *  in vain */
+  const attemptInTurn = async (inMs = 0): Promise<AttemptOutcome | Exhausted> => {
     waitsForTurn = true
+    // Half of what is left at most: an endpoint that recovers earlier than foreseen still gets its attempt.
+    if (inMs > 0) await pause(Math.min(inMs, retry.maxMs, clock.remainingMs() / 2))
     const outcome = await run((next) => activities().attemptInTurn(next))
     waitsForTurn = false
     return outcome
@@ -134,9 +144,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
    *  @returns undefined when the window is over before the pause is */
   const retryAfter = async (pauseMs: number): Promise<AttemptOutcome | Exhausted | undefined> => {
     if (pauseMs >= clock.remainingMs()) return undefined
-    isPausing = true
-    await condition(() => !isPausing, pauseMs, { summary: endpointId })
-    isPausing = false
+    await pause(pauseMs)
     return retryOn()
   }
 
@@ -164,7 +172,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
         }
         case 'deferred':
           if (outcome.pausedTotalMs !== undefined) clock.notePause(outcome.pausedTotalMs)
-          outcome = await attemptInTurn()
+          outcome = await attemptInTurn(outcome.turnInMs)
           break
         case 'unavailable':
           lastReason = outcome.attempt.error ?? lastReason

@@ -6,24 +6,45 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN
 }
 
+/** What a figure should be. */
+export interface Goal {
+  least?: number
+  most?: number
+}
+
 export interface Figure {
   name: string
   value: number
   unit: string
-  /** What it should be, when there is a goal. */
-  goal?: { least?: number; most?: number }
+  goal?: Goal
 }
 
-/** Prints a table, then one line of JSON. */
-export function report(title: string, figures: readonly Figure[]): void {
-  const rows = figures.map(({ name, value, unit, goal }) => ({
+/** Figures of one bench: each is printed as it is known, since a bench takes minutes and may be stopped midway. */
+export interface Report {
+  add(name: string, value: number, unit: string, goal?: Goal): void
+  /** Prints a table, then one line of JSON. */
+  close(): void
+}
+
+export function openReport(title: string): Report {
+  const figures: Figure[] = []
+  const rowOf = ({ name, value, unit, goal }: Figure): Record<string, string> => ({
     figure: name,
     value: `${Math.round(value * 100) / 100} ${unit}`.trim(),
-    goal: goal === undefined ? '' : `${goal.least !== undefined ? `at least ${goal.least}` : `at most ${goal.most}`}`,
+    goal: goal === undefined ? '' : goal.least !== undefined ? `at least ${goal.least}` : `at most ${goal.most}`,
     met:
       goal === undefined ? '' : value >= (goal.least ?? -Infinity) && value <= (goal.most ?? Infinity) ? 'yes' : 'NO',
-  }))
-  console.log(`\n${title}`)
-  console.table(rows)
-  console.log(JSON.stringify({ title, figures }))
+  })
+  return {
+    add(name, value, unit, goal) {
+      const figure = { name, value, unit, ...(goal !== undefined && { goal }) }
+      figures.push(figure)
+      console.log(Object.values(rowOf(figure)).join('  ').trimEnd())
+    },
+    close() {
+      console.log(`\n${title}`)
+      console.table(figures.map(rowOf))
+      console.log(JSON.stringify({ title, figures }))
+    },
+  }
 }

@@ -1,33 +1,91 @@
 /** How many attempts may be in flight to one endpoint, so that one that hangs leaves room for the others. */
 
-export interface Turns {
-  /** Takes a turn at an endpoint: the function that gives it back (once; further calls do nothing), or undefined when
-   *  all are taken. */
-  tryTake(endpointId: string): (() => void) | undefined
+export interface TurnsOptions {
+  /** Most attempts in flight to one endpoint. */
+  perEndpoint: number
+  /** How many may wait for a turn at one endpoint, and how long in milliseconds; nobody waits for one that has not
+   *  given a turn back for as long. */
+  maxWaiting: number
+  waitMs: number
 }
 
-/** Turns for every endpoint; an endpoint takes memory only while it has attempts in flight.
- *  @param perEndpoint  most attempts in flight to one endpoint */
-export const createTurns = ({ perEndpoint }: { perEndpoint: number }): Turns => {
-  const taken = new Map<string, number>()
+export interface Turns {
+  /** Takes a turn at an endpoint, first come, first served: the function that gives it back (once; further calls do
+   *  nothing), or undefined when none comes free in time. */
+  take(endpointId: string): Promise<GiveBack | undefined>
+  /** When an attempt that got no turn should come again, in milliseconds: behind those that were told so before, at the
+   *  pace at which the endpoint gives its turns back. */
+  comeBackInMs(endpointId: string): number
+}
 
-  const giveBack = (endpointId: string): void => {
-    const left = (taken.get(endpointId) ?? 0) - 1
-    if (left > 0) taken.set(endpointId, left)
-    else taken.delete(endpointId)
+export type GiveBack = () => void
+
+type Served = (turn: GiveBack | undefined) => void
+
+/** One endpoint. */
+interface Lane {
+  /** The turns that are taken, oldest first. */
+  taken: Set<{ at: number }>
+  waiting: Set<Served>
+  /** Moving average of how long a turn is held, in milliseconds. */
+  heldMs: number
+  /** When the last one that was told to come again should be through. */
+  bookedUntil: number
+}
+
+/** Weight of the newest turn in the average: a few show that an endpoint has recovered. */
+const newestShare = 0.25
+
+/** Turns for every endpoint; one without attempts in flight or to come takes no memory. */
+export const createTurns = ({ perEndpoint, maxWaiting, waitMs }: TurnsOptions): Turns => {
+  const lanes = new Map<string, Lane>()
+
+  const laneOf = (endpointId: string): Lane => {
+    const known = lanes.get(endpointId)
+    if (known !== undefined) return known
+    const lane: Lane = { taken: new Set(), waiting: new Set(), heldMs: 0, bookedUntil: 0 }
+    lanes.set(endpointId, lane)
+    return lane
+  }
+
+  const grant = (endpointId: string, lane: Lane): GiveBack => {
+    const turn = { at: performance.now() }
+    lane.taken.add(turn)
+    return () => {
+      if (!lane.taken.delete(turn)) return
+      const now = performance.now()
+      lane.heldMs += (now - turn.at - lane.heldMs) * (lane.heldMs === 0 ? 1 : newestShare)
+      const [next] = lane.waiting
+      if (next !== undefined) next(grant(endpointId, lane))
+      else if (lane.taken.size === 0 && lane.bookedUntil <= now) lanes.delete(endpointId)
+    }
   }
 
   return {
-    tryTake(endpointId) {
-      const inFlight = taken.get(endpointId) ?? 0
-      if (inFlight >= perEndpoint) return undefined
-      taken.set(endpointId, inFlight + 1)
-      let held = true
-      return () => {
-        if (!held) return
-        held = false
-        giveBack(endpointId)
-      }
+    take(endpointId) {
+      const lane = laneOf(endpointId)
+      if (lane.taken.size < perEndpoint) return Promise.resolve(grant(endpointId, lane))
+      const [oldest] = lane.taken
+      const hangs = oldest !== undefined && performance.now() - oldest.at > waitMs
+      if (hangs || lane.waiting.size >= maxWaiting) return Promise.resolve(undefined)
+      return new Promise((resolve) => {
+        const served: Served = (turn) => {
+          clearTimeout(timer)
+          lane.waiting.delete(served)
+          resolve(turn)
+        }
+        const timer = setTimeout(served, waitMs, undefined)
+        lane.waiting.add(served)
+      })
+    },
+    comeBackInMs(endpointId) {
+      const lane = laneOf(endpointId)
+      const now = performance.now()
+      const [oldest] = lane.taken
+      // An endpoint that hangs has given none back yet.
+      const heldMs = Math.max(lane.heldMs, oldest === undefined ? 0 : now - oldest.at)
+      lane.bookedUntil = Math.max(lane.bookedUntil, now) + heldMs / perEndpoint
+      return Math.ceil(lane.bookedUntil - now)
     },
   }
 }

@@ -8,10 +8,13 @@ import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { isInvalidArgument, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
+import type { StartPace } from './start-pace.ts'
 
-/** Events taken at a time, and how many of them are started side by side. */
-const batchSize = 100
-const concurrency = 16
+/** Events taken at a time. */
+const batchSize = 50
+
+/** Part of the pace that the inbox has; the rest is for events whose callers wait. */
+const shareOfInbox = 1 / 2
 
 /** How long this node has a batch for itself: longer than starting it takes, and how long it lies when the node dies. A
  *  batch that another node takes meanwhile is started once all the same. */
@@ -31,13 +34,19 @@ export interface Drainer {
 export interface DrainerDependencies {
   database: Database
   start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
+  pace: Pick<StartPace, 'limit'>
+  /** Resolves when the callers that wait for the inbox now have their answer: they come first. */
+  giveWay: () => Promise<void>
   count: IntakeCounter
   logger: Logger
 }
 
-export function runDrainer({ database, start, count, logger }: DrainerDependencies): Drainer {
+export function runDrainer({ database, start, pace, giveWay, count, logger }: DrainerDependencies): Drainer {
   const stopping = new AbortController()
   const pause = createPause()
+  /** The fewer starts Temporal takes, the more one of them keeps the callers waiting, on one machine at least. */
+  const turnsGiven = (): number => Math.ceil(8 / pace.limit())
+  const concurrency = (): number => Math.max(1, Math.round(pace.limit() * shareOfInbox))
 
   /** @returns whether Temporal took it, now or before, or refused it for good */
   const settle = async ({ seq, input }: LeasedEvent): Promise<boolean> => {
@@ -58,12 +67,12 @@ export function runDrainer({ database, start, count, logger }: DrainerDependenci
     const open = new Set(batch.map(({ seq }) => seq))
     const started: string[] = []
     let failure: Error | undefined
-    const work = async (): Promise<void> => {
-      for (
-        let event = queue.shift();
-        event !== undefined && failure === undefined && !stopping.signal.aborted;
-        event = queue.shift()
-      ) {
+    /** @param place  among those who work side by side: the last ones end when there are too many */
+    const work = async (_: unknown, place: number): Promise<void> => {
+      while (place < concurrency() && failure === undefined && !stopping.signal.aborted) {
+        for (let turn = 0; turn < turnsGiven(); turn++) await giveWay()
+        const event = queue.shift()
+        if (event === undefined) return
         try {
           if (await settle(event)) started.push(event.seq)
           open.delete(event.seq)
@@ -72,7 +81,7 @@ export function runDrainer({ database, start, count, logger }: DrainerDependenci
         }
       }
     }
-    await Promise.all(Array.from({ length: concurrency }, work))
+    await Promise.all(Array.from({ length: concurrency() }, work))
     if (started.length > 0) await removeFromInbox(database, started)
     if (open.size > 0) await releaseInInbox(database, [...open])
     if (failure !== undefined) throw failure

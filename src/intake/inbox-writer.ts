@@ -1,11 +1,16 @@
-/** Writes events to the inbox in groups: what arrives while one group is written makes up the next. */
+/** Writes events to the inbox in groups: what arrives while one group is written, and shortly after, makes up the next. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 
 /** Events in one statement. */
 const maxGroup = 1_000
+
+/** How long a group is gathered, in milliseconds: a statement costs more than the events in it, and those who were just
+ *  answered post their next ones about now. */
+const gatherMs = 4
 
 /** Events of callers that wait for their group; more are turned away until some are written. */
 const maxWaiting = 20_000
@@ -21,6 +26,8 @@ export interface InboxWriter {
    *  @returns how many were there already
    *  @throws AppError inbox_full; what the database throws when it is away */
   write(events: NewInboxEvent[]): Promise<number>
+  /** Resolves when the group that is being written is through; at once when nobody waits. */
+  written(): Promise<void>
 }
 
 interface Waiting {
@@ -33,7 +40,7 @@ interface Waiting {
 export function createInboxWriter(database: Database, inboxMax: number, onWritten: () => void): InboxWriter {
   const queue: Waiting[] = []
   let waitingEvents = 0
-  let writing = false
+  let underWay: Promise<void> | undefined
   let depth = 0
   let depthReadAt = -Infinity
 
@@ -55,26 +62,29 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
     return group
   }
 
-  const writeGroups = async (): Promise<void> => {
-    writing = true
-    while (queue.length > 0) {
-      const group = takeGroup()
-      const events = group.flatMap((waiting) => waiting.events)
-      waitingEvents -= events.length
-      try {
-        await readDepth()
-        if (depth + events.length > inboxMax)
-          throw new AppError('inbox_full', `${inboxMax} events wait for their delivery to start`, { retryAfterSeconds })
-        const added = await addToInbox(database, events)
-        depth += added
-        if (added > 0) onWritten()
-        // Which of the group's events were duplicates does not matter: they are only counted.
-        group.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
+  const writeGroup = async (group: Waiting[]): Promise<void> => {
+    const events = group.flatMap((waiting) => waiting.events)
+    waitingEvents -= events.length
+    try {
+      await readDepth()
+      if (depth + events.length > inboxMax)
+        throw new AppError('inbox_full', `${inboxMax} events wait for their delivery to start`, { retryAfterSeconds })
+      const added = await addToInbox(database, events)
+      depth += added
+      if (added > 0) onWritten()
+      // Which of the group's events were duplicates does not matter: they are only counted.
+      group.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
+    } catch (error) {
+      for (const { reject } of group) reject(error)
     }
-    writing = false
+  }
+
+  const writeGroups = async (): Promise<void> => {
+    while (queue.length > 0) {
+      underWay = sleep(gatherMs).then(() => writeGroup(takeGroup()))
+      await underWay
+    }
+    underWay = undefined
   }
 
   return {
@@ -86,8 +96,9 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
       waitingEvents += events.length
       return new Promise((resolve, reject) => {
         queue.push({ events, resolve, reject })
-        if (!writing) void writeGroups()
+        if (underWay === undefined) void writeGroups()
       })
     },
+    written: async () => underWay,
   }
 }

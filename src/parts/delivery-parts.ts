@@ -19,9 +19,12 @@ import { readPendingAttempts } from '../temporal/delivery-detail.ts'
 import { oldestFirst } from '../temporal/oldest-first.ts'
 import { createSteering, type Steering } from '../temporal/steering.ts'
 
-/** Attempts in flight to one endpoint; more first attempts would take the slots that other endpoints need. */
-const firstAttemptsPerEndpoint = 8
-const retriesPerEndpoint = 32
+/** First attempts at one endpoint: each holds slots of the worker that other endpoints need. An endpoint that answers
+ *  gives its turns back within the wait, and no delivery of it is deferred, which would cost Temporal three times as much. */
+const firstTurns = { perEndpoint: 8, maxWaiting: 64, waitMs: 500 }
+
+/** Retries at one endpoint; Temporal keeps those that find no turn. */
+const retryTurns = { perEndpoint: 32, maxWaiting: 0, waitMs: 0 }
 
 export interface DeliveryParts {
   activities: DeliveryActivities & SteeringActivities
@@ -58,8 +61,8 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
         findDestination: settings.destination,
         catchUp: settings.catchUp,
         sender,
-        firstTurns: createTurns({ perEndpoint: firstAttemptsPerEndpoint }),
-        retryTurns: createTurns({ perEndpoint: retriesPerEndpoint }),
+        firstTurns: createTurns(firstTurns),
+        retryTurns: createTurns(retryTurns),
         observe: recorder.observe,
         logger,
       }),

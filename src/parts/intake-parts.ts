@@ -9,6 +9,7 @@ import { runDrainer } from '../intake/drainer.ts'
 import { createFates, type Fates } from '../intake/fates.ts'
 import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
+import { createStartPace } from '../intake/start-pace.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
@@ -36,10 +37,11 @@ export function createIntakeParts({
 }: IntakePartsDependencies): IntakeParts {
   const fates = createFates(database, registry, logger)
   const { count } = fates
-  const slots = createDirectSlots()
-  const start = slots.watch((input: DeliverEventInput) => startDelivery(temporal, input))
-  const drainer = runDrainer({ database, start, count, logger })
-  const inbox = createInboxWriter(database, config.inboxMax, drainer.wake)
+  const pace = createStartPace()
+  const slots = createDirectSlots(pace)
+  const start = slots.watch(pace.watch((input: DeliverEventInput) => startDelivery(temporal, input)))
+  const inbox = createInboxWriter(database, config.inboxMax, () => drainer.wake())
+  const drainer = runDrainer({ database, start, pace, giveWay: inbox.written, count, logger })
   const intake = createIntake({ start, inbox, slots, retry: config.retry, count, logger })
   return {
     intake,

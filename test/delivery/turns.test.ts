@@ -1,25 +1,69 @@
 import { describe, expect, it } from 'vitest'
 import { createTurns } from '../../src/delivery/turns.ts'
 
+const noWait = { maxWaiting: 0, waitMs: 0 }
+const longWait = { maxWaiting: 10, waitMs: 60_000 }
+
 describe('turns', () => {
-  it('are bounded for each endpoint on its own and come back when released', () => {
-    const turns = createTurns({ perEndpoint: 2 })
-    const first = turns.tryTake('a')
-    const second = turns.tryTake('a')
-    expect([first, second]).toEqual([expect.any(Function), expect.any(Function)])
-    expect(turns.tryTake('a')).toBeUndefined()
-    expect(turns.tryTake('b')).toBeTypeOf('function')
+  it('are bounded for each endpoint on its own and come back when given back', async () => {
+    const turns = createTurns({ perEndpoint: 2, ...noWait })
+    const first = await turns.take('a')
+    expect(await turns.take('a')).toBeTypeOf('function')
+    expect(await turns.take('a')).toBeUndefined()
+    expect(await turns.take('b')).toBeTypeOf('function')
     first?.()
-    expect(turns.tryTake('a')).toBeTypeOf('function')
-    expect(turns.tryTake('a')).toBeUndefined()
+    expect(await turns.take('a')).toBeTypeOf('function')
+    expect(await turns.take('a')).toBeUndefined()
   })
 
-  it('come back once, however often they are released', () => {
-    const turns = createTurns({ perEndpoint: 1 })
-    const release = turns.tryTake('a')
-    release?.()
-    expect(turns.tryTake('a')).toBeTypeOf('function')
-    release?.()
-    expect(turns.tryTake('a')).toBeUndefined()
+  it('come back once, however often they are given back', async () => {
+    const turns = createTurns({ perEndpoint: 1, ...noWait })
+    const giveBack = await turns.take('a')
+    giveBack?.()
+    expect(await turns.take('a')).toBeTypeOf('function')
+    giveBack?.()
+    expect(await turns.take('a')).toBeUndefined()
+  })
+
+  it('go to those who wait in the order in which they came', async () => {
+    const turns = createTurns({ perEndpoint: 1, ...longWait })
+    const first = await turns.take('a')
+    const order: string[] = []
+    const second = turns.take('a').then((giveBack) => (order.push('second'), giveBack))
+    const third = turns.take('a').then((giveBack) => (order.push('third'), giveBack))
+    first?.()
+    const giveBack = await second
+    expect(order).toEqual(['second'])
+    giveBack?.()
+    expect(await third).toBeTypeOf('function')
+  })
+
+  it('are not waited for in vain: not for ever, and not by more than may wait', async () => {
+    const turns = createTurns({ perEndpoint: 1, maxWaiting: 1, waitMs: 20 })
+    const held = await turns.take('a')
+    const waits = turns.take('a')
+    expect(await turns.take('a')).toBeUndefined()
+    expect(await waits).toBeUndefined()
+    held?.()
+    expect(await turns.take('a')).toBeTypeOf('function')
+  })
+
+  it('tell those that come again to come one after the other, at the pace of the endpoint', async () => {
+    const turns = createTurns({ perEndpoint: 2, ...noWait })
+    await turns.take('slow')
+    await turns.take('slow')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    const [first = 0, second = 0, third = 0] = [1, 2, 3].map(() => turns.comeBackInMs('slow'))
+    expect(first).toBeGreaterThanOrEqual(29)
+    expect(second - first).toBeGreaterThanOrEqual(28)
+    expect(third - second).toBeGreaterThanOrEqual(28)
+    expect(turns.comeBackInMs('unknown')).toBe(0)
+  })
+
+  it('are known to be held long before the first is given back', async () => {
+    const turns = createTurns({ perEndpoint: 1, ...noWait })
+    await turns.take('hangs')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    expect(turns.comeBackInMs('hangs')).toBeGreaterThanOrEqual(59)
   })
 })

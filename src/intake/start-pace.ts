@@ -1,0 +1,44 @@
+/** How many starts may be under way: as many as Temporal takes without making them queue. More would start nothing
+ *  sooner, and keep the processor from what was started before, and from callers who wait for their answer. */
+
+/** Bounds of the limit: a Temporal of its own size takes many side by side, an embedded one about 4. */
+const fewest = 2
+const most = 32
+
+/** A start that takes so many times as long as the quickest ones stands in a queue. */
+const queueFactor = 2
+
+/** How fast the limit moves, and how fast the quickest time is forgotten, as shares of the difference at each start. */
+const moveShare = 0.2
+const forgetShare = 0.0001
+
+export interface StartPace {
+  /** Starts that may be under way now. */
+  limit(): number
+  /** Times starts, whoever makes them. */
+  watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
+}
+
+/** The limit follows the gradient of the time that a start takes: it shrinks in proportion while starts take longer than
+ *  they should, and grows by steps of one otherwise. */
+export function createStartPace(): StartPace {
+  let limit = most / 4
+  let quickestMs = Infinity
+
+  const observe = (ms: number): void => {
+    quickestMs = Math.min(ms, quickestMs === Infinity ? ms : quickestMs + (ms - quickestMs) * forgetShare)
+    const gradient = Math.min(1, Math.max(0.5, (queueFactor * quickestMs) / ms))
+    const wanted = Math.min(most, Math.max(fewest, limit * gradient + 1))
+    limit += (wanted - limit) * moveShare
+  }
+
+  return {
+    limit: () => Math.round(limit),
+    watch: (start) => async (input) => {
+      const begun = performance.now()
+      const result = await start(input)
+      observe(performance.now() - begun)
+      return result
+    },
+  }
+}
