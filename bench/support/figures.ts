@@ -21,9 +21,9 @@ export interface Figure {
 
 /** Figures of one bench: each is printed as it is known, since a bench takes minutes and may be stopped midway. */
 export interface Report {
-  add(name: string, value: number, unit: string, goal?: Goal): void
+  add: (name: string, value: number, unit: string, goal?: Goal) => void
   /** Prints a table, then one line of JSON. */
-  close(): void
+  close: () => void
 }
 
 export function openReport(title: string): Report {

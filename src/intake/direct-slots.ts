@@ -2,27 +2,24 @@
  *  inbox and not the way of the others; and none while Temporal does not take them. */
 
 import { isInvalidArgument } from '../temporal/grpc-errors.ts'
-import type { StartPace } from './start-pace.ts'
 
-/** Starts under way at a time, of all sources. */
+/** Starts under way at a time, in all and of one source. */
 const maxInFlight = 32
-
-/** Part of the pace that one source may have; the rest is for the others and the inbox. */
-const shareOfSource = 1 / 4
+export const maxInFlightPerSource = 8
 
 /** How long a source that found no slot stays with the inbox, in milliseconds: its events then start in their order, and
  *  a flood is left to the drainer alone. */
-const overflowMs = 250
+const overflowMs = 100
 
 /** After a start that failed, events go to the inbox until the drainer gets one started, in milliseconds at most: longer
  *  than a round of the drainer takes, so that no caller waits for what it finds out. */
 const restMs = 5_000
 
 export interface DirectSlots {
-  /** How many a source may have at a time: one at least, however many others have theirs. */
-  perSource(): number
   /** Takes slots for `count` events of a source, all or none. */
   tryTake(sourceId: string, count: number): boolean
+  /** Takes slots for events that just came in; those of a source that found none are left to the inbox for a while. */
+  tryPass(sourceId: string, count: number): boolean
   giveBack(sourceId: string, count: number): void
   /** Whether Temporal did not take the last event that it was given. */
   isResting(): boolean
@@ -30,7 +27,7 @@ export interface DirectSlots {
   watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
 }
 
-export function createDirectSlots(pace: Pick<StartPace, 'limit'>): DirectSlots {
+export function createDirectSlots(): DirectSlots {
   const taken = new Map<string, number>()
   const overflowUntil = new Map<string, number>()
   let inFlight = 0
@@ -40,21 +37,22 @@ export function createDirectSlots(pace: Pick<StartPace, 'limit'>): DirectSlots {
   /** After a rest without news one request at a time finds out. */
   const limit = (): number => (!failing ? maxInFlight : performance.now() < restUntil || inFlight > 0 ? 0 : maxInFlight)
 
-  const perSource = (): number => Math.max(1, Math.round(pace.limit() * shareOfSource))
-
-  return {
-    perSource,
+  const slots: DirectSlots = {
     tryTake(sourceId, count) {
       const ofSource = taken.get(sourceId) ?? 0
-      const now = performance.now()
-      if (ofSource + count > perSource() || inFlight + count > limit() || now < (overflowUntil.get(sourceId) ?? 0)) {
-        overflowUntil.set(sourceId, now + overflowMs)
-        return false
-      }
-      overflowUntil.delete(sourceId)
+      if (inFlight + count > limit() || ofSource + count > maxInFlightPerSource) return false
       inFlight += count
       taken.set(sourceId, ofSource + count)
       return true
+    },
+    tryPass(sourceId, count) {
+      const now = performance.now()
+      if (now >= (overflowUntil.get(sourceId) ?? 0) && slots.tryTake(sourceId, count)) {
+        overflowUntil.delete(sourceId)
+        return true
+      }
+      overflowUntil.set(sourceId, now + overflowMs)
+      return false
     },
     giveBack(sourceId, count) {
       inFlight -= count
@@ -78,4 +76,5 @@ export function createDirectSlots(pace: Pick<StartPace, 'limit'>): DirectSlots {
       }
     },
   }
+  return slots
 }

@@ -13,9 +13,6 @@ import type { StartPace } from './start-pace.ts'
 /** Events taken at a time. */
 const batchSize = 50
 
-/** Part of the pace that the inbox has; the rest is for events whose callers wait. */
-const shareOfInbox = 1 / 2
-
 /** How long this node has a batch for itself: longer than starting it takes, and how long it lies when the node dies. A
  *  batch that another node takes meanwhile is started once all the same. */
 const leaseMs = 10_000
@@ -45,8 +42,7 @@ export function runDrainer({ database, start, pace, giveWay, count, logger }: Dr
   const stopping = new AbortController()
   const pause = createPause()
   /** The fewer starts Temporal takes, the more one of them keeps the callers waiting, on one machine at least. */
-  const turnsGiven = (): number => Math.ceil(8 / pace.limit())
-  const concurrency = (): number => Math.max(1, Math.round(pace.limit() * shareOfInbox))
+  const turnsGiven = (): number => Math.ceil(4 / pace.limit())
 
   /** @returns whether Temporal took it, now or before, or refused it for good */
   const settle = async ({ seq, input }: LeasedEvent): Promise<boolean> => {
@@ -69,7 +65,7 @@ export function runDrainer({ database, start, pace, giveWay, count, logger }: Dr
     let failure: Error | undefined
     /** @param place  among those who work side by side: the last ones end when there are too many */
     const work = async (_: unknown, place: number): Promise<void> => {
-      while (place < concurrency() && failure === undefined && !stopping.signal.aborted) {
+      while (place < pace.limit() && failure === undefined && !stopping.signal.aborted) {
         for (let turn = 0; turn < turnsGiven(); turn++) await giveWay()
         const event = queue.shift()
         if (event === undefined) return
@@ -81,7 +77,7 @@ export function runDrainer({ database, start, pace, giveWay, count, logger }: Dr
         }
       }
     }
-    await Promise.all(Array.from({ length: concurrency() }, work))
+    await Promise.all(Array.from({ length: pace.limit() }, work))
     if (started.length > 0) await removeFromInbox(database, started)
     if (open.size > 0) await releaseInInbox(database, [...open])
     if (failure !== undefined) throw failure

@@ -27,7 +27,7 @@ export interface InboxWriter {
    *  @throws AppError inbox_full; what the database throws when it is away */
   write(events: NewInboxEvent[]): Promise<number>
   /** Resolves when the group that is being written is through; at once when nobody waits. */
-  written(): Promise<void>
+  written: () => Promise<void>
 }
 
 interface Waiting {

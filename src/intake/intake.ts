@@ -5,7 +5,7 @@ import type { DeliverEventInput, RetrySchedule } from '../contracts/delivery.ts'
 import { AppError } from '../errors.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
-import type { DirectSlots } from './direct-slots.ts'
+import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './fates.ts'
 import type { InboxWriter } from './inbox-writer.ts'
 
@@ -68,8 +68,8 @@ export function createIntake({ start, inbox, slots, retry, count, logger }: Inta
    *  @throws when Temporal does not take all of them in time */
   const startInTurn = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
     const deadline = performance.now() + turnLimitMs
-    for (let first = 0, few: AcceptedEvent[]; first < events.length; first += few.length) {
-      few = events.slice(first, first + slots.perSource())
+    for (let first = 0; first < events.length; first += maxInFlightPerSource) {
+      const few = events.slice(first, first + maxInFlightPerSource)
       while (!slots.tryTake(sourceId, few.length)) {
         if (slots.isResting() || performance.now() > deadline) throw new Error('Temporal does not take them in time')
         await sleep(turnPauseMs)
@@ -83,7 +83,7 @@ export function createIntake({ start, inbox, slots, retry, count, logger }: Inta
       // Events of one request are all of one source.
       const sourceId = events[0]?.sourceId
       if (sourceId === undefined) return
-      const direct = slots.tryTake(sourceId, events.length)
+      const direct = slots.tryPass(sourceId, events.length)
       const left = direct ? await startAll(sourceId, events) : events
       if (left.length === 0) return
       try {

@@ -1,9 +1,9 @@
-/** How many starts may be under way: as many as Temporal takes without making them queue. More would start nothing
- *  sooner, and keep the processor from what was started before, and from callers who wait for their answer. */
+/** How many events of the inbox are started side by side: as many as Temporal takes without making them queue. More would
+ *  start nothing sooner, and keep the processor from what was started before, and from callers who wait. */
 
-/** Bounds of the limit: a Temporal of its own size takes many side by side, an embedded one about 4. */
-const fewest = 2
-const most = 32
+/** Bounds of the limit: a Temporal of its own size takes many, the embedded one about 2. */
+const fewest = 1
+const most = 16
 
 /** A start that takes so many times as long as the quickest ones stands in a queue. */
 const queueFactor = 2
@@ -13,22 +13,22 @@ const moveShare = 0.2
 const forgetShare = 0.0001
 
 export interface StartPace {
-  /** Starts that may be under way now. */
+  /** How many may be under way now. */
   limit(): number
   /** Times starts, whoever makes them. */
   watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
 }
 
 /** The limit follows the gradient of the time that a start takes: it shrinks in proportion while starts take longer than
- *  they should, and grows by steps of one otherwise. */
+ *  they should, and grows by small steps otherwise. */
 export function createStartPace(): StartPace {
-  let limit = most / 4
+  let limit = most / 2
   let quickestMs = Infinity
 
   const observe = (ms: number): void => {
     quickestMs = Math.min(ms, quickestMs === Infinity ? ms : quickestMs + (ms - quickestMs) * forgetShare)
     const gradient = Math.min(1, Math.max(0.5, (queueFactor * quickestMs) / ms))
-    const wanted = Math.min(most, Math.max(fewest, limit * gradient + 1))
+    const wanted = Math.min(most, Math.max(fewest, limit * gradient + 0.5))
     limit += (wanted - limit) * moveShare
   }
 

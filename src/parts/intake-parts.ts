@@ -38,7 +38,7 @@ export function createIntakeParts({
   const fates = createFates(database, registry, logger)
   const { count } = fates
   const pace = createStartPace()
-  const slots = createDirectSlots(pace)
+  const slots = createDirectSlots()
   const start = slots.watch(pace.watch((input: DeliverEventInput) => startDelivery(temporal, input)))
   const inbox = createInboxWriter(database, config.inboxMax, () => drainer.wake())
   const drainer = runDrainer({ database, start, pace, giveWay: inbox.written, count, logger })
