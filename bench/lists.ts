@@ -9,7 +9,7 @@ import type { Destination } from '../src/schemas/destination.ts'
 import type { Source } from '../src/schemas/source.ts'
 import { databaseFile } from '../src/temporal/server-process.ts'
 import { copyVisibility } from './support/copy-visibility.ts'
-import { quantile, report, type Figure } from './support/figures.ts'
+import { openReport, quantile } from './support/figures.ts'
 import { startNode, type BenchNode } from './support/node.ts'
 import { startBenchReceiver } from './support/receiver.ts'
 
@@ -149,14 +149,13 @@ async function withNode<Result>(dataDir: string, work: (node: BenchNode) => Prom
 
 async function measure(node: BenchNode, connections: Connection[]): Promise<void> {
   const { count } = await node.api<{ count: number }>('GET', '/deliveries/count')
-  const figures: Figure[] = []
+  const report = openReport(`${count} workflows in the embedded server, each call ${repeats} times`)
   for (const [name, path] of await pathsOf(node, connections)) {
     const times = await timesOf(node, path)
-    figures.push({ name: `${name}: p50`, value: quantile(times, 0.5), unit: 'ms' })
-    const p95 = { name: `${name}: p95`, value: quantile(times, 0.95), unit: 'ms' }
-    figures.push(isCount(path) ? p95 : { ...p95, goal: { most: listGoalMs } })
+    report.add(`${name}: p50`, quantile(times, 0.5), 'ms')
+    report.add(`${name}: p95`, quantile(times, 0.95), 'ms', isCount(path) ? undefined : { most: listGoalMs })
   }
-  report(`${count} workflows in the embedded server, each call ${repeats} times`, figures)
+  report.close()
 }
 
 const dataDir = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
