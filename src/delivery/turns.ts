@@ -7,6 +7,9 @@ export interface TurnsOptions {
    *  given a turn back for as long. */
   maxWaiting: number
   waitMs: number
+  /** Longest time that an attempt is told to stay away, in milliseconds, however many were told so before: what they
+   *  booked must not keep others away once the endpoint has recovered. */
+  maxAwayMs: number
 }
 
 export interface Turns {
@@ -37,7 +40,7 @@ interface Lane {
 const newestShare = 0.25
 
 /** Turns for every endpoint; one without attempts in flight or to come takes no memory. */
-export const createTurns = ({ perEndpoint, maxWaiting, waitMs }: TurnsOptions): Turns => {
+export const createTurns = ({ perEndpoint, maxWaiting, waitMs, maxAwayMs }: TurnsOptions): Turns => {
   const lanes = new Map<string, Lane>()
 
   const laneOf = (endpointId: string): Lane => {
@@ -84,7 +87,7 @@ export const createTurns = ({ perEndpoint, maxWaiting, waitMs }: TurnsOptions): 
       const [oldest] = lane.taken
       // An endpoint that hangs has given none back yet.
       const heldMs = Math.max(lane.heldMs, oldest === undefined ? 0 : now - oldest.at)
-      lane.bookedUntil = Math.max(lane.bookedUntil, now) + heldMs / perEndpoint
+      lane.bookedUntil = Math.min(Math.max(lane.bookedUntil, now) + heldMs / perEndpoint, now + maxAwayMs)
       return Math.ceil(lane.bookedUntil - now)
     },
   }

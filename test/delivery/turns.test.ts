@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createTurns } from '../../src/delivery/turns.ts'
 
-const noWait = { maxWaiting: 0, waitMs: 0 }
-const longWait = { maxWaiting: 10, waitMs: 60_000 }
+const noWait = { maxWaiting: 0, waitMs: 0, maxAwayMs: 60_000 }
+const longWait = { maxWaiting: 10, waitMs: 60_000, maxAwayMs: 60_000 }
 
 describe('turns', () => {
   it('are bounded for each endpoint on its own and come back when given back', async () => {
@@ -39,7 +39,7 @@ describe('turns', () => {
   })
 
   it('are not waited for in vain: not for ever, and not by more than may wait', async () => {
-    const turns = createTurns({ perEndpoint: 1, maxWaiting: 1, waitMs: 20 })
+    const turns = createTurns({ perEndpoint: 1, maxWaiting: 1, waitMs: 20, maxAwayMs: 60_000 })
     const held = await turns.take('a')
     const waits = turns.take('a')
     expect(await turns.take('a')).toBeUndefined()
@@ -65,5 +65,16 @@ describe('turns', () => {
     await turns.take('hangs')
     await new Promise((resolve) => setTimeout(resolve, 60))
     expect(turns.comeBackInMs('hangs')).toBeGreaterThanOrEqual(59)
+  })
+
+  it('keep nobody away for longer than set, however many were told to come again', async () => {
+    const turns = createTurns({ perEndpoint: 1, maxWaiting: 0, waitMs: 0, maxAwayMs: 200 })
+    const giveBack = await turns.take('slow')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    const told = Array.from({ length: 50 }, () => turns.comeBackInMs('slow'))
+    expect(Math.max(...told)).toBe(200)
+    giveBack?.()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(turns.comeBackInMs('slow')).toBeLessThan(150)
   })
 })
