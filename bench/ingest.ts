@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Source } from '../src/schemas/source.ts'
+import { connect } from './delivery/events.ts'
 import { openReport } from './support/figures.ts'
 import type { LoadOrder, LoadResult } from './support/load.ts'
 import { startNode, type BenchNode } from './support/node.ts'
@@ -45,18 +46,6 @@ const runLoad = async (order: LoadOrder): Promise<LoadResult> => {
   return result
 }
 
-/** A source of its own, so that one measurement does not take another's slots. */
-async function connect(node: BenchNode, url: string, name: string): Promise<Source> {
-  const source = await node.api<Source>('POST', '/sources', { name })
-  await node.api('POST', '/destinations', {
-    name,
-    type: 'webhooks',
-    sourceIds: [source.id],
-    settings: { webhooks: [{ url }] },
-  })
-  return source
-}
-
 let run = 0
 async function measure(name: string, url: string, writeKey: string, size: number, goal?: number): Promise<void> {
   const connections = size === 1 ? singleConnections : batchConnections
@@ -74,7 +63,7 @@ async function measure(name: string, url: string, writeKey: string, size: number
 
 /** Singles and batches, each of a source of its own. */
 async function measureBoth(node: BenchNode, receiver: BenchReceiver, name: string): Promise<void> {
-  const [ofSingles, ofBatches] = [await connect(node, receiver.url, 's'), await connect(node, receiver.url, 'b')]
+  const [ofSingles, ofBatches] = [await connect(node, receiver.url), await connect(node, receiver.url)]
   await measure(`${name}, singles`, node.url, ofSingles.writeKey, 1, 1_500)
   await measure(`${name}, batches of 100`, node.url, ofBatches.writeKey, batchSize, 10_000)
 }
@@ -120,7 +109,7 @@ try {
     await measure('bare route, batches of 100', bareUrl, 'none', batchSize)
   }
   // The backlog first: it waits for its own events, and the others leave more than can be delivered meanwhile.
-  if (only.has('backlog')) await measureBacklog(node, receiver, await connect(node, receiver.url, 'backlog'))
+  if (only.has('backlog')) await measureBacklog(node, receiver, await connect(node, receiver.url))
   if (only.has('up')) await measureBoth(node, receiver, 'Temporal up')
   if (only.has('stopped')) {
     await node.stopTemporal()
