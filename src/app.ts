@@ -21,6 +21,7 @@ import { installationSecrets } from './installation.ts'
 import { createLiveEvents } from './live/live-events.ts'
 import type { Logger } from './logger.ts'
 import { startQuickstart, type Quickstart } from './quickstart/quickstart.ts'
+import type { ReceivedEvent } from './receiver/receiver.ts'
 import { notReadyReason } from './readiness.ts'
 import { createSecretBox } from './secrets.ts'
 import { watchSettings } from './settings/settings.ts'
@@ -35,8 +36,8 @@ export interface AppOptions {
   environment: NodeJS.ProcessEnv
   /** Takes one line at a time about what a long start is doing. */
   onProgress: (line: string) => void
-  /** Takes one line per delivery that the Quickstart receiver gets. */
-  onReceived: (line: string) => void
+  /** Takes what the Quickstart receiver gets. */
+  onReceived: (event: ReceivedEvent) => void
   /** Ends a start that is under way. */
   signal: AbortSignal
 }
@@ -152,7 +153,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
       settings,
       guard,
       port: config.quickstartPort,
-      print: options.onReceived,
+      onReceived: options.onReceived,
     })
   return { url, adminToken, temporal, temporalUiUrl, quickstart }
 }

@@ -2,20 +2,23 @@
 
 import { CommanderError } from 'commander'
 import { buildProgram } from './commands/program.ts'
-import { CommandError, exitCodes } from './commands/shared/failure.ts'
+import { CommandError, exitCodes, reportFailure, usageError } from './commands/shared/failure.ts'
+
+// Looked for here, because a command line that cannot be read fails before its options are known.
+const isJson = process.argv.includes('--json')
 
 try {
-  await buildProgram().parseAsync()
+  await buildProgram({ isJson }).parseAsync()
 } catch (error) {
   process.exitCode = report(error)
 }
 
 function report(error: unknown): number {
-  // Help and version end so as well; commander has said all there is to say.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-  if (!(error instanceof CommandError)) throw error
-  const { code, message, exit } = error
-  const isJson = process.argv.includes('--json')
-  console.error(isJson ? JSON.stringify({ success: false, code, message }) : `postrider: ${message}`)
-  return exitCodes[exit]
+  if (error instanceof CommandError) return reportFailure(error, isJson)
+  if (!(error instanceof CommanderError)) throw error
+  // Help and version end so as well.
+  if (error.exitCode === 0) return exitCodes.ok
+  if (error.code !== 'commander.help') return reportFailure(usageError(error.message.replace(/^error: /, '')), isJson)
+  // The group of a command without the command: people have got its help.
+  return isJson ? reportFailure(usageError('give a command of this group; see its --help'), isJson) : exitCodes.usage
 }

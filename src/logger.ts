@@ -1,4 +1,4 @@
-/** The structured log: one line per fact, on standard output. */
+/** The structured log: one line of JSON per fact. */
 
 import { pino, type Logger } from 'pino'
 

@@ -1,7 +1,7 @@
 /** Examples below the help of each command: by its words, without the program's name. A group shows those of its own. */
 
 export const examples: Record<string, readonly string[]> = {
-  start: ['start', 'PORT=9000 postrider start'],
+  start: ['start', 'PORT=9000 postrider start', 'start --json'],
   migrate: ['migrate', 'DATABASE_URL=postgres://postrider@db/postrider postrider migrate --json'],
   doctor: ['doctor', 'doctor --profile production --json'],
   login: [

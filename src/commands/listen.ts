@@ -4,14 +4,16 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { Command } from 'commander'
 import { DestinationSchema, type Destination } from '../schemas/destination.ts'
+import { startReceiver } from '../receiver/receiver.ts'
 import type { Source } from '../schemas/source.ts'
 import { segment, type Api } from './shared/api.ts'
 import { isLoopback } from './shared/addresses.ts'
 import { CommandError } from './shared/failure.ts'
+import { forward } from './shared/forward.ts'
 import { findSource, listDestinations } from './shared/lookup.ts'
 import { collectHeaders, httpUrl, wholeNumber } from './shared/options.ts'
 import { printable, type Output } from './shared/output.ts'
-import { startReceiver, type ReceivedEvent } from './shared/receiver.ts'
+import { receivedLine } from './shared/received-text.ts'
 import { openSession } from './shared/session.ts'
 import { stopSignal } from './shared/stop-signal.ts'
 
@@ -54,10 +56,18 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
   const stop = stopSignal()
   // A new one each time: what was held is signed when it is sent, so nothing has to be kept here.
   const secret = randomBytes(24).toString('base64url')
+  const { host, port, forwardTo, header } = options
   const receiver = await startReceiver({
-    ...options,
-    secret,
-    onEvent: (event) => out.item(event, (one) => eventText(one, options.body === true)),
+    host,
+    port,
+    secret: () => secret,
+    ...(forwardTo !== undefined && { forward: (request, body) => forward(forwardTo, request, body, header) }),
+    onEvent: (event) =>
+      out.item(event, (one) =>
+        options.body === true ? `${receivedLine(one)}\n${JSON.stringify(one.body, null, 2)}` : receivedLine(one),
+      ),
+  }).catch((error: Error) => {
+    throw new CommandError('failed', `cannot listen at ${host}:${port}: ${error.message}`)
   })
   try {
     const destination = await register(api, source, options.name, options.publicUrl ?? receiver.url, secret, out)
@@ -107,19 +117,4 @@ async function pause(api: Api, id: string, out: Output): Promise<void> {
     if (error instanceof CommandError && error.exit === 'notFound') return
     throw error
   }
-}
-
-function eventText(
-  { at, type, event, userId, genuine, status, forwarded, body }: ReceivedEvent,
-  whole: boolean,
-): string {
-  const line = [
-    at,
-    printable([type ?? 'no event', event].filter(Boolean).join(' ')),
-    ...(userId === null ? [] : [`by ${printable(userId)}`]),
-    genuine ? 'signature valid' : 'signature NOT valid, refused',
-    ...(forwarded === null ? [] : [`forwarded: ${printable(forwarded)}`]),
-    `answered ${status}`,
-  ].join('  ')
-  return whole ? `${line}\n${JSON.stringify(body, null, 2)}` : line
 }

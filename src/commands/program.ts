@@ -15,16 +15,20 @@ import { loginCommand } from './login.ts'
 import { migrateCommand } from './migrate.ts'
 import { profilesCommand } from './profiles.ts'
 import { sendCommand } from './send.ts'
+import { outputOf } from './shared/session.ts'
 import { sourcesCommand } from './sources.ts'
 
 const startCommand = (): Command =>
-  new Command('start').description('run a node: API, web app and worker').action(async () => {
-    // Loaded only here: a node's libraries take a second.
-    const { start } = await import('./start.ts')
-    await start()
-  })
+  new Command('start')
+    .description('run a node: API, web app and worker')
+    .action(async (_options: unknown, self: Command) => {
+      // Loaded only here: a node's libraries take a second.
+      const { start } = await import('./start.ts')
+      await start(outputOf(self))
+    })
 
-export function buildProgram(): Command {
+/** @param isJson  whether programs read what it says about a wrong command line */
+export function buildProgram({ isJson = false } = {}): Command {
   const program = new Command('postrider')
     .description('Event delivery to HTTP endpoints')
     .version(packageVersion())
@@ -47,14 +51,18 @@ export function buildProgram(): Command {
   ]
   for (const command of commands) program.addCommand(command)
   addCompletion(program)
-  finish(program, '')
+  finish(program, '', isJson)
   return program
 }
 
 /** What all commands have in common. @param words  of the command, without the program's name */
-function finish(command: Command, words: string): void {
-  command.configureHelp({ showGlobalOptions: true }).exitOverride()
+function finish(command: Command, words: string, isJson: boolean): void {
+  command
+    .configureHelp({ showGlobalOptions: true })
+    // Thrown instead, and told like any other failure.
+    .configureOutput({ outputError: () => {}, ...(isJson && { writeErr: () => {} }) })
+    .exitOverride()
   const lines = words === '' ? [] : examplesOf(words)
   if (lines.length > 0) command.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n'))
-  for (const child of command.commands) finish(child, `${words} ${child.name()}`.trimStart())
+  for (const child of command.commands) finish(child, `${words} ${child.name()}`.trimStart(), isJson)
 }

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { z } from 'zod'
 import { SourceSchema, type Source } from '../schemas/source.ts'
 import { segment } from './shared/api.ts'
+import { usageError } from './shared/failure.ts'
 import { findSource, listSources } from './shared/lookup.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
@@ -60,7 +61,7 @@ export function sourcesCommand(): Command {
     .option('--on', 'take its events')
     .option('--off', 'refuse its events')
     .action(async (wanted: string, options: { name?: string; on?: true; off?: true }, self: Command) => {
-      if (options.on && options.off) self.error('error: --on and --off exclude each other')
+      if (options.on && options.off) throw usageError('--on and --off exclude each other')
       const { api, out } = await openSession(self)
       const { id } = await findSource(api, wanted)
       const enabled = options.on ?? (options.off && false)

@@ -1,32 +1,55 @@
 import type { App } from '../app.ts'
 
-/** What a node says when it is ready: where everything is, and what to do next.
- *  @param madeToken  whether Postrider made the admin token itself: one that was configured is known, and is not shown */
-export function startUpText(
+/** Where everything of a node is, once it is ready. */
+export interface Ready {
+  url: string
+  /** Logs in with the token that Postrider made itself; null when one was configured: that is known, and is not shown. */
+  loginUrl: string | null
+  temporalUiUrl: string | null
+  /** What the first event needs; null when there is no Quickstart receiver. */
+  quickstart: { writeKey: string; receiverUrl: string; curl: string } | null
+}
+
+/** @param madeToken  whether Postrider made the admin token itself */
+export const readyFacts = (
   { url, adminToken, temporalUiUrl, quickstart }: App,
   { madeToken }: { madeToken: boolean },
-): string {
-  const lines = [
+): Ready => ({
+  url,
+  loginUrl: madeToken ? `${url}/login#token=${adminToken}` : null,
+  temporalUiUrl: temporalUiUrl ?? null,
+  quickstart:
+    quickstart === undefined
+      ? null
+      : {
+          writeKey: quickstart.writeKey,
+          receiverUrl: quickstart.receiver.url,
+          curl: [
+            `curl ${url}/v1/track -u ${quickstart.writeKey}: \\`,
+            `  -H 'Content-Type: application/json' -d '{"userId":"u1","event":"Hello"}'`,
+          ].join('\n'),
+        },
+})
+
+/** The same for people, and what to do next. */
+export const startUpText = ({ url, loginUrl, temporalUiUrl, quickstart }: Ready): string =>
+  [
     '',
     'Postrider is ready.',
     '',
     `  Web app      ${url}`,
-    madeToken
-      ? `  Admin login  ${url}/login#token=${adminToken}`
-      : `  Admin login  ${url}/login, with POSTRIDER_ADMIN_TOKEN`,
-    ...(temporalUiUrl === undefined ? [] : [`  Temporal UI  ${temporalUiUrl}`]),
+    `  Admin login  ${loginUrl ?? `${url}/login, with POSTRIDER_ADMIN_TOKEN`}`,
+    ...(temporalUiUrl === null ? [] : [`  Temporal UI  ${temporalUiUrl}`]),
     '',
-  ]
-  if (quickstart === undefined) return [...lines, 'Stop with Ctrl-C.', ''].join('\n')
-  return [
-    ...lines,
-    'Send your first event:',
-    '',
-    `  curl ${url}/v1/track -u ${quickstart.writeKey}: \\`,
-    `    -H 'Content-Type: application/json' -d '{"userId":"u1","event":"Hello"}'`,
-    '',
-    `It arrives, signed, at the Quickstart receiver (http://127.0.0.1:${quickstart.receiver.port}), which prints it here.`,
+    ...(quickstart === null
+      ? []
+      : [
+          'Send your first event:',
+          '',
+          quickstart.curl.replace(/^/gm, '  '),
+          '',
+          `It arrives, signed, at the Quickstart receiver (${quickstart.receiverUrl}), which prints it here.`,
+        ]),
     'Stop with Ctrl-C.',
     '',
   ].join('\n')
-}

@@ -5,12 +5,16 @@ import { startApp } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { createLogger, type Logger } from '../logger.ts'
-import { startUpText } from './start-up-text.ts'
+import { CommandError, exitCodes, reportFailure } from './shared/failure.ts'
+import type { Output } from './shared/output.ts'
+import { receivedLine } from './shared/received-text.ts'
+import { readyFacts, startUpText } from './start-up-text.ts'
 
 /** How long a stop may take before the process ends all the same, in milliseconds. */
 const stopLimitMs = 30_000
 
-export async function start(): Promise<void> {
+/** With JSON, prints one line when it is ready, and one for each delivery to the Quickstart receiver. Ends the process. */
+export async function start(out: Output): Promise<void> {
   const starting = new AbortController()
   const stopRequested = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -27,21 +31,20 @@ export async function start(): Promise<void> {
       logger,
       environment: process.env,
       signal: starting.signal,
-      onProgress: (line) => console.log(`${line} …`),
-      onReceived: (line) => console.log(`  ${line}`),
+      onProgress: (line) => out.note(`${line} …`),
+      onReceived: (event) => out.item(event, (one) => `  ${receivedLine(one)}`),
     })
-    console.log(startUpText(app, { madeToken: config.adminToken === undefined }))
+    out.item(readyFacts(app, { madeToken: config.adminToken === undefined }), startUpText)
     await stopRequested
-    console.log('Stopping: attempts that run are finished …')
-    setTimeout(() => process.exit(1), stopLimitMs).unref()
+    out.note('Stopping: attempts that run are finished …')
+    setTimeout(() => process.exit(exitCodes.failed), stopLimitMs).unref()
     await app.stop()
-    console.log('Stopped.')
-    process.exit(0)
+    out.note('Stopped.')
+    process.exit(exitCodes.ok)
   } catch (error) {
     if (starting.signal.aborted) process.exit(130)
     if (!(error instanceof StartError)) throw error
-    console.error(`postrider: ${error.message}`)
-    process.exit(1)
+    process.exit(reportFailure(new CommandError('failed', error.message), out.isJson))
   }
 }
 

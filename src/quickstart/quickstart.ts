@@ -7,8 +7,8 @@ import type { DestinationStore } from '../db/destinations.ts'
 import { readFact, writeFact } from '../db/installation.ts'
 import { createSource } from '../db/sources.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
+import { startReceiver, type ReceivedEvent, type Receiver } from '../receiver/receiver.ts'
 import type { Settings } from '../settings/settings.ts'
-import { startReceiver, type Receiver } from './receiver.ts'
 
 const FactSchema = z.object({
   sourceId: z.string(),
@@ -32,8 +32,7 @@ export interface QuickstartDependencies {
   guard: AddressGuard
   /** The configured port of the receiver; absent: the one it had before, or a free one. */
   port: number | undefined
-  /** Takes one line per delivery. */
-  print: (line: string) => void
+  onReceived: (event: ReceivedEvent) => void
 }
 
 const receiverUrl = (port: number): string => `http://127.0.0.1:${port}/`
@@ -41,7 +40,7 @@ const receiverUrl = (port: number): string => `http://127.0.0.1:${port}/`
 /** Starts the receiver; on the first start of an empty installation makes the source and the destination that leads to it.
  *  @returns undefined when deliveries may not reach it, or its source or destination was deleted */
 export async function startQuickstart(dependencies: QuickstartDependencies): Promise<Quickstart | undefined> {
-  const { database, settings, guard, port, print } = dependencies
+  const { database, settings, guard, port, onReceived } = dependencies
   if (port === 0 || guard.refuseUrl(receiverUrl(80)) !== undefined) return undefined
   const fact = await readQuickstart(database)
   if (fact === undefined && [...settings.sources()].length > 0) return undefined
@@ -50,7 +49,10 @@ export async function startQuickstart(dependencies: QuickstartDependencies): Pro
   let destinationId = fact?.destinationId
   const currentSecret = (): string | undefined =>
     destinationId === undefined ? undefined : settings.destination(destinationId)?.secrets[0]?.secret
-  const receiver = await startReceiver(port ?? fact?.port ?? 0, currentSecret, print)
+  const listen = (at: number): Promise<Receiver> =>
+    startReceiver({ host: '127.0.0.1', port: at, secret: currentSecret, onEvent: onReceived })
+  // A port that is taken is replaced by a free one.
+  const receiver = await listen(port ?? fact?.port ?? 0).catch(() => listen(0))
   const current =
     fact === undefined ? await create(dependencies, receiver.port) : await follow(dependencies, fact, receiver.port)
   destinationId = current.destinationId

@@ -37,7 +37,7 @@ export interface Shell extends AsyncDisposable {
   run(args: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
   /** Runs with `--json`, expects exit code 0 and reads the document. */
   json<Value>(args: string[], options?: { env?: Record<string, string> }): Promise<Value>
-  start(args: string[]): Running
+  start(args: string[], env?: Record<string, string>): Running
 }
 
 /** A user's shell whose environment leads to the node at `url`; without a URL it leads nowhere. */
@@ -80,8 +80,8 @@ export async function openShell(url?: string): Promise<Shell> {
       if (code !== 0) throw new Error(`postrider ${args.join(' ')} ended with ${code}: ${stderr}`)
       return JSON.parse(stdout) as Value
     },
-    start(args) {
-      const { child, texts, ended } = launch(args)
+    start(args, env) {
+      const { child, texts, ended } = launch(args, env)
       const lines = (): string[] => texts.stdout.split('\n').slice(0, -1)
       const interrupt = async (): Promise<Ended> => {
         child.kill('SIGINT')

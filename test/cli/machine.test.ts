@@ -1,25 +1,49 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+/** The commands about nodes, machines and the command itself, beside a node that `start` runs as a newcomer has it. */
+
+import { execFile } from 'node:child_process'
+import { chmod, cp, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { buildProgram } from '../../src/commands/program.ts'
 import { exitCodes } from '../../src/commands/shared/failure.ts'
-import { startUpText } from '../../src/commands/start-up-text.ts'
-import { adminToken, encryptionKeys, startTestApp, type TestApp } from '../support/app.ts'
+import { readyFacts, startUpText, type Ready } from '../../src/commands/start-up-text.ts'
+import { endOrphan } from '../../src/temporal/embedded-server.ts'
+import { encryptionKeys } from '../support/app.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
-import { temporalAddress } from '../support/temporal.ts'
-import { openShell, type Shell } from './command.ts'
+import { createNamespace, temporalAddress } from '../support/temporal.ts'
+import { openShell, type Running, type Shell } from './command.ts'
 
-let node: TestApp
 let shell: Shell
+let dataDir: string
+let node: Running
+let ready: Ready
+let adminToken: string
 let postgres: PostgresServer
 
 beforeAll(async () => {
-  ;[node, postgres] = await Promise.all([startTestApp(), startPostgres()])
   shell = await openShell()
+  dataDir = join(shell.folder, 'node')
+  // Making a database takes seconds.
+  await cp(inject('databaseTemplate'), join(dataDir, 'pglite'), { recursive: true })
+  const bin = join(shell.folder, 'bin')
+  await mkdir(bin)
+  await symlink(inject('temporalCli'), join(bin, 'temporal'))
+  node = shell.start(['start', '--json'], {
+    PATH: [bin, process.env['PATH']].join(delimiter),
+    POSTRIDER_DATA_DIR: dataDir,
+    ...{ PORT: '0', POSTRIDER_TEMPORAL_PORT: '0', POSTRIDER_TEMPORAL_UI_PORT: '0' },
+  })
+  ;[postgres, ready] = await Promise.all([
+    startPostgres(),
+    node.line('"url"').then((line) => JSON.parse(line) as Ready),
+  ])
+  adminToken = new URL(ready.loginUrl ?? '').hash.replace('#token=', '')
 })
 afterAll(async () => {
-  await shell[Symbol.asyncDispose]()
-  await Promise.all([node[Symbol.asyncDispose](), postgres.stop()])
+  await node[Symbol.asyncDispose]()
+  await endOrphan(dataDir)
+  await Promise.all([shell[Symbol.asyncDispose](), postgres.stop()])
 })
 
 interface Report {
@@ -32,23 +56,23 @@ const nowhere = 'http://127.0.0.1:1'
 
 describe('login and profiles', () => {
   it('keeps an address and a token that are right, for the user alone', async () => {
-    const wrong = await shell.run(['login', '--address', node.url, '--json'], { input: 'a-wrong-token\n' })
+    const wrong = await shell.run(['login', '--address', ready.url, '--json'], { input: 'a-wrong-token\n' })
     expect(wrong.code).toBe(4)
     expect(JSON.parse(wrong.stderr)).toMatchObject({ code: 'unauthorized' })
-    expect((await shell.run(['sources', 'list', '--address', node.url])).code).toBe(4)
+    expect((await shell.run(['sources', 'list', '--address', ready.url])).code).toBe(4)
 
-    const login = await shell.run(['login', '--profile', 'here', '--address', node.url], { input: `${adminToken}\n` })
+    const login = await shell.run(['login', '--profile', 'here', '--address', ready.url], { input: `${adminToken}\n` })
     expect(login.code).toBe(0)
     const path = join(shell.folder, 'config/postrider/profiles.json')
     expect((await stat(path)).mode & 0o777).toBe(0o600)
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ current: 'here' })
 
-    expect(await shell.json(['sources', 'list'])).toEqual({ items: [] })
+    expect(await shell.json(['sources', 'list'])).toMatchObject({ items: [{ name: 'Quickstart' }] })
     expect(await shell.json(['profiles', 'list'])).toEqual({
-      items: [{ name: 'here', address: node.url, hasToken: true, current: true }],
+      items: [{ name: 'here', address: ready.url, hasToken: true, current: true }],
     })
     // The profile's token stays with its address.
-    const elsewhere = await shell.run(['sources', 'list', '--address', node.url.replace('127.0.0.1', 'localhost')])
+    const elsewhere = await shell.run(['sources', 'list', '--address', ready.url.replace('127.0.0.1', 'localhost')])
     expect(elsewhere.code).toBe(4)
     expect((await shell.run(['sources', 'list', '--profile', 'none'])).code).toBe(5)
     await shell.json(['profiles', 'remove', 'here'])
@@ -56,19 +80,22 @@ describe('login and profiles', () => {
   })
 
   it('finds the token of a data folder on the same machine', async () => {
-    await mkdir(join(shell.folder, '.postrider'))
-    await writeFile(join(shell.folder, '.postrider/admin-token'), `${adminToken}\n`)
-    expect(await shell.json(['sources', 'list', '--address', node.url])).toEqual({ items: [] })
+    const env = { POSTRIDER_DATA_DIR: dataDir }
+    expect((await shell.run(['sources', 'list', '--address', ready.url], { env })).code).toBe(0)
   })
 })
 
 describe('doctor', () => {
+  let namespace: string
+  beforeAll(async () => {
+    namespace = await createNamespace()
+  })
   const env = () => ({
-    POSTRIDER_ADDRESS: node.url,
+    POSTRIDER_ADDRESS: ready.url,
     POSTRIDER_ADMIN_TOKEN: adminToken,
     POSTRIDER_ENCRYPTION_KEYS: encryptionKeys,
     TEMPORAL_ADDRESS: temporalAddress(),
-    TEMPORAL_NAMESPACE: node.namespace,
+    TEMPORAL_NAMESPACE: namespace,
   })
   const doctor = async (more: Record<string, string>): Promise<{ code: number | null; report: Report }> => {
     const { code, stdout } = await shell.run(['doctor', '--json'], { env: { ...env(), ...more } })
@@ -87,7 +114,7 @@ describe('doctor', () => {
 
   it('tells a database, a Temporal, a key and an address that are wrong, and how to mend them', async () => {
     const broken = { DATABASE_URL: 'postgres://someone:a-password@127.0.0.1:1/none', TEMPORAL_ADDRESS: '127.0.0.1:1' }
-    const { port } = new URL(node.url)
+    const { port } = new URL(ready.url)
     const [{ code, report }, away, taken] = await Promise.all([
       doctor(broken),
       doctor({ POSTRIDER_ENCRYPTION_KEYS: 'k1:short', POSTRIDER_ADDRESS: nowhere, PORT: port }),
@@ -104,12 +131,12 @@ describe('doctor', () => {
   })
 
   it('finds keys that others can read', async () => {
-    const dataDir = join(shell.folder, 'data')
-    await mkdir(dataDir)
-    await writeFile(join(dataDir, 'encryption-keys'), encryptionKeys)
-    await chmod(join(dataDir, 'encryption-keys'), 0o644)
+    const folder = join(shell.folder, 'data')
+    await mkdir(folder)
+    await writeFile(join(folder, 'encryption-keys'), encryptionKeys)
+    await chmod(join(folder, 'encryption-keys'), 0o644)
     const { report } = await doctor({
-      POSTRIDER_DATA_DIR: dataDir,
+      POSTRIDER_DATA_DIR: folder,
       POSTRIDER_ENCRYPTION_KEYS: '',
       TEMPORAL_ADDRESS: '',
       TEMPORAL_NAMESPACE: '',
@@ -160,6 +187,23 @@ describe('the command', () => {
     expect(codes).toEqual([2, 2, 3, 0, 0])
   })
 
+  it('tells a wrong command line as JSON where programs read', async () => {
+    const wrong = [
+      ['nonsense'],
+      ['send', 'shout'],
+      ['sources', 'list', '--colour'],
+      ['sources'],
+      ['start', '--port', '1'],
+    ]
+    const ends = await Promise.all(wrong.map((args) => shell.run([...args, '--json'])))
+    for (const { code, stdout, stderr } of ends) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(JSON.parse(stderr)).toEqual({ success: false, code: 'usage', message: expect.any(String) as string })
+    }
+    const { stderr } = await shell.run(['sources', 'list', '--colour'])
+    expect(stderr).toBe("postrider: unknown option '--colour'\n")
+  })
+
   it('completes commands and options', async () => {
     const [words, options, ...scripts] = await Promise.all(
       [['--', 'deliveries', 're'], ['--', 'deliveries', 'list', '--sta'], ['bash'], ['zsh'], ['fish']].map((args) =>
@@ -197,9 +241,57 @@ describe('the command', () => {
     const [usual = 0, four = 0] = await Promise.all([threads({}), threads({ UV_THREADPOOL_SIZE: '4' })])
     expect(usual - four).toBe(12)
   })
+})
 
-  it('shows a login link with the token only when it made the token itself', () => {
-    expect(startUpText(node.app, { madeToken: true })).toContain(`/login#token=${adminToken}`)
-    expect(startUpText(node.app, { madeToken: false })).not.toContain(adminToken)
+describe('start', () => {
+  it('says where everything is', async () => {
+    expect((await fetch(`${ready.url}/readyz`)).status).toBe(200)
+    expect((await fetch(ready.temporalUiUrl ?? '')).status).toBe(200)
+    const session = await fetch(`${ready.url}/api/v1/session`, { headers: { authorization: `Bearer ${adminToken}` } })
+    expect(await session.json()).toMatchObject({ role: 'admin' })
+    const text = startUpText(ready)
+    for (const fact of [ready.url, ready.loginUrl, ready.temporalUiUrl, ready.quickstart?.receiverUrl])
+      expect(text).toContain(fact)
+  })
+
+  it('gives a line that sends the first event, and tells what the Quickstart receiver gets', async () => {
+    const { stdout } = await promisify(execFile)('sh', ['-c', ready.quickstart?.curl ?? 'false'])
+    expect(JSON.parse(stdout)).toMatchObject({ success: true })
+    const received = await node.line('"genuine"')
+    expect(JSON.parse(received)).toMatchObject({
+      type: 'track',
+      event: 'Hello',
+      userId: 'u1',
+      genuine: true,
+      status: 200,
+    })
+  })
+
+  it('shows no token that was configured', async () => {
+    const app = { url: ready.url, adminToken: 'configured', temporalUiUrl: undefined, quickstart: undefined }
+    const facts = readyFacts(app as never, { madeToken: false })
+    expect(facts).toEqual({ url: ready.url, loginUrl: null, temporalUiUrl: null, quickstart: null })
+    expect(startUpText(facts)).not.toContain('configured')
+  })
+
+  it('tells as JSON why it cannot start', async () => {
+    const second = await shell.run(['start', '--json'], { env: { POSTRIDER_DATA_DIR: dataDir, PORT: '0' } })
+    expect(second).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(second.stderr)).toEqual({
+      success: false,
+      code: 'failed',
+      message: expect.stringContaining(dataDir) as string,
+    })
+  })
+
+  it('ends with 0 when it is interrupted, and has printed nothing but JSON', async () => {
+    const { code, stdout } = await node.interrupt()
+    expect(code).toBe(0)
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => Object.keys(JSON.parse(line) as object)[0]),
+    ).toEqual(['url', 'at'])
   })
 })

@@ -31,4 +31,11 @@ export class CommandError extends Error {
   }
 }
 
+/** Tells of a failure on standard error.
+ *  @returns the exit code */
+export function reportFailure({ code, message, exit }: CommandError, isJson: boolean): number {
+  console.error(isJson ? JSON.stringify({ success: false, code, message }) : `postrider: ${message}`)
+  return exitCodes[exit]
+}
+
 export const usageError = (message: string): CommandError => new CommandError('usage', message)

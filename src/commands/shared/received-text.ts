@@ -1,0 +1,19 @@
+import type { ReceivedEvent } from '../../receiver/receiver.ts'
+import { printable } from './output.ts'
+
+/** Longest name or id that is shown, in characters. */
+const maxLength = 80
+
+const short = (text: string): string => printable(text).slice(0, maxLength)
+
+/** What a receiver got, on one line. */
+export function receivedLine(received: ReceivedEvent): string {
+  const { at, type, event, userId, anonymousId, genuine, forwarded } = received
+  const who = userId ?? anonymousId
+  const what = [type ?? 'no event', event ?? ''].filter(Boolean).map(short).join(' ')
+  return [
+    `${at.slice(11, 19)}  ${what}${who === null ? '' : ` by ${short(who)}`}`,
+    genuine ? 'signature valid' : 'signature NOT valid, refused',
+    ...(forwarded === null ? [] : [`forwarded: ${printable(forwarded)}`]),
+  ].join(', ')
+}
