@@ -35,9 +35,10 @@ export class BatchQueue {
     const before = this.#open?.bytes ?? 0
     this.#open ??= this.#newBatch()
     this.#open.add(message)
-    this.#open.file?.append(json)
     this.bytes += this.#open.bytes - before
     this.messages++
+    // Last, because `onError` is told when the disk refuses, and may call.
+    this.#open.file?.append(json)
   }
 
   /** Adds a batch as it is; it is due at once. */

@@ -27,7 +27,7 @@ export interface Stats {
   /** Waiting or under way. */
   pending: number
   delivered: number
-  /** Not delivered and reported to `onError`. */
+  /** Not delivered: reported to `onError`, or called by it when it was told of a full queue. */
   dropped: number
 }
 
@@ -38,6 +38,7 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
   #lastFlushAt = Date.now()
   #timer: ReturnType<typeof setTimeout> | undefined
   #closing: Promise<void> | undefined
+  #tellsOfOverflow = false
 
   constructor(settings: Settings, platform: Platform) {
     this.#settings = settings
@@ -122,8 +123,9 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
     this.#delivery.start()
   }
 
-  /** Ends now: what is not delivered stays in the spool, or is reported to `onError`. */
+  /** Ends now: what is not delivered stays in the spool, or is reported to `onError`. Further calls are refused. */
   protected abandon(): void {
+    this.#closing ??= Promise.resolve()
     clearTimeout(this.#timer)
     this.#delivery.stop()
   }
@@ -139,29 +141,45 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
   #enqueue(type: CallType, call: unknown): string {
     if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
     const { messageId, json, bytes } = writeMessage(type, call, new Date())
-    if (!this.#makeRoom(bytes.length)) {
-      this.#dropOverflow([JSON.parse(json) as Message])
-      return messageId
+    if (this.#tellsOfOverflow) {
+      // Told of that as well, `onError` would call again, and so on without end.
+      this.#delivery.dropped++
+    } else if (this.#hasRoomFor(bytes)) {
+      this.#add(json, bytes)
+    } else {
+      // A copy, because `onError` is told meanwhile and may call.
+      this.#addToFull(json, bytes.slice())
     }
-    this.#queue.add(json, bytes)
-    this.#schedule()
     return messageId
   }
 
-  /** Whether there is room for so many bytes, if need be after dropping the oldest that is not under way. */
-  #makeRoom(bytes: number): boolean {
+  #hasRoomFor(bytes: Uint8Array): boolean {
+    return this.#queue.bytes + bytes.length <= this.#settings.maxQueueBytes
+  }
+
+  #add(json: string, bytes: Uint8Array): void {
+    this.#queue.add(json, bytes)
+    this.#schedule()
+  }
+
+  /** Drops, as `overflow` says, the oldest that is not under way, or this one. */
+  #addToFull(json: string, bytes: Uint8Array): void {
     const { maxQueueBytes, overflow } = this.#settings
-    while (this.#queue.bytes + bytes > maxQueueBytes) {
-      const oldest = overflow === 'drop-oldest' && bytes <= maxQueueBytes ? this.#queue.dropOldest() : undefined
-      if (!oldest) return false
+    while (overflow === 'drop-oldest' && bytes.length <= maxQueueBytes && !this.#hasRoomFor(bytes)) {
+      const oldest = this.#queue.dropOldest()
+      if (!oldest) break
+      const lost = oldest.read()
       oldest.file?.remove()
-      this.#dropOverflow(oldest.read())
+      this.#dropOverflow(lost)
     }
-    return true
+    if (this.#hasRoomFor(bytes)) this.#add(json, bytes)
+    else this.#dropOverflow([JSON.parse(json) as Message])
   }
 
   #dropOverflow(lost: Message[]): void {
+    this.#tellsOfOverflow = true
     this.#delivery.drop('queue_full', `over ${this.#settings.maxQueueBytes} bytes would wait`, lost)
+    this.#tellsOfOverflow = false
   }
 
   /** Starts what is due by number, or sets the timer for what will be due by time. */

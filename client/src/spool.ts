@@ -127,8 +127,9 @@ export class Spool implements BatchStore {
       this.#failing = false
       return true
     } catch (error) {
-      if (!this.#failing) this.#onFailure(error as Error)
+      const isNews = !this.#failing
       this.#failing = true
+      if (isNews) this.#onFailure(error as Error)
       return false
     }
   }

@@ -207,6 +207,29 @@ describe('a full queue', () => {
     const events = server.messages().map(({ event }) => event)
     expect(events).toEqual(['0', ...Array.from({ length: pending - 1 }, (_, i) => `${dropped + 1 + i}`)])
   })
+
+  it.each(['drop-newest', 'drop-oldest'] as const)(
+    'with %s takes no more from onError, which is told of it',
+    async (overflow) => {
+      let told = 0
+      const { analytics, server } = await setup({
+        maxQueueBytes: 2_000,
+        overflow,
+        flushAfter: 3_600_000,
+        onError: () => {
+          told++
+          analytics.track({ userId: 'u1', event: 'Lost' })
+        },
+      })
+      for (let i = 0; i < 30; i++) analytics.track({ userId: 'u1', event: `${i}` })
+      const { pending, dropped } = analytics.stats
+      expect(told).toBeGreaterThan(10)
+      expect(pending + told).toBe(30)
+      expect(dropped).toBe(2 * told)
+      await analytics.flush()
+      expect(server.messages()).toHaveLength(pending)
+    },
+  )
 })
 
 describe('close', () => {

@@ -126,6 +126,27 @@ describe('the spool', () => {
     expect(files(spoolDir).map((path) => statSync(path).mode & 0o777)).toEqual([0o600])
   })
 
+  it('that fails is reported once, also to an onError that itself calls', async () => {
+    const { server, spoolDir } = await setUp()
+    let told = 0
+    const analytics = new Analytics('key', {
+      endpoint: server.url,
+      spoolDir,
+      flushAfter: HOUR,
+      onError: () => {
+        told++
+        analytics.track({ userId: 'u1', event: 'Told' })
+      },
+    })
+    onTestFinished(() => analytics.close({ timeoutMs: 0 }))
+    rmSync(spoolDir, { recursive: true })
+    appendFileSync(spoolDir, 'no folder any more')
+    analytics.identify({ userId: 'u1' })
+    await analytics.flush()
+    expect(told).toBe(1)
+    expect(server.messages()).toMatchObject([{ type: 'identify' }, { event: 'Told' }])
+  })
+
   it('that cannot be written is reported, and messages are sent all the same', async () => {
     const { server, spoolDir } = await setUp()
     const file = join(spoolDir, 'file')
