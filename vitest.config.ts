@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'client/test/**/*.test.ts'],
-    // Builds Temporal's server first: `npm run test:topology`.
-    exclude: ['test/topology/**'],
+    // These get programs first: `npm run test:topology` and `npm run test:runtimes`.
+    exclude: ['test/topology/**', 'client/test/runtimes/**'],
     setupFiles: 'test/support/quiet-temporal.ts',
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: 60_000,

@@ -8,18 +8,20 @@ export interface Program {
   process: ChildProcess
   /** Resolves when the process has ended. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; output: string }>
+  /** All of standard output and error so far. */
+  output(): string
   /** Resolves when the output contains `text`; rejects when the process ends before. */
   printed(text: string): Promise<void>
 }
 
 const clientFolder = resolve(import.meta.dirname, '../..')
 
-/** @param source  an ES module; inside the package's folder its own name resolves to what was built */
-export function runProgram(source: string, env: Record<string, string> = {}, cwd = clientFolder): Program {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
-    cwd,
-    env: { PATH: process.env.PATH, ...env },
-  })
+/** Runs it with Node. @param source  an ES module; its imports resolve to what was built */
+export const runProgram = (source: string, env: Record<string, string> = {}): Program =>
+  launch(process.execPath, ['--input-type=module', '-e', source], env, clientFolder)
+
+export function launch(command: string, args: readonly string[], env: Record<string, string>, cwd: string): Program {
+  const child = spawn(command, args, { cwd, env: { PATH: process.env.PATH, ...env } })
   let output = ''
   const waiters: { text: string; resolve: () => void; reject: (error: Error) => void }[] = []
   const read = (data: Buffer) => {
@@ -37,6 +39,7 @@ export function runProgram(source: string, env: Record<string, string> = {}, cwd
   return {
     process: child,
     ended,
+    output: () => output,
     printed: (text) =>
       new Promise((done, reject) => {
         if (output.includes(text)) done()
