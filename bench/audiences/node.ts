@@ -23,7 +23,7 @@ export interface BenchNode {
 
 export async function startBenchNode(dataDir: string): Promise<BenchNode> {
   const [port, temporalPort, uiPort] = await findFreePorts('127.0.0.1', 3)
-  const child = spawn(process.execPath, [builtCommand, 'start'], {
+  const child = spawn(process.execPath, [builtCommand, 'start', '--json'], {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],

@@ -26,14 +26,16 @@ export interface BenchNode {
 const adminToken = 'bench-admin-token'
 const readyLimitMs = 600_000
 
-/** @param keptDataDir  stays when the node ends, so that the next one finds what this one left; a fresh one unless given */
+/** @param environment  settings beside these; `PORT` is a free one unless given
+ *  @param keptDataDir  stays when the node ends, so that the next one finds what this one left; a fresh one unless given */
 export async function startNode(environment: Record<string, string> = {}, keptDataDir?: string): Promise<BenchNode> {
   const dataDir = keptDataDir ?? (await mkdtemp(join(tmpdir(), 'postrider-bench-')))
-  const [port = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
-  const child = spawn(process.execPath, [builtCommand, 'start'], {
+  const [freePort = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
+  const port = environment['PORT'] ?? String(freePort)
+  const child = spawn(process.execPath, [builtCommand, 'start', '--json'], {
     env: {
       ...process.env,
-      PORT: String(port),
+      PORT: port,
       POSTRIDER_TEMPORAL_PORT: String(temporalPort),
       POSTRIDER_TEMPORAL_UI_PORT: String(uiPort),
       POSTRIDER_DATA_DIR: dataDir,
