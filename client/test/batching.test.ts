@@ -85,6 +85,16 @@ describe('a batch', () => {
     expect(off.server.requests.map(({ headers }) => headers['content-encoding'])).toEqual([undefined, undefined])
   })
 
+  it('goes over the connection of the one before', async () => {
+    const { analytics, server } = await setup()
+    for (let i = 0; i < 3; i++) {
+      analytics.identify({ userId: 'u1' })
+      await analytics.flush()
+    }
+    expect(server.requests).toHaveLength(3)
+    expect(new Set(server.requests.map(({ connection }) => connection)).size).toBe(1)
+  })
+
   it('takes in what is called while the one before is under way', async () => {
     const { analytics, server } = await setup({ flushAt: 1, flushAfter: HOUR, requestTimeoutMs: 500 })
     server.answers.push('hang')

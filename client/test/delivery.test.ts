@@ -29,9 +29,37 @@ describe('a failure that may pass', () => {
     expect(analytics.stats).toEqual({ pending: 0, delivered: 1, dropped: 0 })
   })
 
-  it('waits as long as Retry-After says, with everything', async () => {
+  it('is tried again after growing pauses, of which a random half is taken off', async () => {
+    const server = await startIngestServer()
+    onTestFinished(() => server.stop())
+    const clients = 12
+    server.answers.push(...Array<{ status: number }>(2 * clients).fill({ status: 503 }))
+    const source = `import { Analytics } from '@postrider/analytics'
+      for (let i = 0; i < ${clients}; i++) new Analytics('key', { endpoint: '${server.url}' }).identify({ userId: 'u1' })`
+    const { output } = await runProgram(source, { DEBUG: 'analytics' }).ended
+    for (const [attempt, longest] of [
+      [1, 500],
+      [2, 1_000],
+    ] as const) {
+      const lines = output.matchAll(
+        new RegExp(`attempt ${attempt} failed: the server answered 503; next in (\\d+) ms`, 'g'),
+      )
+      const pauses = [...lines].map(([, ms]) => Number(ms))
+      expect(pauses).toHaveLength(clients)
+      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(longest / 2)
+      expect(Math.max(...pauses)).toBeLessThanOrEqual(longest)
+      expect(new Set(pauses).size).toBeGreaterThan(1)
+    }
+    expect(server.messages()).toHaveLength(clients)
+  })
+
+  it.each([
+    ['seconds', () => '1'],
+    // To the second, so one to two seconds from now.
+    ['a date', () => new Date(Date.now() + 2_000).toUTCString()],
+  ])('waits as long as Retry-After says in %s, with everything', async (_form, retryAfter) => {
     const { analytics, server } = await setup({ flushAt: 1 })
-    server.answers.push({ status: 429, headers: { 'Retry-After': '1' } })
+    server.answers.push({ status: 429, headers: { 'Retry-After': retryAfter() } })
     const start = Date.now()
     analytics.track({ userId: 'u1', event: 'first' })
     await vi.waitFor(() => expect(server.requests).toHaveLength(1))

@@ -10,6 +10,8 @@ import type { Message } from '@postrider/analytics'
 export interface BatchRequest {
   path: string | undefined
   headers: IncomingHttpHeaders
+  /** The client's port: the same one for requests of one connection. */
+  connection: number | undefined
   /** Length of the JSON, after decompression. */
   bytes: number
   body: { batch: Message[]; sentAt: string; writeKey?: string }
@@ -48,7 +50,8 @@ export async function startIngestServer(tls?: { key: string; cert: string }): Pr
     const raw = Buffer.concat(chunks)
     const json = request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw
     const body = JSON.parse(json.toString()) as BatchRequest['body']
-    const seen = { path: request.url, headers: request.headers, bytes: json.length, body }
+    const { url: path, headers, socket } = request
+    const seen = { path, headers, connection: socket.remotePort, bytes: json.length, body }
     requests.push(seen)
     const next = answers.shift()
     if (next === 'hang') return
