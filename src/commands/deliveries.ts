@@ -7,6 +7,7 @@ import { countDeliveries, readFilter, withFilters, type FilterOptions } from './
 import { deliveryFacts, deliveryTable } from './shared/delivery-text.ts'
 import { listAll } from './shared/lookup.ts'
 import { wholeNumber } from './shared/options.ts'
+import { printableJson } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
 import { steerCommand } from './deliveries-steer.ts'
 
@@ -40,7 +41,7 @@ export function deliveriesCommand(): Command {
     .action(async (id: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       const delivery = await api.call('GET', `/deliveries/${segment(id)}`, DeliveryDetailSchema)
-      out.result(delivery, () => `${deliveryFacts(delivery)}\n\n${JSON.stringify(delivery.message, null, 2)}`)
+      out.result(delivery, () => `${deliveryFacts(delivery)}\n\n${printableJson(delivery.message)}`)
     })
 
   withFilters(command.command('tail'))

@@ -12,7 +12,7 @@ import { CommandError } from './shared/failure.ts'
 import { forward } from './shared/forward.ts'
 import { findSource, listDestinations } from './shared/lookup.ts'
 import { collectHeaders, httpUrl, wholeNumber } from './shared/options.ts'
-import { printable, type Output } from './shared/output.ts'
+import { printable, printableJson, type Output } from './shared/output.ts'
 import { receivedLine } from './shared/received-text.ts'
 import { openSession } from './shared/session.ts'
 import { stopSignal } from './shared/stop-signal.ts'
@@ -64,7 +64,7 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
     ...(forwardTo !== undefined && { forward: (request, body) => forward(forwardTo, request, body, header) }),
     onEvent: (event) =>
       out.item(event, (one) =>
-        options.body === true ? `${receivedLine(one)}\n${JSON.stringify(one.body, null, 2)}` : receivedLine(one),
+        options.body === true ? `${receivedLine(one)}\n${printableJson(one.body)}` : receivedLine(one),
       ),
   }).catch((error: Error) => {
     throw new CommandError('failed', `cannot listen at ${host}:${port}: ${error.message}`)

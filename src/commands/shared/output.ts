@@ -30,6 +30,10 @@ const maxCellLength = 100
 export const printable = (value: unknown): string =>
   (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
 
+/** JSON of others, indented, likewise. */
+export const printableJson = (value: unknown): string =>
+  JSON.stringify(value, null, 2).split('\n').map(printable).join('\n')
+
 const cell = (value: unknown): string => {
   const text = value === null || value === undefined ? '' : printable(value)
   return text.length > maxCellLength ? `${text.slice(0, maxCellLength - 1)}…` : text
