@@ -35,10 +35,14 @@ export interface Shell extends AsyncDisposable {
   /** Home of the user's configuration and working folder. */
   folder: string
   run(args: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
+  /** Runs it at a terminal, where `answer` is typed once `question` is shown. */
+  atTerminal(args: string[], question?: string, answer?: string): Promise<{ code: number | null; shown: string }>
   /** Runs with `--json`, expects exit code 0 and reads the document. */
   json<Value>(args: string[], options?: { env?: Record<string, string> }): Promise<Value>
   start(args: string[], env?: Record<string, string>): Running
 }
+
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 
 /** A user's shell whose environment leads to the node at `url`; without a URL it leads nowhere. */
 export async function openShell(url?: string): Promise<Shell> {
@@ -52,8 +56,10 @@ export async function openShell(url?: string): Promise<Shell> {
   }
   const children = new Set<ChildProcessWithoutNullStreams>()
 
-  const launch = (args: string[], env: Record<string, string> = {}) => {
-    const child = spawn(process.execPath, [builtCommand, ...args], { cwd: folder, env: { ...environment, ...env } })
+  const launch = (args: string[], env: Record<string, string> = {}) =>
+    follow(spawn(process.execPath, [builtCommand, ...args], { cwd: folder, env: { ...environment, ...env } }))
+
+  const follow = (child: ChildProcessWithoutNullStreams) => {
     children.add(child)
     const texts = { stdout: '', stderr: '' }
     for (const stream of ['stdout', 'stderr'] as const)
@@ -75,6 +81,19 @@ export async function openShell(url?: string): Promise<Shell> {
   return {
     folder,
     run,
+    async atTerminal(args, question, answer = '') {
+      const command = [process.execPath, builtCommand, ...args].map(quoted).join(' ')
+      const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: environment })
+      const { texts, ended } = follow(child)
+      const type = (): void => {
+        if (question === undefined || !texts.stdout.includes(question)) return
+        child.stdout.off('data', type)
+        child.stdin.write(answer)
+      }
+      child.stdout.on('data', type)
+      const { code, stdout } = await ended
+      return { code, shown: stdout }
+    },
     async json<Value>(args: string[], options = {}) {
       const { code, stdout, stderr } = await run([...args, '--json'], options)
       if (code !== 0) throw new Error(`postrider ${args.join(' ')} ended with ${code}: ${stderr}`)

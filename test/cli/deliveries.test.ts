@@ -29,8 +29,8 @@ const deliveryOf = async (messageId: string): Promise<Delivery | undefined> =>
   (await node.api<{ items: Delivery[] }>('GET', `/deliveries?messageId=${messageId}`)).body.items[0]
 
 /** Sends an event, and waits until its delivery can be listed with the status. */
-async function deliver(messageId: string, status: Delivery['status']): Promise<Delivery> {
-  await node.post('/track', source.writeKey, { userId: 'u1', event: 'Sent', messageId })
+async function deliver(messageId: string, status: Delivery['status'], properties = {}): Promise<Delivery> {
+  await node.post('/track', source.writeKey, { userId: 'u1', event: 'Sent', messageId, properties })
   return until(`${messageId} ${status}`, async () => {
     const delivery = await deliveryOf(messageId)
     return delivery?.status === status && delivery
@@ -98,7 +98,7 @@ describe('send', () => {
 
 describe('deliveries', () => {
   it('lists, counts and shows them', async () => {
-    const { id } = await deliver('shown', 'delivered')
+    const { id } = await deliver('shown', 'delivered', { note: 'a\u009b31mb' })
     const [listed, counted, shown, text] = await Promise.all([
       shell.json<{ items: Delivery[] }>(['deliveries', 'list', '--message-id', 'shown', '--since', '1h']),
       shell.json(['deliveries', 'count', '--message-id', 'shown', '--source', 'Website']),
@@ -109,6 +109,8 @@ describe('deliveries', () => {
     expect(counted).toEqual({ count: 1 })
     expect(shown).toMatchObject({ id, message: { event: 'Sent' }, timeline: [{ status: 200 }] })
     expect(text.stdout).toMatch(/status: +delivered/)
+    // Without what would steer the terminal.
+    expect(text.stdout).toContain('"note": "a 31mb"')
     expect((await shell.run(['deliveries', 'show', 'event/none/none'])).code).toBe(5)
   })
 

@@ -5,19 +5,27 @@ import { chmod, cp, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/pr
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { buildProgram } from '../../src/commands/program.ts'
-import { exitCodes } from '../../src/commands/shared/failure.ts'
-import { readyFacts, startUpText, type Ready } from '../../src/commands/start-up-text.ts'
+import type * as Program from '../../src/commands/program.ts'
+import type * as Failure from '../../src/commands/shared/failure.ts'
+import type * as ReceivedText from '../../src/commands/shared/received-text.ts'
+import type * as StartUpText from '../../src/commands/start-up-text.ts'
+import type { ReceivedEvent } from '../../src/receiver/receiver.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { encryptionKeys } from '../support/app.ts'
+import { builtModule } from '../support/built-command.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { openShell, type Running, type Shell } from './command.ts'
 
+const { buildProgram } = await builtModule<typeof Program>('commands/program.js')
+const { exitCodes } = await builtModule<typeof Failure>('commands/shared/failure.js')
+const { receivedLine } = await builtModule<typeof ReceivedText>('commands/shared/received-text.js')
+const { readyFacts, startUpText } = await builtModule<typeof StartUpText>('commands/start-up-text.js')
+
 let shell: Shell
 let dataDir: string
 let node: Running
-let ready: Ready
+let ready: StartUpText.Ready
 let adminToken: string
 let postgres: PostgresServer
 
@@ -36,7 +44,7 @@ beforeAll(async () => {
   })
   ;[postgres, ready] = await Promise.all([
     startPostgres(),
-    node.line('"url"').then((line) => JSON.parse(line) as Ready),
+    node.line('"url"').then((line) => JSON.parse(line) as StartUpText.Ready),
   ])
   adminToken = new URL(ready.loginUrl ?? '').hash.replace('#token=', '')
 })
@@ -75,6 +83,13 @@ describe('login and profiles', () => {
     const elsewhere = await shell.run(['sources', 'list', '--address', ready.url.replace('127.0.0.1', 'localhost')])
     expect(elsewhere.code).toBe(4)
     expect((await shell.run(['sources', 'list', '--profile', 'none'])).code).toBe(5)
+    // At a terminal the token is asked for, and not shown while it is typed.
+    const typing = ['login', '--profile', 'typed', '--address', ready.url]
+    const typed = await shell.atTerminal(typing, 'Token for', `${adminToken}\r`)
+    expect(typed.code).toBe(0)
+    expect(typed.shown).toContain('Logged in')
+    expect(typed.shown).not.toContain(adminToken)
+    await shell.json(['profiles', 'use', 'here'])
     await shell.json(['profiles', 'remove', 'here'])
     expect((await shell.run(['profiles', 'use', 'here'])).code).toBe(5)
   })
@@ -257,8 +272,12 @@ describe('start', () => {
   it('gives a line that sends the first event, and tells what the Quickstart receiver gets', async () => {
     const { stdout } = await promisify(execFile)('sh', ['-c', ready.quickstart?.curl ?? 'false'])
     expect(JSON.parse(stdout)).toMatchObject({ success: true })
-    const received = await node.line('"genuine"')
-    expect(JSON.parse(received)).toMatchObject({
+    const received = JSON.parse(await node.line('"genuine"')) as ReceivedEvent
+    // As the README shows it.
+    expect(receivedLine({ ...received, at: '2026-01-01T12:00:01.000Z' })).toBe(
+      '12:00:01  track Hello by u1, signature valid',
+    )
+    expect(received).toMatchObject({
       type: 'track',
       event: 'Hello',
       userId: 'u1',

@@ -45,7 +45,11 @@ describe('sources', () => {
     const refused = await shell.run(['sources', 'delete', 'Kept'])
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toContain('--yes')
+    const asked = ['sources', 'delete', 'Kept']
+    expect(await shell.atTerminal(asked, '[y/N]', 'n\r')).toMatchObject({ code: 1 })
     expect(await named('/sources', 'Kept')).toEqual(kept)
+    expect(await shell.atTerminal(asked, '[y/N]', 'y\r')).toMatchObject({ code: 0 })
+    expect(await named('/sources', 'Kept')).toBeUndefined()
   })
 })
 
@@ -142,11 +146,46 @@ describe('audiences', () => {
     })
 
     expect(await shell.json(['audiences', 'resync', made.id])).toMatchObject({ kind: 'resync', status: 'completed' })
+    const bar = await shell.atTerminal(['audiences', 'upload', 'Big spenders', members])
+    expect(bar).toMatchObject({ code: 0, shown: expect.stringMatching(/upload \S+ 100%/) as unknown })
     const syncs = await shell.run(['audiences', 'syncs', 'Big spenders'])
     expect(syncs.stdout).toMatch(/resync +completed/)
     expect((await shell.run(['audiences', 'upload', 'Big spenders', '/none/members.txt'])).code).toBe(2)
     expect(await shell.json(['audiences', 'pause', made.id])).toMatchObject({ paused: true })
     expect(await shell.json(['audiences', 'delete', made.id, '--yes'])).toMatchObject({ deleted: made.id })
+  })
+})
+
+describe('what is there', () => {
+  it('is shown as JSON, all of it or one', async () => {
+    const source = await node.createSource('Seen')
+    const destination = await node.connect([source], ['http://127.0.0.1:9/seen'])
+    const { body: audience } = await node.api<Audience>('POST', '/audiences', {
+      name: 'Seen by all',
+      destinationIds: [destination.id],
+      membership: { kind: 'push' },
+    })
+    const things = [
+      { group: 'sources', thing: source },
+      { group: 'destinations', thing: destination },
+      { group: 'audiences', thing: audience },
+    ]
+    await Promise.all(
+      things.map(async ({ group, thing }) => {
+        const [{ items }, one] = await Promise.all([
+          shell.json<{ items: unknown[] }>([group, 'list']),
+          shell.json([group, 'show', thing.id]),
+        ])
+        expect(items).toContainEqual(thing)
+        expect(one).toEqual(thing)
+      }),
+    )
+    expect(await shell.json(['audiences', 'syncs', audience.id])).toEqual({ items: [] })
+    expect(await shell.json(['destinations', 'disable', destination.id])).toMatchObject({ enabled: false })
+    expect(await shell.json(['destinations', 'enable', destination.id])).toMatchObject({ enabled: true })
+    const exported = await shell.json<{ destinations: { webhooks: unknown }[] }>(['export'])
+    expect(exported.destinations.map(({ webhooks }) => webhooks)).toContainEqual([{ url: 'http://127.0.0.1:9/seen' }])
+    for (const { group, thing } of things.reverse()) await node.api('DELETE', `/${group}/${thing.id}`)
   })
 })
 
