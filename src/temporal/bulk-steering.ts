@@ -15,7 +15,7 @@ import { AppError } from '../errors.ts'
 import type { BulkSteering, DeliveryFilter, SteeringAction } from '../schemas/delivery.ts'
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQuery } from './delivery-query.ts'
+import { deliveryQuery, waitingQuery } from './delivery-query.ts'
 
 export interface BulkSteerings {
   /** Starts to steer all deliveries that match now. */
@@ -54,8 +54,12 @@ export function createBulkSteerings(temporal: Temporal, pausedDestinations: () =
       return { id, action, status: 'running', matched, done: 0, failed: 0 }
     },
     async recheck(destinationId, trace) {
-      const query = `WorkflowType = 'deliverEvent' AND ExecutionStatus = 'Running' AND PostriderDestinations = '${destinationId}' AND PostriderOutcome IN ('held', 'retrying')`
-      await begin({ action: 'recheck', destinationId }, query, new Date(Date.now() + 1_000), trace)
+      await begin(
+        { action: 'recheck', destinationId },
+        waitingQuery(destinationId),
+        new Date(Date.now() + 1_000),
+        trace,
+      )
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
     stop: (id) =>

@@ -2,13 +2,8 @@
 
 import type { Delivery, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import {
-  deliveredWhileRunningQuery,
-  deliveryQueries,
-  runningQuery,
-  toDelivery,
-  type ExecutionInfo,
-} from './delivery-query.ts'
+import { deliveryQueries, settledQuery, uncompletedQuery, unsuccessful } from './delivery-query.ts'
+import { toDelivery, type ExecutionInfo } from './delivery-row.ts'
 import { takeNewest } from './take-newest.ts'
 
 /** Where each query of a list goes on: its page token, empty at the beginning, null after its last row. */
@@ -47,23 +42,23 @@ export function createDeliveries({ client, namespace }: Temporal, pausedDestinat
     }
   }
 
-  const countQuery = async (query: string): Promise<number> => (await client.workflow.count(query)).count
-
   const countMatching = async (filter: DeliveryFilter): Promise<number> => {
-    const counts = await Promise.all(deliveryQueries(filter, pausedDestinations()).map(countQuery))
-    return counts.reduce((total, count) => total + count, 0)
+    const queries = deliveryQueries(filter, pausedDestinations())
+    const counts = await Promise.all(queries.map((query) => client.workflow.count(query)))
+    return counts.reduce((total, { count }) => total + count, 0)
   }
 
   // Most deliveries have been delivered, and SQLite would look at each of them: they are what the others leave over.
   const countEach: Deliveries['countEach'] = async (filter) => {
-    const counted = ['retrying', 'held', 'failed', 'discarded', 'cancelled'] as const
-    const [all, running, settled, ...counts] = await Promise.all([
+    const [all, discarded, uncompleted] = await Promise.all([
       countMatching(filter),
-      countQuery(runningQuery(filter)),
-      countQuery(deliveredWhileRunningQuery(filter)),
-      ...counted.map((status) => countMatching({ ...filter, status })),
+      countMatching({ ...filter, status: 'discarded' }),
+      countByStatus(uncompletedQuery(filter)),
     ])
-    const [retrying = 0, held = 0, failed = 0, discarded = 0, cancelled = 0] = counts
+    const running = uncompleted('Running')
+    const [settled, retrying, held] = running === 0 ? [0, 0, 0] : await countRunning(filter)
+    const failed = uncompleted(...unsuccessful.failed)
+    const cancelled = uncompleted(...unsuccessful.cancelled)
     return {
       delivering: Math.max(0, running - settled - retrying - held),
       retrying,
@@ -73,6 +68,20 @@ export function createDeliveries({ client, namespace }: Temporal, pausedDestinat
       discarded,
       cancelled,
     }
+  }
+
+  const countRunning = (filter: DeliveryFilter): Promise<[settled: number, retrying: number, held: number]> =>
+    Promise.all([
+      client.workflow.count(settledQuery(filter)).then(({ count }) => count),
+      countMatching({ ...filter, status: 'retrying' }),
+      countMatching({ ...filter, status: 'held' }),
+    ])
+
+  /** @returns how many have one of Temporal's own statuses */
+  const countByStatus = async (query: string): Promise<(...names: string[]) => number> => {
+    const { groups } = await client.workflow.count(`${query} GROUP BY ExecutionStatus`)
+    const counts = new Map(groups.map(({ groupValues: [name], count }) => [String(name), count]))
+    return (...names) => names.reduce((total, name) => total + (counts.get(name) ?? 0), 0)
   }
 
   return {

@@ -6,7 +6,7 @@ import type { Attempt, AttemptOutcome, AttemptRecord, DeliverEventInput, RetryOu
 import { signals, type SteeringTrace } from '../contracts/delivery.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { toDelivery, toIso, type ExecutionInfo } from './delivery-query.ts'
+import { toDelivery, toIso, type ExecutionInfo } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent

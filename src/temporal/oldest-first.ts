@@ -1,8 +1,7 @@
 /** Walks workflows from the oldest on. Temporal's SQL visibility lists the newest first and cannot be told otherwise, so
  *  that the time between is halved until a part is small enough to be turned round. */
 
-import type { ExecutionInfo } from './delivery-query.ts'
-import { toIso } from './delivery-query.ts'
+import { toIso, type ExecutionInfo } from './delivery-row.ts'
 import type { Temporal } from './connection.ts'
 
 /** Workflows in a part that is read at once. */

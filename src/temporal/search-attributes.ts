@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SearchAttributePair } from '@temporalio/common'
 import proto from '@temporalio/proto'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
-import { searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
+import { moreDestinations, searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
 import { StartError } from '../errors.ts'
 import type { Temporal } from './connection.ts'
 
@@ -84,11 +84,23 @@ export function deliveryAttributes({
   const { event, userId } = message
   return [
     keywordPair('PostriderSource', sourceId),
-    { key: { name: 'PostriderDestinations', type: 'KEYWORD_LIST' }, value: targets.map((one) => one.destinationId) },
+    ...destinationPairs(targets.map(({ destinationId }) => destinationId)),
     keywordPair('PostriderType', message.type),
     keywordPair('PostriderMessageId', messageId),
     ...(typeof event === 'string' ? [keywordPair('PostriderEvent', event)] : []),
     ...(userId === undefined ? [] : [keywordPair('PostriderUserId', userId)]),
+  ]
+}
+
+function destinationPairs([first, second, ...others]: string[]): SearchAttributePair[] {
+  if (first === undefined) return []
+  const one = keywordPair('PostriderDestination1', first)
+  if (second === undefined) return [one]
+  if (others.length === 0) return [one, keywordPair('PostriderDestination2', second)]
+  return [
+    one,
+    keywordPair('PostriderDestination2', moreDestinations),
+    { key: { name: 'PostriderDestinations', type: 'KEYWORD_LIST' }, value: [second, ...others] },
   ]
 }
 

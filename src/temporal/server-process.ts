@@ -46,6 +46,8 @@ export type ServerNote = z.infer<typeof NoteSchema>
 const dynamicConfig = {
   // Fairness keys: an endpoint with a long queue must not hold up the others.
   'matching.enableFairness': 'true',
+  // Calls per second; the command's own 100 are a second of one who turns pages quickly.
+  'frontend.namespaceRPS.visibility': '1000',
 }
 
 /** Arguments of `temporal` for these settings; file names are relative to the data folder. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import type { Overview } from '../../src/schemas/overview.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { apiOf, startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -159,6 +161,52 @@ describe('the list of deliveries', () => {
     expect(second.body.nextCursor).toBeNull()
     const count = await node.api('GET', `/deliveries/count?sourceId=${delivering.id}`)
     expect(count.body).toEqual({ count: 3 })
+  })
+
+  it('has a delivery under each of its destinations, however many, and knows which of them holds it', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const [one, two, four] = [await node.createSource(), await node.createSource(), await node.createSource()]
+    const destinations: Destination[] = []
+    for (const sources of [[one, two, four], [two, four], [four], [four]])
+      destinations.push(await node.connect(sources, [receiver.url]))
+    const ids: string[] = []
+    for (const source of [one, two, four]) {
+      ids.push(await track(source))
+      await untilStatus(ids.at(-1) ?? '', 'retrying')
+    }
+    const [first, second, third] = ids as [string, string, string]
+    const [a, b, c, d] = destinations as [Destination, Destination, Destination, Destination]
+    const listed = (query: string, expected: string[]) =>
+      until(query, async () => {
+        const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?${query}`)
+        const counted = await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)
+        return body.items.map(({ id }) => id).join() === expected.join() && counted.body.count === expected.length
+      })
+    for (const status of ['', '&status=retrying']) {
+      await listed(`destinationId=${a.id}${status}`, [third, second, first])
+      await listed(`destinationId=${b.id}${status}`, [third, second])
+      await listed(`destinationId=${d.id}${status}`, [third])
+    }
+    for (const [id, expected] of [
+      [first, [a]],
+      [second, [a, b]],
+      [third, [a, b, c, d]],
+    ] as const)
+      expect((await read(id)).destinationIds.toSorted()).toEqual(expected.map((one) => one.id).toSorted())
+
+    await node.api('PATCH', `/destinations/${c.id}`, { paused: true })
+    await listed(`destinationId=${a.id}&status=held`, [third])
+    await listed(`destinationId=${a.id}&status=retrying`, [second, first])
+    await listed(`status=held&type=track&messageId=${third.split('/')[2]}`, [third])
+    const overview = (await node.api<Overview>('GET', `/overview?destinationId=${a.id}`)).body
+    expect(overview.funnel).toMatchObject({ held: 1, retrying: 2, delivering: 0, delivered: 0, failed: 0 })
+
+    const { body } = await node.api<BulkSteering>('POST', '/deliveries/cancel', { destinationId: d.id })
+    expect(body.matched).toBe(1)
+    await untilStatus(third, 'cancelled')
+    await listed(`destinationId=${b.id}&status=cancelled`, [third])
+    await listed(`destinationId=${b.id}&status=retrying`, [second])
   })
 
   it('is paged also where a status is two of Temporal’s', async () => {

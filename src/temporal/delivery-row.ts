@@ -1,0 +1,68 @@
+/** What a row of Temporal's visibility says of a delivery. */
+
+import proto, { type temporal } from '@temporalio/proto'
+import { defaultPayloadConverter } from '@temporalio/common'
+import type { OutcomeAttribute } from '../contracts/delivery.ts'
+import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
+import type { Delivery, StartedStatus } from '../schemas/delivery.ts'
+import { fromKeyword } from './search-attributes.ts'
+
+export type ExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo
+
+const Status = proto.temporal.api.enums.v1.WorkflowExecutionStatus
+
+/** A row of a list. @param isPaused  whether a destination holds its deliveries now */
+export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string) => boolean): Delivery {
+  const attribute = (name: SearchAttributeName): unknown => decode(info.searchAttributes?.indexedFields?.[name])
+  const text = (name: SearchAttributeName): string | null => {
+    const value = attribute(name) as string | undefined
+    return value === undefined ? null : fromKeyword(value)
+  }
+  const destinationIds = [
+    ...[text('PostriderDestination1'), text('PostriderDestination2')].filter((id) => id !== moreDestinations),
+    ...([attribute('PostriderDestinations') ?? []].flat() as string[]),
+  ].filter((id) => id !== null)
+  const outcome = text('PostriderOutcome') as OutcomeAttribute | null
+  const status = statusOf(info, outcome, destinationIds.some(isPaused))
+  const memo = (name: string): unknown => decode(info.memo?.fields?.[name])
+  const attempts = (memo('attempts') ?? (status === 'delivered' ? memo('endpoints') : undefined)) as number | undefined
+  return {
+    id: info.execution?.workflowId ?? '',
+    status,
+    sourceId: text('PostriderSource') ?? '',
+    destinationIds,
+    type: text('PostriderType') ?? '',
+    event: text('PostriderEvent'),
+    messageId: text('PostriderMessageId') ?? '',
+    userId: text('PostriderUserId'),
+    startedAt: toIso(info.startTime) ?? new Date(0).toISOString(),
+    endedAt: toIso(info.closeTime),
+    attempts: attempts ?? null,
+    nextAttemptAt: null,
+    reason: (memo('reason') as string | undefined) ?? null,
+  }
+}
+
+function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPaused: boolean): StartedStatus {
+  switch (info.status) {
+    case Status.WORKFLOW_EXECUTION_STATUS_RUNNING:
+      if (outcome === 'retrying' && onPaused) return 'held'
+      return outcome === 'retrying' || outcome === 'held' || outcome === 'delivered' ? outcome : 'delivering'
+    case Status.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+      return outcome === 'discarded' ? 'discarded' : 'delivered'
+    case Status.WORKFLOW_EXECUTION_STATUS_CANCELED:
+    case Status.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+      return 'cancelled'
+    default:
+      return 'failed'
+  }
+}
+
+const decode = (payload: temporal.api.common.v1.IPayload | null | undefined): unknown =>
+  payload ? defaultPayloadConverter.fromPayload(payload) : undefined
+
+/** A time of Temporal's API as ISO 8601. */
+export function toIso(time: temporal.api.workflow.v1.IWorkflowExecutionInfo['startTime']): string | null {
+  if (!time?.seconds) return null
+  return new Date(Number(time.seconds) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000)).toISOString()
+}
