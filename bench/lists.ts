@@ -15,7 +15,7 @@ import { startBenchReceiver } from './support/receiver.ts'
 
 const workflows = Number(process.env['BENCH_WORKFLOWS'] ?? 100_000)
 const repeats = Number(process.env['BENCH_REPEATS'] ?? 50)
-const listGoalMs = 60
+const listGoalMs = 100
 const countGoalMs = 200
 
 /** What is copied: of a hundred deliveries, so many come to each end. */
