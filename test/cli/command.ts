@@ -27,6 +27,7 @@ export interface Running extends AsyncDisposable {
   lines(): string[]
   /** The first line that matches, as soon as there is one. */
   line(match: string | RegExp): Promise<string>
+  ended: Promise<Ended>
   /** Ends it as Ctrl-C does. */
   interrupt(): Promise<Ended>
 }
@@ -108,6 +109,7 @@ export async function openShell(url?: string): Promise<Shell> {
       }
       return {
         process: child,
+        ended,
         lines,
         line: (match) =>
           until(

@@ -128,6 +128,14 @@ describe('deliveries', () => {
     expect((await tail.interrupt()).code).toBe(0)
   })
 
+  it('are shown until nobody reads them any more', async () => {
+    await using tail = shell.start(['deliveries', 'tail', '--source', 'Website', '--json', '--since', '1h'])
+    await tail.line('"messageId"')
+    tail.process.stdout.destroy()
+    await deliver('unread', 'delivered')
+    expect(await tail.ended).toMatchObject({ code: 0, stderr: '' })
+  })
+
   it('repeats one, with the reason in its history', async () => {
     const { id } = await deliver('repeated', 'delivered')
     const before = receiver.requests.length
