@@ -5,9 +5,11 @@ import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Analytics } from '@segment/analytics-node'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { makeFreshProject } from '../../client/test/support/fresh-project.ts'
+import { startPages } from '../../client/test/support/pages.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { describeInBrowser, launchChromium } from '../support/chromium.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
@@ -95,6 +97,35 @@ describe('@postrider/analytics', () => {
       { version: 1, type: 'identify', userId: 'user-1', traits: { plan: 'pro' } },
       { version: 1, type: 'track', userId: 'user-1', event: 'Order Completed', properties: { total: 12.5 } },
     ])
+  })
+})
+
+describeInBrowser('@postrider/analytics in a page of another site', () => {
+  it('delivers what the page calls, as it is and compressed', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const pages = await startPages()
+    const browser = await launchChromium()
+    onTestFinished(() => browser.close())
+    const page = await browser.newPage()
+    await page.goto(pages)
+    for (const gzip of [false, true]) {
+      const stats = await page.evaluate(`(async () => {
+        const { Analytics } = await import('/analytics.js')
+        const analytics = new Analytics('${source.writeKey}', { endpoint: '${node.url}', gzip: ${gzip} })
+        analytics.page({ anonymousId: 'a1', properties: { url: location.href, gzip: ${gzip} } })
+        await analytics.close()
+        return analytics.stats
+      })()`)
+      expect(stats).toEqual({ pending: 0, delivered: 1, dropped: 0 })
+    }
+    const bodies = (await receiver.received(2)).map(({ body }) => JSON.parse(body.toString()) as object)
+    const call = { version: 1, type: 'page', anonymousId: 'a1' }
+    for (const gzip of [false, true])
+      expect(bodies).toContainEqual(
+        expect.objectContaining({ ...call, properties: { url: `${pages}/`, gzip } }) as unknown,
+      )
   })
 })
 

@@ -1,40 +1,14 @@
 /** A real browser on a real node: pages that are signed in, watched for errors and held against accessibility rules. */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { delimiter, join } from 'node:path'
 import type { AxeResults, RunOptions } from 'axe-core'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
-import { describe, expect } from 'vitest'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { adminToken } from '../support/app.ts'
+import { launchChromium } from '../support/chromium.ts'
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome', 'chrome.exe']
-const places = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome']
-
-/** Path of a Chromium or Chrome that is installed here. */
-function findBrowser(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
-  const candidates = [...folders.flatMap((folder) => names.map((name) => join(folder, name))), ...places]
-  return candidates.find((path) => existsSync(path))
-}
-
-const executablePath = findBrowser()
-if (executablePath === undefined)
-  console.warn('No Chromium or Chrome is installed here: the browser tests are skipped.')
-
-/** Browser tests: skipped, and counted so, where there is no browser. */
-export const describeInBrowser = describe.skipIf(executablePath === undefined)
-
-/** Quiet, and without a sandbox: tests may run as root in a container. */
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--disable-quic',
-  '--no-first-run',
-]
+export { describeInBrowser } from '../support/chromium.ts'
 
 /** How long the app may take for a step on a loaded machine, in milliseconds. */
 const stepLimitMs = 20_000
@@ -58,7 +32,7 @@ export interface TestPage {
 }
 
 export async function startBrowser(): Promise<TestBrowser> {
-  const browser: Browser = await chromium.launch({ executablePath: executablePath ?? '', args })
+  const browser = await launchChromium()
   return {
     async open({ signedInTo, token = adminToken } = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
