@@ -21,9 +21,10 @@ export async function confirm(question: string, { yes }: { yes?: boolean }): Pro
 /** A secret from the terminal, not shown while it is typed, or the first line of a pipe. */
 export async function askSecret(question: string): Promise<string> {
   const isTerminal = process.stdin.isTTY
-  if (isTerminal) process.stderr.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  // Before the question, because from here on the terminal does not show what is typed.
   const readline = createInterface({ input: process.stdin, output: silent, terminal: isTerminal })
+  if (isTerminal) process.stderr.write(question)
   try {
     for await (const line of readline) return line.trim()
     return ''
