@@ -7,7 +7,7 @@ import { query, segment, type Api } from './shared/api.ts'
 import { CommandError } from './shared/failure.ts'
 import { findAudience, pageOf } from './shared/lookup.ts'
 import { membersUpload } from './shared/members-upload.ts'
-import { duration } from './shared/options.ts'
+import { timeoutOption } from './shared/options.ts'
 import { facts, type Output } from './shared/output.ts'
 import { poll } from './shared/poll.ts'
 import { openSession } from './shared/session.ts'
@@ -22,7 +22,7 @@ const SyncStartedSchema = z.object({ syncId: z.string() })
 const withWait = (command: Command): Command =>
   command
     .option('--no-wait', 'end when the sync is asked for')
-    .option('--timeout <duration>', 'how long to follow the sync', duration, 3_600_000)
+    .addOption(timeoutOption('how long to follow the sync', '1h'))
 
 /** Adds the commands that end in a sync. */
 export function addSyncCommands(command: Command): void {

@@ -8,7 +8,7 @@ import { countDeliveries, readFilter, withFilters, type FilterOptions } from './
 import { CommandError, usageError } from './shared/failure.ts'
 import { poll } from './shared/poll.ts'
 import { confirm } from './shared/prompt.ts'
-import { duration } from './shared/options.ts'
+import { timeoutOption } from './shared/options.ts'
 import type { Output } from './shared/output.ts'
 import { startProgress } from './shared/progress.ts'
 import { openSession } from './shared/session.ts'
@@ -29,7 +29,7 @@ export const steerCommand = (action: SteeringAction, description: string): Comma
     .option('--all', 'all deliveries, without a filter')
     .option('--why <reason>', 'kept in the history of each delivery')
     .option('--yes', 'do not ask')
-    .option('--timeout <duration>', 'how long to wait for all that match', duration, 600_000)
+    .addOption(timeoutOption('how long to wait for all that match', '10m'))
     .action(async (ids: string[], options: SteerOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)

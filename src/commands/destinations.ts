@@ -1,8 +1,13 @@
 /** `postrider destinations`: where events go. */
 
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { z } from 'zod'
-import { DestinationSchema, type Destination, type NewDestination } from '../schemas/destination.ts'
+import {
+  DestinationSchema,
+  SuccessPolicySchema,
+  type Destination,
+  type NewDestination,
+} from '../schemas/destination.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import { messageTypes } from '../schemas/message.ts'
 import { segment, type Api } from './shared/api.ts'
@@ -39,7 +44,7 @@ interface Settings {
   url?: string[]
   header?: Record<string, string>
   secretEnv?: string
-  successPolicy?: 'any' | 'all'
+  successPolicy?: Destination['successPolicy']
   off?: true
 }
 
@@ -51,6 +56,12 @@ const withSettings = (command: Command): Command =>
     )
     .option('--header <name: value>', 'header of all requests to these endpoints (give it again)', collectHeaders)
     .option('--secret-env <variable>', 'environment variable that holds the shared secret; requests are then signed')
+    .addOption(
+      new Option(
+        '--success-policy <policy>',
+        'which endpoints must take an event, so that it counts as delivered',
+      ).choices(SuccessPolicySchema.options),
+    )
 
 export function destinationsCommand(): Command {
   const command = new Command('destinations').description('where events go')
@@ -93,6 +104,7 @@ export function destinationsCommand(): Command {
         enabled: options.off !== true,
         sourceIds: await sourceIds(api, options.source ?? []),
         settings: { webhooks: webhooksOf(options, []), ...secretOf(options) },
+        ...(options.successPolicy !== undefined && { successPolicy: options.successPolicy }),
       }
       out.result(await api.call('POST', '/destinations', DestinationSchema, input), show)
     })
@@ -106,6 +118,7 @@ export function destinationsCommand(): Command {
       const before = await findDestination(api, wanted)
       const change = {
         name: options.name,
+        successPolicy: options.successPolicy,
         ...(options.source !== undefined && { sourceIds: await sourceIds(api, options.source) }),
         settings: {
           ...(options.url !== undefined && { webhooks: webhooksOf(options, before.settings.webhooks) }),
@@ -138,7 +151,7 @@ export function destinationsCommand(): Command {
   command
     .command('test <destination>')
     .description('send a sample event to each endpoint now, and show what came back')
-    .option('--type <type>', `one of ${messageTypes.join(', ')}`, 'track')
+    .addOption(new Option('--type <type>', 'which call').choices(messageTypes).default('track'))
     .action(async (wanted: string, { type }: { type: string }, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = await findDestination(api, wanted)

@@ -32,7 +32,7 @@ export const examples: Record<string, readonly string[]> = {
   ],
   'destinations update': [
     'destinations update CRM --url https://crm.example.com/v2/hook',
-    'destinations update CRM --source Website --source App',
+    'destinations update CRM --source Website --source App --success-policy all',
   ],
   'destinations pause': ['destinations pause CRM'],
   'destinations resume': ['destinations resume CRM'],

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { DestinationSchema, type Destination } from '../schemas/destination.ts'
 import { startReceiver } from '../receiver/receiver.ts'
 import type { Source } from '../schemas/source.ts'
@@ -35,7 +35,9 @@ export const listenCommand = (): Command =>
     .option('--header <name: value>', 'header to add when forwarding (give it again)', collectHeaders)
     .option('--name <name>', 'name of the destination', `listen on ${hostname()}`)
     .option('--host <host>', 'address to listen at', '127.0.0.1')
-    .option('--port <port>', 'port to listen at (default: a free one)', wholeNumber(0, 65_535), 0)
+    .addOption(
+      new Option('--port <port>', 'port to listen at').argParser(wholeNumber(0, 65_535)).default(0, 'a free one'),
+    )
     .option('--public-url <url>', 'where the node reaches this receiver, when not at that address', httpUrl)
     .option('--body', 'show the whole body of each event')
     .addHelpText(

@@ -21,6 +21,14 @@ import { sourcesCommand } from './sources.ts'
 const startCommand = (): Command =>
   new Command('start')
     .description('run a node: API, web app and worker')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Its settings are environment variables, all with defaults: PORT, POSTRIDER_DATA_DIR, DATABASE_URL, TEMPORAL_ADDRESS',
+        'and others (docs/configuration.md). Ctrl-C lets what runs finish, and ends it.',
+      ].join('\n'),
+    )
     .action(async (_options: unknown, self: Command) => {
       // Loaded only here: a node's libraries take a second.
       const { start } = await import('./start.ts')

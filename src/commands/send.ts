@@ -10,7 +10,7 @@ import { attemptLine, deliveryFacts, readDelivery } from './shared/delivery-text
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findSource, listDestinations, listSources } from './shared/lookup.ts'
-import { duration, jsonObject } from './shared/options.ts'
+import { jsonObject, timeoutOption } from './shared/options.ts'
 import type { Output } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
 import { poll } from './shared/poll.ts'
@@ -64,7 +64,7 @@ export const sendCommand = (): Command =>
     .option('--context <json>', 'a JSON object', jsonObject)
     .option('--integrations <json>', 'a JSON object', jsonObject)
     .option('--no-wait', 'end when the call is accepted')
-    .option('--timeout <duration>', 'how long to follow the delivery', duration, 30_000)
+    .addOption(timeoutOption('how long to follow the delivery', '30s'))
     .action(async (type: string, options: SendOptions, command: Command) => send(type, options, command))
 
 async function send(type: string, options: SendOptions, command: Command): Promise<void> {

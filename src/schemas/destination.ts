@@ -42,7 +42,7 @@ const sourceIds = z.array(z.string()).max(maxConnectedSources)
 /** Endpoints and a secret that are tried out before they are saved. */
 export const EndpointDraftSchema = z.strictObject({ sharedSecret: sharedSecret.nullish(), webhooks: webhooks.min(1) })
 
-const SuccessPolicySchema = z.enum(['any', 'all'])
+export const SuccessPolicySchema = z.enum(['any', 'all'])
 
 /** Longest time for which a replaced secret goes on signing: 30 days. */
 const maxSecretOverlapSeconds = 30 * 24 * 3600

@@ -63,10 +63,12 @@ describe('destinations', () => {
         'X-Tenant: a1',
         '--secret-env',
         'CRM_SECRET',
+        '--success-policy',
+        'all',
       ]),
       { env: { CRM_SECRET: 'a secret of the CRM' } },
     )
-    expect(made).toMatchObject({ name: 'CRM', enabled: true, sourceIds: [source.id] })
+    expect(made).toMatchObject({ name: 'CRM', enabled: true, sourceIds: [source.id], successPolicy: 'all' })
     expect(made.settings).toMatchObject({ hasSharedSecret: true, webhooks: [{ headers: { 'X-Tenant': 'a1' } }] })
 
     expect(await shell.json(['destinations', 'test', 'CRM', '--type', 'identify'])).toMatchObject({
@@ -85,6 +87,7 @@ describe('destinations', () => {
     const changed = await shell.json<Destination>(moved)
     expect(changed.settings.webhooks[0]).toEqual(made.settings.webhooks[0])
     expect(changed.settings.webhooks[1]?.url).toBe(`${receiver.url}/too`)
+    expect(changed.successPolicy).toBe('all')
     expect((await shell.run(['destinations', 'list'])).stdout).toContain(`${receiver.url}/too`)
     expect(await shell.json(['destinations', 'delete', 'CRM', '--yes'])).toEqual({ deleted: made.id })
   })

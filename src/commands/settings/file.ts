@@ -4,6 +4,7 @@
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
+import { SuccessPolicySchema } from '../../schemas/destination.ts'
 import { NameSchema } from '../../schemas/source.ts'
 import { usageError } from '../shared/failure.ts'
 
@@ -25,7 +26,7 @@ const DestinationEntrySchema = z.strictObject({
   name: NameSchema,
   enabled: z.boolean().optional(),
   paused: z.boolean().optional(),
-  successPolicy: z.enum(['any', 'all']).optional(),
+  successPolicy: SuccessPolicySchema.optional(),
   /** Names. */
   sources: z.array(z.string()).optional(),
   /** `null`: requests are not signed. */

@@ -1,13 +1,17 @@
 /** Readers of option values. */
 
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import ms from 'ms'
 
 const durationMs = (text: string): number | undefined =>
   /^\d+(\.\d+)?\s*(ms|s|m|h|d|w)$/i.test(text) ? ms(text as ms.StringValue) : undefined
 
+/** How long a command follows what it began, in milliseconds. @param limit  unless told otherwise, such as `30s` */
+export const timeoutOption = (what: string, limit: string): Option =>
+  new Option('--timeout <duration>', what).argParser(duration).default(duration(limit), limit)
+
 /** A duration such as `30s`, in milliseconds. */
-export function duration(text: string): number {
+function duration(text: string): number {
   const value = durationMs(text)
   if (value === undefined) throw new InvalidArgumentError('It must be a duration such as 30s, 15m or 2h.')
   return value
