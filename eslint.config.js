@@ -25,6 +25,18 @@ export default tseslint.config(
     },
   },
   {
+    files: ['workflows/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'Program > VariableDeclaration[kind="let"], Program > * > VariableDeclaration[kind="let"]',
+          message: 'The modules of workflows serve all workflows at once: keep state in the workflow.',
+        },
+      ],
+    },
+  },
+  {
     files: ['web/src/**'],
     extends: [reactHooks.configs.flat['recommended-latest']],
   },

@@ -5,7 +5,6 @@ export default defineConfig({
     include: ['test/**/*.test.ts', 'client/test/**/*.test.ts'],
     // These get programs first: `npm run test:topology` and `npm run test:runtimes`.
     exclude: ['test/topology/**', 'client/test/runtimes/**'],
-    setupFiles: 'test/support/quiet-temporal.ts',
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: 60_000,
     hookTimeout: 180_000,

@@ -29,6 +29,7 @@ import { statusReader } from './status.ts'
 import type { Temporal } from './temporal/connection.ts'
 import { openTemporal } from './parts/open-temporal.ts'
 import { runWorker } from './temporal/worker.ts'
+import type { WorkflowCode } from './temporal/workflow-code.ts'
 
 export interface AppOptions {
   logger: Logger
@@ -40,6 +41,7 @@ export interface AppOptions {
   onReceived: (event: ReceivedEvent) => void
   /** Ends a start that is under way. */
   signal: AbortSignal
+  workflowCode: WorkflowCode
 }
 
 export interface App {
@@ -106,7 +108,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const deletions = await createDeletionParts({ database, settings, temporal, steering, retry, logger })
   cleanUps.add(() => deletions.stop())
   const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
-  const worker = await runWorker(temporal, activities, logger)
+  const worker = await runWorker(temporal, options.workflowCode, activities, logger)
   cleanUps.add(() => worker.stop())
 
   const { intake, fates, ...intakeParts } = createIntakeParts({ config, database, temporal, registry, logger })

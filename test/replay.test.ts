@@ -8,6 +8,8 @@ import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker'
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker'
 import { DeterminismViolationError } from '@temporalio/workflow'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { bundleOptions } from '../src/temporal/workflow-code.ts'
+import './support/quiet-temporal.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'test/histories')
@@ -45,7 +47,7 @@ const paths = [
 ]
 
 const bundle = (workflowsPath: string): Promise<WorkflowBundleWithSourceMap> =>
-  bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })
+  bundleWorkflowCode({ ...bundleOptions(workflowsPath), logger: new DefaultLogger('ERROR') })
 
 const replay = (workflowBundle: WorkflowBundleWithSourceMap, name: string): Promise<void> =>
   Worker.runReplayHistory(

@@ -43,9 +43,10 @@ export async function deliverToDestination(
   const enough = (isDelivered: boolean): boolean => isDelivered && target.successPolicy === 'any'
   const waiting = [...firsts].filter(([, { kind }]) => (enough(succeeded) ? kind === 'deferred' : isOpen(kind)))
   if (enough(succeeded) && waiting.length > 0) outcomes.report(destinationId, 'delivered')
-  else if (waiting.some(([, { kind }]) => kind !== 'held')) outcomes.report(destinationId, 'retrying')
 
-  const context = { input, destinationId, clock, steering, untilResumed: hold }
+  // An endpoint that only waits for its turn writes nothing: that would cost Temporal as much as an attempt.
+  const noteFailure = (): void => outcomes.report(destinationId, 'retrying')
+  const context = { input, destinationId, clock, steering, noteFailure, untilResumed: hold }
   const pursuits = new Map(
     waiting.map(([endpointId, first]) => [endpointId, pursueEndpoint(context, endpointId, first)]),
   )

@@ -22,6 +22,8 @@ export interface PursuitContext {
   destinationId: string
   clock: RetryClock
   steering: Steering
+  /** An attempt failed, and another one follows. */
+  noteFailure(): void
   /** Waits until the destination is no longer paused; shared by its endpoints. */
   untilResumed(): Promise<DestinationState>
 }
@@ -177,12 +179,14 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
         case 'unavailable':
           lastReason = outcome.attempt.error ?? lastReason
           if (superseded) return settle('superseded', lastReason)
+          context.noteFailure()
           clock.notePause(outcome.pausedTotalMs)
           outcome = await retryAfter(usualPauseMs(outcome.retryAfterMs))
           break
         case 'exhausted': {
           lastReason = outcome.reason
           if (superseded) return settle('superseded', lastReason)
+          context.noteFailure()
           // A pause of the destination meanwhile has given time back.
           const state = await readDestination(destinationId)
           clock.notePause(state.pausedTotalMs)

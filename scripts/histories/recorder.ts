@@ -10,6 +10,7 @@ import { startApp, type App } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { findTemporalCli } from '../../src/temporal/cli-binary.ts'
+import { workflowCode } from '../../src/temporal/workflow-code.ts'
 import '../../test/support/quiet-temporal.ts'
 import { startReceiver, type Answer, type Receiver } from '../../test/support/receiver.ts'
 
@@ -49,6 +50,7 @@ export async function startRecorder(dynamicConfig: Record<string, string> = {}):
     onProgress: () => {},
     onReceived: () => {},
     signal: new AbortController().signal,
+    workflowCode: workflowCode(),
   })
   const receivers: Receiver[] = []
 

@@ -5,6 +5,7 @@ import { startApp } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { createLogger, type Logger } from '../logger.ts'
+import { workflowCode } from '../temporal/workflow-code.ts'
 import { CommandError, exitCodes, reportFailure } from './shared/failure.ts'
 import type { Output } from './shared/output.ts'
 import { receivedLine } from './shared/received-text.ts'
@@ -31,6 +32,7 @@ export async function start(out: Output): Promise<void> {
       logger,
       environment: process.env,
       signal: starting.signal,
+      workflowCode: workflowCode(),
       onProgress: (line) => out.note(`${line} …`),
       onReceived: (event) => out.item(event, (one) => `  ${receivedLine(one)}`),
     })

@@ -4,7 +4,7 @@ import { Worker } from '@temporalio/worker'
 import { taskQueue } from '../contracts/names.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from './connection.ts'
-import { workflowCode } from './workflow-code.ts'
+import type { WorkflowCode } from './workflow-code.ts'
 
 /** A first attempt that waits for a slow endpoint holds a workflow task; these are the slots for them. */
 const maxWorkflowTasks = 400
@@ -22,9 +22,14 @@ export interface RunningWorker {
 }
 
 /** @param activities  implementations of everything that the workflows call */
-export async function runWorker(temporal: Temporal, activities: object, logger: Logger): Promise<RunningWorker> {
+export async function runWorker(
+  temporal: Temporal,
+  code: WorkflowCode,
+  activities: object,
+  logger: Logger,
+): Promise<RunningWorker> {
   let stopping = false
-  let worker = await createWorker(temporal, activities)
+  let worker = await createWorker(temporal, code, activities)
   const running = (async () => {
     while (!stopping) {
       try {
@@ -33,7 +38,7 @@ export async function runWorker(temporal: Temporal, activities: object, logger: 
         if (stopping) return
         logger.error({ error: (error as Error).message }, 'worker.failed')
         await new Promise((resolve) => setTimeout(resolve, restartPauseMs))
-        worker = await createWorker(temporal, activities)
+        worker = await createWorker(temporal, code, activities)
       }
     }
   })()
@@ -46,13 +51,13 @@ export async function runWorker(temporal: Temporal, activities: object, logger: 
   }
 }
 
-const createWorker = ({ connection, namespace }: Temporal, activities: object): Promise<Worker> =>
+const createWorker = ({ connection, namespace }: Temporal, code: WorkflowCode, activities: object): Promise<Worker> =>
   Worker.create({
     connection,
     namespace,
     taskQueue,
     activities,
-    ...workflowCode(),
+    ...code,
     maxConcurrentWorkflowTaskExecutions: maxWorkflowTasks,
     maxConcurrentLocalActivityExecutions: maxLocalActivities,
     maxConcurrentActivityTaskExecutions: maxActivities,

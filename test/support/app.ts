@@ -10,6 +10,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Logger } from '../../src/logger.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
+import './quiet-temporal.ts'
 import { createNamespace, temporalAddress } from './temporal.ts'
 
 export const adminToken = 'test-admin-token'
@@ -77,6 +78,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     onProgress: () => {},
     onReceived: () => {},
     signal: new AbortController().signal,
+    workflowCode: { workflowBundle: { codePath: inject('workflowBundle') } },
   })
   return {
     app,

@@ -3,6 +3,7 @@
 import type { TestProject } from 'vitest/node'
 import { makeDatabaseTemplate } from './database-template.ts'
 import { startTestTemporal } from './temporal-run.ts'
+import { bundleWorkflows } from './workflow-bundle.ts'
 
 /** Starts the server and tells the test files its address; the function returned stops it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -13,7 +14,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('temporalAddress', temporal.address)
   project.provide('temporalCli', temporal.cli)
   project.provide('temporalRunFolder', temporal.folder)
-  project.provide('databaseTemplate', await makeDatabaseTemplate(temporal.folder))
+  const [databaseTemplate, workflowBundle] = await Promise.all([
+    makeDatabaseTemplate(temporal.folder),
+    bundleWorkflows(temporal.folder),
+  ])
+  project.provide('databaseTemplate', databaseTemplate)
+  project.provide('workflowBundle', workflowBundle)
   return async () => {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     await temporal.stop()
