@@ -7,15 +7,19 @@ import type { AttemptRecord } from '../src/contracts/delivery.ts'
 export function readFailure(error: unknown): { reason: string; record?: AttemptRecord } {
   const failure = error instanceof ActivityFailure ? error.cause : error
   const record = recordOf(failure)
-  const reason = record?.attempts.at(-1)?.error
-  if (record !== undefined && reason !== undefined) return { reason, record }
-  if (failure instanceof ApplicationFailure) return { reason: failure.message }
-  return { reason: 'the last attempt was not finished within the retry window' }
+  const reason = record?.attempts.at(-1)?.error ?? messageOf(failure)
+  return { reason: reason ?? 'the last attempt was not finished within the retry window', ...(record && { record }) }
 }
 
 /** In the details of the last failure, or of the last heartbeat when the window ended in the middle of an attempt. */
 function recordOf(failure: unknown): AttemptRecord | undefined {
   if (failure instanceof ApplicationFailure) return (failure.details as [AttemptRecord?] | undefined)?.[0]
-  if (!(failure instanceof TimeoutFailure)) return undefined
-  return recordOf(failure.cause) ?? (failure.lastHeartbeatDetails as AttemptRecord | undefined)
+  return failure instanceof TimeoutFailure ? (failure.lastHeartbeatDetails as AttemptRecord | undefined) : undefined
+}
+
+/** When the window ends between two attempts, Temporal gives the failure of the one that was made as the cause of the
+ *  timeout; the SDK has it only as it came. */
+function messageOf(failure: unknown): string | undefined {
+  if (failure instanceof ApplicationFailure) return failure.message
+  return (failure instanceof TimeoutFailure && failure.failure?.cause?.message) || undefined
 }

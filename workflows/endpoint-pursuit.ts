@@ -146,6 +146,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
    *  @returns undefined when the window is over before the pause is */
   const retryAfter = async (pauseMs: number): Promise<AttemptOutcome | Exhausted | undefined> => {
     if (pauseMs >= clock.remainingMs()) return undefined
+    context.noteFailure()
     await pause(pauseMs)
     return retryOn()
   }
@@ -179,14 +180,12 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
         case 'unavailable':
           lastReason = outcome.attempt.error ?? lastReason
           if (superseded) return settle('superseded', lastReason)
-          context.noteFailure()
           clock.notePause(outcome.pausedTotalMs)
           outcome = await retryAfter(usualPauseMs(outcome.retryAfterMs))
           break
         case 'exhausted': {
           lastReason = outcome.reason
           if (superseded) return settle('superseded', lastReason)
-          context.noteFailure()
           // A pause of the destination meanwhile has given time back.
           const state = await readDestination(destinationId)
           clock.notePause(state.pausedTotalMs)
