@@ -1,6 +1,7 @@
 /** How quick syncs of audiences are, and what they cost: `npm run bench:audiences`. Prints a table and the same as JSON.
  *  Everything is on this machine: the node with its embedded Temporal and PGlite, the receiver, the bare loop.
- *  Sizes can be set for a quick look: `npm run bench:audiences -- --first 20000 --large 100000`. */
+ *  Sizes can be set for a quick look: `npm run bench:audiences -- --first 20000 --large 100000`; the large sync is
+ *  stopped after `--seconds` of its sending, `--seconds 0` sees it to its end. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { measureBareLoop } from './audiences/bare-loop.ts'
 import { measureDiff } from './audiences/diff.ts'
 import { startBenchNode } from './audiences/node.ts'
-import { startCountingReceiver } from './audiences/receiver.ts'
+import { startReceiver } from './audiences/receiver.ts'
 import { measureFirstSync } from './audiences/first-sync.ts'
 import { measureLargeSync } from './audiences/large-sync.ts'
 
@@ -42,7 +43,7 @@ const say = (figure: string, value: number, unit: string, wanted?: string): void
 const folder = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
 try {
   if (only.includes('sync') || only.includes('large')) {
-    const receiver = await startCountingReceiver()
+    const receiver = await startReceiver()
     // Making its database leaves hundreds of megabytes resident: what is measured is a node that finds one.
     await (await startBenchNode(join(folder, 'node'))).stop()
     const node = await startBenchNode(join(folder, 'node'))
@@ -59,7 +60,7 @@ try {
         say('share of the bare loop', first.rate / ((bare + bareAfter) / 2), '', 'at least 0.5')
       }
       if (only.includes('large')) {
-        const large = await measureLargeSync(node, receiver.url, sizes.large, Number(values.seconds))
+        const large = await measureLargeSync(node, receiver, sizes.large, Number(values.seconds) || undefined)
         say('live events, no sync: p50', large.idle.p50, 'ms')
         say('live events, no sync: p99', large.idle.p99, 'ms')
         say(`live events beside an upload of ${sizes.large}: p99`, large.uploading.p99, 'ms', 'at most 100')
@@ -67,6 +68,10 @@ try {
         say(`live events beside a sync of ${sizes.large}: p50`, large.sending.p50, 'ms')
         say(`live events beside a sync of ${sizes.large}: p99`, large.sending.p99, 'ms', 'at most 100')
         say(`sync of ${sizes.large}, beside live events`, large.rate, 'calls/s')
+        if (large.end !== undefined) {
+          say('members that were told', large.end.received, '', `${sizes.large}`)
+          say('calls that came twice', large.end.repeats, '', '0')
+        }
       }
       say('memory of the idle node', node.memory.idleMb, 'MB')
       say('memory above the idle node, at most', node.memory.peakMb - node.memory.idleMb, 'MB', 'at most 400')
