@@ -26,7 +26,7 @@ import { heartbeating } from './heartbeating.ts'
 const concurrency = 32
 
 /** Changes that are read and settled together: what may be sent twice when a node is killed. */
-const pageSize = 400
+const pageSize = 1_000
 
 /** How long calls are booked ahead where their rate is bounded, in seconds: other syncs to the destination come after. */
 const bookedSeconds = 0.5

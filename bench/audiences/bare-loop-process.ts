@@ -12,15 +12,16 @@ const identify: IdentifyContext = {
   syncId: 'sync_00000000000000000000',
   timestamp: new Date().toISOString(),
 }
-const requests = Array.from({ length: Number(count) }, (_, index) =>
-  messageRequest({
+const requests = Array.from({ length: Number(count) }, (_, index) => {
+  const { headers, body } = messageRequest({
     messageId: changeMessageId(identify, userId(index)),
     message: identifyBody(identify, { userId: userId(index), present: true, value: null, traits: null }),
     endpoint: { url, headers: {} },
     secrets: [{ secret: 'bench-secret', until: null }],
     at: new Date(),
-  }),
-)
+  })
+  return { headers, body: Buffer.from(body) }
+})
 const pool = new Pool(new URL(url).origin, { connections: Number(concurrency), pipelining: 1 })
 const startedAt = performance.now()
 const queue = requests.values()

@@ -30,31 +30,47 @@ export interface PostedChanges {
 }
 
 /** Posts changes in their order until all are posted, `goesOn` says no or the destination is down, and waits for those
- *  under way. */
-export async function postSideBySide(
+ *  under way. All calls that the answers of one turn of the event loop leave room for are made together: made one by one,
+ *  each would wake the receiver, and its answer this thread. */
+export function postSideBySide(
   changes: readonly Change[],
   post: (change: Change) => Promise<Posted>,
   { concurrency, maxUnavailableInRow, pace, goesOn }: PostOptions,
 ): Promise<PostedChanges> {
   const results: PostedChanges['results'] = []
   let next = 0
+  let underWay = 0
   let unavailableInRow = 0
 
-  const work = async (): Promise<void> => {
-    while (next < changes.length && unavailableInRow < maxUnavailableInRow && goesOn()) {
-      const index = next++
-      const change = changes[index]
-      if (change === undefined) return
+  return new Promise((resolve, reject) => {
+    const make = async (index: number, change: Change): Promise<void> => {
       // Awaited only where there is something to wait for: a promise per call is not free.
       const turn = pace()
       if (turn !== undefined) await turn
       const posted: Posted = goesOn() ? await post(change) : { kind: 'unmade' }
       unavailableInRow = posted.kind === 'unavailable' ? unavailableInRow + 1 : 0
       results[index] = { change, posted }
+      underWay--
+      makeSoon()
     }
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, changes.length) }, work))
-  return { results, isDown: unavailableInRow >= maxUnavailableInRow }
+    const makeAll = (): void => {
+      soon = undefined
+      while (underWay < concurrency && unavailableInRow < maxUnavailableInRow && goesOn()) {
+        const index = next
+        const change = changes[index]
+        if (change === undefined) break
+        next++
+        underWay++
+        make(index, change).catch(reject)
+      }
+      if (underWay === 0) resolve({ results, isDown: unavailableInRow >= maxUnavailableInRow })
+    }
+    let soon: NodeJS.Immediate | undefined
+    const makeSoon = (): void => {
+      soon ??= setImmediate(makeAll)
+    }
+    makeAll()
+  })
 }
 
 /** A pace of so many calls a second, evenly spread.

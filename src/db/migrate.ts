@@ -6,6 +6,7 @@ import { audiences } from './migrations/0010-audiences.ts'
 import { audienceQueue } from './migrations/0011-audience-queue.ts'
 import { access } from './migrations/0020-access.ts'
 import { attemptStats } from './migrations/0021-attempt-stats.ts'
+import { roomForSettlements } from './migrations/0022-room-for-settlements.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -16,6 +17,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   audienceQueue,
   access,
   attemptStats,
+  roomForSettlements,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -27,5 +27,5 @@ export function sentRequests(
       return { endpointId: endpoint.id, url, headers }
     })
   })
-  return { body: encodeBody(message).toString('utf8'), requests }
+  return { body: encodeBody(message), requests }
 }

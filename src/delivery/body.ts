@@ -1,7 +1,8 @@
-/** The bytes that endpoints receive. */
+/** The bodies that endpoints receive. */
 
 import type { MessageBody } from '../schemas/message.ts'
 
-/** Compact JSON in UTF-8: what a receiver gets again when it serializes its parsed body, so that its digest fits ours.
+/** Compact JSON: what a receiver gets again when it serializes its parsed body, so that its digest fits ours. It has no
+ *  lone surrogates, so that its UTF-8 bytes are the same wherever they are made.
  *  @see spec/, "Authentication" */
-export const encodeBody = (message: MessageBody): Buffer => Buffer.from(JSON.stringify(message), 'utf8')
+export const encodeBody = (message: MessageBody): string => JSON.stringify(message)

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import { cleanExcerpt } from './excerpt.ts'
-import type { ResponseHead } from './exchange.ts'
+import type { Answer } from './exchange.ts'
 import type { SendOutcome } from './outcome.ts'
 import { parseRetryAfter } from './retry-after.ts'
 
@@ -15,22 +15,20 @@ const maxLocationLength = 200
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /** The outcome of an attempt that was answered.
- *  @param body  beginning of the answer's body
- *  @param secrets  texts of the request that the excerpt must not repeat */
+ *  @param secretsOf  texts of the request that the excerpt must not repeat */
 export const classifyAnswer = (
-  { status, headers, durationMs }: ResponseHead,
-  body: Buffer,
-  options: { secrets: readonly string[]; now: Date },
+  { status, headers, body, durationMs }: Answer,
+  secretsOf: () => readonly string[],
 ): SendOutcome => {
   if (isSuccess(status)) return { kind: 'delivered', status, durationMs }
-  const excerpt = isPlain(headers['content-encoding']) ? cleanExcerpt(body, options.secrets) : undefined
+  const excerpt = isPlain(headers['content-encoding']) ? cleanExcerpt(body, secretsOf()) : undefined
   const failure = { status, durationMs, ...(excerpt !== undefined && { excerpt }) }
   if (status < 400)
     return { kind: 'rejected', code: 'redirect', reason: redirectReason(status, headers['location']), ...failure }
   const answer = { code: 'http_status' as const, reason: `The endpoint answered ${named(status)}.`, ...failure }
   if (status < 500 && !passingClientErrors.has(status)) return { kind: 'rejected', ...answer }
   const retryAfter = statusesWithRetryAfter.has(status) ? single(headers['retry-after']) : undefined
-  const retryAfterMs = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, options.now)
+  const retryAfterMs = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, new Date())
   return { kind: 'unavailable', ...answer, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 

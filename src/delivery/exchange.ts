@@ -1,30 +1,18 @@
 /** One request and its answer on one connection, under one timer. */
 
 import type { Dispatcher } from 'undici'
+import { isSuccess } from './classify-answer.ts'
+import type { Lease } from './socket-pool.ts'
 
-/** The head of an answer. */
-export interface ResponseHead {
+/** What an endpoint answered. */
+export interface Answer {
   status: number
   /** Names in lower case. */
   headers: Record<string, string | string[] | undefined>
-  /** From the start of the exchange to the head, in milliseconds. */
-  durationMs: number
-}
-
-/** How an exchange ended. */
-export interface ExchangeEnd {
-  /** Beginning of the answer's body, as it came over the wire; empty when there was no answer. */
+  /** Beginning of the body, as it came over the wire; empty for a success, which nobody reads on. */
   body: Buffer
-  /** Whether the connection can carry another request. */
-  reusable: boolean
-}
-
-export interface Exchange {
-  /** The answer's head. Rejects with AttemptTimeoutError when it is late, with the signal's reason when that fires
-   *  first, and with the error of the network otherwise. */
-  head: Promise<ResponseHead>
-  /** Never rejects. */
-  end: Promise<ExchangeEnd>
+  /** From the start of the exchange to the head of the answer, in milliseconds. */
+  durationMs: number
 }
 
 /** Most bytes of a body that are read; the rest is dropped with its connection. */
@@ -37,71 +25,74 @@ export class AttemptTimeoutError extends Error {
   override name = 'AttemptTimeoutError'
 }
 
-/** Posts on a connection that carries nothing else. When the exchange ends without `reusable`, the caller closes the
- *  connection, which also stops what still runs on it.
- *  @param timeoutMs  limit for name look-up, connect, TLS and the head of the answer together */
-export const startExchange = (
-  dispatcher: Dispatcher,
-  request: { origin: string; path: string; headers: Record<string, string>; body: Buffer },
+const noBody = Buffer.alloc(0)
+
+/** Posts on a connection that carries nothing else, and gives it back when the answer is read to its end. A success is
+ *  told as soon as its head is there.
+ *  @param timeoutMs  limit for name look-up, connect, TLS and the head of the answer together
+ *  @throws AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
+ *    network otherwise; the connection is then closed, which also stops what still runs on it */
+export const exchange = (
+  { dispatcher, release }: Lease,
+  request: { origin: string; path: string; headers: Record<string, string>; body: string },
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
-): Exchange => {
-  const startedAt = performance.now()
-  const chunks: Buffer[] = []
-  let received = 0
-  let timer: NodeJS.Timeout | undefined
-  let answered = false
-  let settleHead: { resolve: (head: ResponseHead) => void; reject: (error: Error) => void }
-  let settleEnd: (end: ExchangeEnd) => void
-  const head = new Promise<ResponseHead>((resolve, reject) => {
-    settleHead = { resolve, reject }
-  })
-  const end = new Promise<ExchangeEnd>((resolve) => {
-    settleEnd = resolve
-  })
+): Promise<Answer> =>
+  // One promise, settled by callbacks: with async hooks, as Temporal's activities have them, each costs dearly.
+  new Promise((resolve, reject) => {
+    const startedAt = performance.now()
+    let chunks: Buffer[] | undefined
+    let received = 0
+    let answer: Answer | undefined
+    let finished = false
 
-  const finish = (reusable: boolean): void => {
-    clearTimeout(timer)
-    settleEnd({ body: Buffer.concat(chunks), reusable })
-  }
-  const fail = (error: Error): void => {
-    signal?.removeEventListener('abort', onAbort)
-    settleHead.reject(error)
-    finish(false)
-  }
-  const onAbort = (): void => fail(signal?.reason as Error)
-  const expire = (): void => {
-    if (!answered) fail(new AttemptTimeoutError())
-  }
-
-  const handler: Dispatcher.DispatchHandler = {
-    // undici takes a handler for one of the present kind only with this member.
-    onRequestStart() {},
-    onResponseStart(_controller, status, headers) {
-      if (status < 200) return
-      answered = true
-      signal?.removeEventListener('abort', onAbort)
+    const finish = (reusable: boolean): void => {
+      if (finished) return
+      finished = true
       clearTimeout(timer)
-      timer = setTimeout(finish, maxBodyMs, false)
-      settleHead.resolve({ status, headers, durationMs: performance.now() - startedAt })
-    },
-    onResponseData(_controller, chunk) {
-      // A copy: undici's chunk is a view of a larger buffer that it goes on using.
-      if (received < maxBodyBytes) chunks.push(Buffer.from(chunk.subarray(0, maxBodyBytes - received)))
-      received += chunk.length
-      if (received > maxBodyBytes) finish(false)
-    },
-    onResponseEnd: () => finish(true),
-    onResponseError: (_controller, error) => (answered ? finish(false) : fail(error)),
-  }
+      if (answer !== undefined && chunks !== undefined) resolve({ ...answer, body: Buffer.concat(chunks) })
+      // Closing a connection is not for the midst of undici's work on it.
+      if (reusable) release(true)
+      else queueMicrotask(() => release(false))
+    }
+    const fail = (error: Error): void => {
+      signal?.removeEventListener('abort', onAbort)
+      reject(error)
+      finish(false)
+    }
+    const onAbort = (): void => fail(signal?.reason as Error)
+    const expire = (): void => {
+      if (answer === undefined) fail(new AttemptTimeoutError())
+    }
 
-  signal?.addEventListener('abort', onAbort, { once: true })
-  // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
-  timer = setTimeout(() => setImmediate(expire), timeoutMs)
-  try {
-    signal?.throwIfAborted()
-    dispatcher.dispatch({ ...request, method: 'POST' }, handler)
-  } catch (error) {
-    fail(error as Error)
-  }
-  return { head, end }
-}
+    const handler: Dispatcher.DispatchHandler = {
+      // undici takes a handler for one of the present kind only with this member.
+      onRequestStart: () => undefined,
+      onResponseStart(_controller, status, headers) {
+        if (status < 200) return
+        signal?.removeEventListener('abort', onAbort)
+        clearTimeout(timer)
+        timer = setTimeout(finish, maxBodyMs, false)
+        answer = { status, headers, body: noBody, durationMs: performance.now() - startedAt }
+        if (isSuccess(status)) resolve(answer)
+        else chunks = []
+      },
+      onResponseData(_controller, chunk) {
+        // A copy: undici's chunk is a view of a larger buffer that it goes on using.
+        if (received < maxBodyBytes) chunks?.push(Buffer.from(chunk.subarray(0, maxBodyBytes - received)))
+        received += chunk.length
+        if (received > maxBodyBytes) finish(false)
+      },
+      onResponseEnd: () => finish(true),
+      onResponseError: (_controller, error) => (answer === undefined ? fail(error) : finish(false)),
+    }
+
+    signal?.addEventListener('abort', onAbort, { once: true })
+    // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
+    let timer = setTimeout(() => setImmediate(expire), timeoutMs)
+    try {
+      signal?.throwIfAborted()
+      dispatcher.dispatch({ ...request, method: 'POST' }, handler)
+    } catch (error) {
+      fail(error as Error)
+    }
+  })

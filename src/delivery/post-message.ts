@@ -1,4 +1,4 @@
-/** One message to one endpoint: its bytes, its headers with the signature over these very bytes, one request. */
+/** One message to one endpoint: its body, its headers with the signature over that very body, one request. */
 
 import type { MessageBody } from '../schemas/message.ts'
 import { encodeBody } from './body.ts'

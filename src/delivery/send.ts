@@ -3,11 +3,11 @@
 import { LRUCache } from 'lru-cache'
 import { Client, EnvHttpProxyAgent } from 'undici'
 import type { Dispatcher } from 'undici'
-import { classifyAnswer, isSuccess } from './classify-answer.ts'
+import { classifyAnswer } from './classify-answer.ts'
 import { classifyFailure } from './classify-failure.ts'
 import { createConnect } from './connect.ts'
 import type { Lookup } from './connect.ts'
-import { startExchange } from './exchange.ts'
+import { exchange } from './exchange.ts'
 import { createAddressGuard, type Refusal } from './guard-address.ts'
 import { isOwn } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
@@ -49,7 +49,7 @@ export interface SenderOptions {
 export interface SendRequest {
   url: string
   headers: Record<string, string>
-  body: Buffer
+  body: string
 }
 
 export interface Sender {
@@ -97,13 +97,11 @@ export const createSender = (options: SenderOptions): Sender => {
     const circumstances = { host, timeoutMs, durationMs: 0 }
     let startedAt: number | undefined
     try {
-      const lease = await pool.lease(origin, signal)
+      const leased = pool.lease(origin, signal)
+      const lease = leased instanceof Promise ? await leased : leased
       startedAt = performance.now()
-      const exchange = startExchange(lease.dispatcher, { origin, path, headers, body }, { timeoutMs, signal })
-      void exchange.end.then(({ reusable }) => lease.release(reusable))
-      const head = await exchange.head
-      const answerBody = isSuccess(head.status) ? Buffer.alloc(0) : (await exchange.end).body
-      return classifyAnswer(head, answerBody, { secrets: secretsOf(headers), now: new Date() })
+      const answer = await exchange(lease, { origin, path, headers, body }, { timeoutMs, signal })
+      return classifyAnswer(answer, () => secretsOf(headers))
     } catch (error) {
       if (signal?.aborted === true || error instanceof PoolClosedError) {
         throw new SendAbortedError('The attempt was stopped.', { cause: error })

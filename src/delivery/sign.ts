@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks'
 
 /** Headers that let a receiver verify `body`; none without a secret.
  *
- *  `X-Signature` is the lowercase hex HMAC-SHA1 of the bytes, keyed with the UTF-8 bytes of the newest secret; it can
+ *  `X-Signature` is the lowercase hex HMAC-SHA1 of the body's UTF-8 bytes, keyed with the UTF-8 bytes of the newest secret; it can
  *  carry only one. `webhook-signature` has one `v1` signature per secret, so that both verify while a secret is rotated.
  *
  *  For Standard Webhooks a secret of the form `whsec_` and base64 stands for the decoded bytes: the receiver passes
@@ -17,7 +17,7 @@ import { Webhook } from 'standardwebhooks'
 export const signatureHeaders = (options: {
   secrets: readonly string[]
   messageId: string
-  body: Buffer
+  body: string
   at: Date
 }): Record<string, string> => {
   const [newest] = options.secrets

@@ -7,15 +7,15 @@ import type { Dispatcher } from 'undici'
 export interface Lease {
   dispatcher: Dispatcher
   /** Gives the connection back, exactly once; one that is not `reusable` is closed. */
-  release(reusable: boolean): void
+  release: (reusable: boolean) => void
 }
 
 export interface SocketPool {
-  /** A connection to an origin, kept open from an earlier request or new; waits, first come first served, while all
-   *  that the origin may have are in use.
+  /** A connection to an origin, kept open from an earlier request or new: at once, or after a wait, first come first
+   *  served, while all that the origin may have are in use.
    *  @throws PoolSaturatedError when too many wait already
    *  @throws the signal's reason when it fires before, PoolClosedError when the pool is closed */
-  lease(origin: string, signal?: AbortSignal): Promise<Lease>
+  lease(origin: string, signal?: AbortSignal): Lease | Promise<Lease>
   /** Refuses all who wait, and resolves when the connections in use are given back and all are closed. */
   close(): Promise<void>
 }
@@ -44,19 +44,20 @@ export class PoolClosedError extends Error {
 }
 
 interface Waiter {
-  take: (dispatcher: Dispatcher) => void
+  take: (connection: Connection) => void
   refuse: (error: Error) => void
 }
 
-interface IdleConnection {
+interface Connection {
   dispatcher: Dispatcher
+  /** Closes it when it is idle; started anew at each use. */
   expiry: NodeJS.Timeout
 }
 
 interface Origin {
   inUse: number
   /** Most recently used last. */
-  idle: IdleConnection[]
+  idle: Connection[]
   waiters: Set<Waiter>
 }
 
@@ -82,9 +83,23 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
     }
   }
 
-  const closeIdle = (name: string, connection: IdleConnection): void => {
-    clearTimeout(connection.expiry)
-    void connection.dispatcher.destroy()
+  const open = (name: string, origin: Origin): Connection => {
+    const connection: Connection = {
+      dispatcher: options.open(name),
+      expiry: setTimeout(() => {
+        if (origin.idle.includes(connection)) closeIdle(name, connection)
+      }, maxIdleMs).unref(),
+    }
+    return connection
+  }
+
+  const destroy = ({ dispatcher, expiry }: Connection): void => {
+    clearTimeout(expiry)
+    void dispatcher.destroy()
+  }
+
+  const closeIdle = (name: string, connection: Connection): void => {
+    destroy(connection)
     const origin = origins.get(name)
     if (origin === undefined) return
     origin.idle = origin.idle.filter((other) => other !== connection)
@@ -96,50 +111,47 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
     if (origins.size === 0) closed?.resolve()
   }
 
-  const release = (name: string, origin: Origin, dispatcher: Dispatcher, reusable: boolean): void => {
-    if (!reusable) void dispatcher.destroy()
+  const release = (name: string, origin: Origin, connection: Connection, reusable: boolean): void => {
+    if (!reusable) destroy(connection)
     const next = origin.waiters.values().next().value
     if (next) {
-      next.take(reusable ? dispatcher : options.open(name))
+      next.take(reusable ? connection : open(name, origin))
       return
     }
     origin.inUse--
-    if (reusable) keep(name, origin, dispatcher)
+    if (reusable) keep(name, origin, connection)
     forgetUnused(name, origin)
   }
 
-  const keep = (name: string, origin: Origin, dispatcher: Dispatcher): void => {
-    const connection: IdleConnection = {
-      dispatcher,
-      expiry: setTimeout(() => closeIdle(name, connection), maxIdleMs).unref(),
-    }
+  const keep = (name: string, origin: Origin, connection: Connection): void => {
+    connection.expiry.refresh()
     origin.idle.push(connection)
     if (closed) closeIdle(name, connection)
   }
 
-  const leaseOf = (name: string, origin: Origin, dispatcher: Dispatcher): Lease => ({
-    dispatcher,
-    release: (reusable) => release(name, origin, dispatcher, reusable),
+  const leaseOf = (name: string, origin: Origin, connection: Connection): Lease => ({
+    dispatcher: connection.dispatcher,
+    release: (reusable) => release(name, origin, connection, reusable),
   })
 
-  const takeFree = (name: string, origin: Origin): Dispatcher | undefined => {
+  const takeFree = (name: string, origin: Origin): Connection | undefined => {
     const connection = origin.idle.pop()
     if (connection === undefined && origin.inUse >= options.maxSocketsPerOrigin) return undefined
     origin.inUse++
-    clearTimeout(connection?.expiry)
-    return connection?.dispatcher ?? options.open(name)
+    return connection ?? open(name, origin)
   }
 
-  const wait = (origin: Origin, signal: AbortSignal | undefined): Promise<Dispatcher> =>
-    new Promise((resolve, reject) => {
+  const wait = async (name: string, origin: Origin, signal: AbortSignal | undefined): Promise<Lease> => {
+    if (origin.waiters.size >= maxWaitersPerOrigin) throw new PoolSaturatedError(`Too many requests wait for ${name}.`)
+    const connection = await new Promise<Connection>((resolve, reject) => {
       const leave = (): void => {
         origin.waiters.delete(waiter)
         signal?.removeEventListener('abort', onAbort)
       }
       const waiter: Waiter = {
-        take: (dispatcher) => {
+        take: (taken) => {
           leave()
-          resolve(dispatcher)
+          resolve(taken)
         },
         refuse: (error) => {
           leave()
@@ -150,17 +162,16 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
       origin.waiters.add(waiter)
       signal?.addEventListener('abort', onAbort, { once: true })
     })
+    return leaseOf(name, origin, connection)
+  }
 
   return {
-    async lease(name, signal) {
+    lease(name, signal) {
       signal?.throwIfAborted()
       if (closed) throw new PoolClosedError('The pool is closed.')
       const origin = originOf(name)
       const free = takeFree(name, origin)
-      if (free) return leaseOf(name, origin, free)
-      if (origin.waiters.size >= maxWaitersPerOrigin)
-        throw new PoolSaturatedError(`Too many requests wait for ${name}.`)
-      return leaseOf(name, origin, await wait(origin, signal))
+      return free === undefined ? wait(name, origin, signal) : leaseOf(name, origin, free)
     },
     close() {
       if (closed) return closed.promise

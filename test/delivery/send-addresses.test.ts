@@ -6,7 +6,7 @@ import type { Lookup } from '../../src/delivery/connect.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
 
-const request = { headers: { 'Content-Type': 'application/json' }, body: Buffer.from('{}') }
+const request = { headers: { 'Content-Type': 'application/json' }, body: '{}' }
 const ipv4 = (address: string): LookupAddress => ({ address, family: 4 })
 
 /** A resolver whose answers are given in turn; the last one stays. */

@@ -6,7 +6,7 @@ import type { SendOutcome } from '../../src/delivery/send.ts'
 const sender = createSender({ allowedNetworks: ['127.0.0.0/8'] })
 const outcomes: SendOutcome[] = []
 for (const url of process.argv.slice(2)) {
-  outcomes.push(await sender.send({ url, headers: {}, body: Buffer.from('{}') }))
+  outcomes.push(await sender.send({ url, headers: {}, body: '{}' }))
 }
 await sender.close()
 process.stdout.write(JSON.stringify(outcomes))

@@ -9,7 +9,7 @@ import { createCertificates } from '../support/certificates.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
 
-const request = { headers: { 'Content-Type': 'application/json' }, body: Buffer.from('{}') }
+const request = { headers: { 'Content-Type': 'application/json' }, body: '{}' }
 
 describe('an outbound proxy', () => {
   let receiver: Receiver
@@ -62,7 +62,7 @@ describe('an outbound proxy', () => {
     const outcome = await sendOnce('http://hooks.example/in')
     expect(outcome).toMatchObject({ kind: 'delivered' })
     expect(tunnels.at(-1)).toBe('hooks.example:80')
-    expect(receiver.requests.at(-1)).toMatchObject({ path: '/in', body: request.body })
+    expect(receiver.requests.at(-1)).toMatchObject({ path: '/in', body: Buffer.from(request.body) })
     expect(receiver.requests.at(-1)?.headers.host).toBe('hooks.example')
   })
 

@@ -9,7 +9,7 @@ import { createSocketPool, maxWaitersPerOrigin, PoolSaturatedError } from '../..
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
 
-const request = { headers: { 'Content-Type': 'application/json' }, body: Buffer.from('{}') }
+const request = { headers: { 'Content-Type': 'application/json' }, body: '{}' }
 const allowedNetworks = ['127.0.0.0/8']
 
 describe('connections', () => {
@@ -118,7 +118,7 @@ describe('the socket pool', () => {
     const pool = createSocketPool({ open: (origin) => new Client(origin), maxSocketsPerOrigin: 1, maxOrigins: 1 })
     const origin = receivers[0]?.url ?? ''
     const first = await pool.lease(origin)
-    const waiting = Promise.allSettled(Array.from({ length: maxWaitersPerOrigin }, () => pool.lease(origin)))
+    const waiting = Promise.allSettled(Array.from({ length: maxWaitersPerOrigin }, async () => pool.lease(origin)))
     await expect(pool.lease(origin)).rejects.toThrow(PoolSaturatedError)
     const closed = pool.close()
     first.release(true)

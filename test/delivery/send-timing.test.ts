@@ -7,7 +7,7 @@ import type { Sender, SenderOptions, SendOutcome } from '../../src/delivery/send
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
 
-const request = { headers: { 'Content-Type': 'application/json' }, body: Buffer.from('{}') }
+const request = { headers: { 'Content-Type': 'application/json' }, body: '{}' }
 /** Beyond the 100 ms of the rule: other programs share the machine. */
 const toleranceMs = 250
 

@@ -10,7 +10,7 @@ import { createCertificates } from '../support/certificates.ts'
 import type { Certificates } from '../support/certificates.ts'
 import { startReceiver } from '../support/receiver.ts'
 
-const request = { headers: { 'Content-Type': 'application/json' }, body: Buffer.from('{}') }
+const request = { headers: { 'Content-Type': 'application/json' }, body: '{}' }
 
 describe('an HTTPS endpoint', () => {
   let certificates: Certificates

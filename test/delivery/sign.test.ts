@@ -27,7 +27,7 @@ describe('signatures', () => {
       'RYRUh2h96ZZ0QTUsvBwmUJF9uOMN8vxHk7qLRqxp8ho=',
     ],
   ])('made with %s are those that openssl makes', (secret, sha1, sha256) => {
-    expect(body).toHaveLength(165)
+    expect(Buffer.byteLength(body)).toBe(165)
     expect(signatureHeaders({ secrets: [secret], messageId: 'msg-1', body, at })).toEqual({
       'X-Signature': sha1,
       'webhook-id': 'msg-1',
@@ -40,7 +40,7 @@ describe('signatures', () => {
     const headers = signatureHeaders({
       secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
       messageId: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
-      body: Buffer.from('{"test": 2432232314}'),
+      body: '{"test": 2432232314}',
       at: new Date(1614265330 * 1000),
     })
     expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
@@ -48,7 +48,7 @@ describe('signatures', () => {
 
   it('verify with the parsed and re-serialized body, as receivers do it', () => {
     const headers = signatureHeaders({ secrets: ['topsecret'], messageId: 'm', body, at })
-    const reserialized = JSON.stringify(JSON.parse(body.toString('utf8')))
+    const reserialized = JSON.stringify(JSON.parse(body))
     expect(createHmac('sha1', 'topsecret').update(reserialized).digest('hex')).toBe(headers['X-Signature'])
   })
 
@@ -64,7 +64,7 @@ describe('signatures', () => {
     const now = new Date()
     const headers = signatureHeaders({ secrets: [secret], messageId: 'msg-1', body, at: now })
     expect(new Webhook(receiverSecret).verify(body, headers)).toEqual(message)
-    const tampered = Buffer.from(body.toString('utf8').replace('9.5', '0.5'))
+    const tampered = body.replace('9.5', '0.5')
     expect(() => new Webhook(receiverSecret).verify(tampered, headers)).toThrow('No matching signature')
   })
 

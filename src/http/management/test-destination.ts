@@ -66,7 +66,7 @@ async function testEndpoints(sender: Sender, { endpoints, secrets }: Tested, typ
       ...(outcome.status !== undefined && { status: outcome.status }),
       ...(outcome.kind !== 'delivered' && { error: outcome.reason }),
       ...(outcome.kind !== 'delivered' && outcome.excerpt !== undefined && { excerpt: outcome.excerpt }),
-      request: { headers: request.headers, body: request.body.toString('utf8') },
+      request: { headers: request.headers, body: request.body },
     }
   })
   return { results: await Promise.all(results) }

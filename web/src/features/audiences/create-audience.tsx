@@ -1,4 +1,4 @@
-import { Button, Group, MultiSelect, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import { Alert, Button, Group, MultiSelect, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -6,20 +6,15 @@ import { useState } from 'react'
 import { createAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { placeError } from '../../shared/form-errors.ts'
-import { FormProblem } from '../../shared/form-problem.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
-import { emptyAudience, fieldOf, headersError, toNewAudience, type AudienceValues } from './audience-form.ts'
+import { emptyAudience, fieldOf, toNewAudience, type AudienceValues } from './audience-form.ts'
 
 export function CreateAudience() {
   const navigate = useNavigate()
   const destinations = useQuery(destinationsQuery).data ?? []
   const [problem, setProblem] = useState<string>()
-  const form = useForm<AudienceValues>({
-    mode: 'controlled',
-    initialValues: emptyAudience,
-    validate: { headers: (lines, { from }) => (from === 'http' ? headersError(lines) : null) },
-  })
+  const form = useForm<AudienceValues>({ mode: 'controlled', initialValues: emptyAudience })
   const create = useChange({
     change: (values: AudienceValues) => createAudience(toNewAudience(values)),
     stale: ['audiences'],
@@ -58,7 +53,11 @@ export function CreateAudience() {
           {...form.getInputProps('from')}
         />
         <Origin form={form} />
-        <FormProblem title="Not created" problem={problem} />
+        {problem !== undefined && (
+          <Alert color="red" role="alert" title="Not created">
+            {problem}
+          </Alert>
+        )}
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>
             Create

@@ -2,10 +2,8 @@ import { Grid, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import type { Overview } from '../../../../src/schemas/overview.ts'
 import { overviewQuery } from '../../api/system.ts'
-import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
@@ -26,12 +24,13 @@ export function OverviewPage() {
   const navigate = useNavigate()
   const { sourceId, destinationId } = search
   const range = limits(search, useNow(rangeStepMs))
-  const filter = {
-    ...range,
-    ...(sourceId !== undefined && { sourceId }),
-    ...(destinationId !== undefined && { destinationId }),
-  }
-  const query = useQuery(overviewQuery(filter))
+  const query = useQuery(
+    overviewQuery({
+      ...range,
+      ...(sourceId !== undefined && { sourceId }),
+      ...(destinationId !== undefined && { destinationId }),
+    }),
+  )
   return (
     <>
       <PageHeader title="Overview" description="What came in, and what became of it." />
@@ -41,11 +40,11 @@ export function OverviewPage() {
         <QueryView query={query}>
           {(overview) => (
             <>
-              <Figures overview={overview} filter={filter} />
+              <Figures overview={overview} />
               <Grid>
                 <Grid.Col span={{ base: 12, lg: 6 }}>
                   <Section title="What became of it" h="100%">
-                    <Funnel overview={overview} filter={filter} />
+                    <Funnel overview={overview} filter={{ ...range, sourceId, destinationId }} />
                   </Section>
                 </Grid.Col>
                 <Grid.Col span={{ base: 12, lg: 6 }}>
@@ -69,31 +68,23 @@ export function OverviewPage() {
 
 const span = (ms: number | null): string => (ms === null ? '–' : formatSpan(ms))
 
-/** Each leads to the deliveries behind it. */
-function Figures({
-  overview: { funnel, latency, inboxDepth },
-  filter,
-}: {
-  overview: Overview
-  filter: DeliveryFilter
-}) {
-  const delivered = { ...filter, status: 'delivered' } as const
+function Figures({ overview: { funnel, latency, inboxDepth } }: { overview: Overview }) {
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
-      <Figure name="Received" value={funnel.received.toLocaleString()} behind={filter} />
-      <Figure name="Latency p50" value={span(latency.p50Ms)} behind={delivered} />
-      <Figure name="Latency p95" value={span(latency.p95Ms)} behind={delivered} />
-      <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} behind={{ status: 'queued' }} />
+      <Figure name="Received" value={funnel.received.toLocaleString()} />
+      <Figure name="Latency p50" value={span(latency.p50Ms)} />
+      <Figure name="Latency p95" value={span(latency.p95Ms)} />
+      <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} />
     </SimpleGrid>
   )
 }
 
-function Figure({ name, value, behind }: { name: string; value: string; behind: DeliveryFilter }) {
+function Figure({ name, value }: { name: string; value: string }) {
   return (
     <Paper withBorder p="md">
-      <Link to="/deliveries" search={behind} size="sm">
+      <Text size="sm" c="dimmed">
         {name}
-      </Link>
+      </Text>
       <Text fz={26} fw={650}>
         {value}
       </Text>
