@@ -105,6 +105,22 @@ it.each(files.filter((file) => layerOf(file) !== undefined))('%s imports only wh
   expect(forbiddenImports(file, readFileSync(resolve(root, file), 'utf8'))).toEqual([])
 })
 
+it('imports only libraries that an installation for production has', () => {
+  const { dependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { dependencies: object }
+  const missing = files.flatMap((file) => {
+    const code = readFileSync(resolve(root, file), 'utf8')
+    const loadedLate = [...code.matchAll(/\bimport\('([^']+)'\)/g)].map(([, name = '']) => name)
+    return importsOf(file, code)
+      .flatMap(({ name, typeOnly }) => (typeOnly ? [] : [name]))
+      .concat(loadedLate)
+      .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
+      .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
+      .filter((library) => !Object.hasOwn(dependencies, library))
+      .map((library) => `${library} in ${file}`)
+  })
+  expect(missing).toEqual([])
+})
+
 it.each([
   ['workflows/bad.ts', `import { createHash } from 'node:crypto'`],
   ['workflows/bad.ts', `import type { Deps } from '../activities/delivery.ts'`],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Overview } from '../../src/schemas/overview.ts'
@@ -102,12 +102,13 @@ describe('one delivery', () => {
     expect(again.body.id).toBe(`${id}/redelivery/2`)
   })
 
-  it('is unknown under any other id', async () => {
-    for (const action of ['', '/retry', '/cancel', '/redeliver'])
-      expect(await node.api(action === '' ? 'GET' : 'POST', path('event/src_none/none', action))).toMatchObject({
-        status: 404,
-        body: { success: false, code: 'not_found' },
-      })
+  it('is unknown under any other id, of up to 400 characters', async () => {
+    for (const id of ['event/src_none/none', 'x'.repeat(400)])
+      for (const action of ['', '/retry', '/cancel', '/redeliver'])
+        expect(await node.api(action === '' ? 'GET' : 'POST', path(id, action))).toMatchObject({
+          status: 404,
+          body: { success: false, code: 'not_found', message: expect.stringContaining('has the id') as string },
+        })
   })
 })
 
@@ -207,6 +208,34 @@ describe('the list of deliveries', () => {
     await untilStatus(third, 'cancelled')
     await listed(`destinationId=${b.id}&status=cancelled`, [third])
     await listed(`destinationId=${b.id}&status=retrying`, [second])
+  })
+
+  it('costs as many calls of Temporal, however many rows it has', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    for (let event = 0; event < 12; event++) await track(source)
+    await receiver.received(12)
+    const { workflowService } = node.app.temporal.client
+    const calls = (['listWorkflowExecutions', 'countWorkflowExecutions', 'describeWorkflowExecution'] as const).map(
+      (name) => vi.spyOn(workflowService, name),
+    )
+    const callsFor = async (path: string): Promise<number> => {
+      for (const one of calls) one.mockClear()
+      expect((await node.api('GET', path)).status).toBe(200)
+      return calls.reduce((total, { mock }) => total + mock.calls.length, 0)
+    }
+    try {
+      const of = `sourceId=${source.id}`
+      expect(await callsFor(`/deliveries?${of}`)).toBe(1)
+      expect(await callsFor(`/deliveries?destinationId=${destination.id}`)).toBe(3)
+      expect(await callsFor(`/deliveries?destinationId=${destination.id}&status=delivered`)).toBe(4)
+      expect(await callsFor(`/deliveries/count?${of}`)).toBe(1)
+      expect(await callsFor(`/overview?${of}`)).toBeLessThanOrEqual(6)
+      expect(await callsFor(`/overview?destinationId=${destination.id}`)).toBeLessThanOrEqual(8)
+    } finally {
+      for (const one of calls) one.mockRestore()
+    }
   })
 
   it('is paged also where a status is two of Temporal’s', async () => {

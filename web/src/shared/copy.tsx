@@ -48,7 +48,7 @@ export function CodeBlock({ value, name, maxHeight = 360 }: CodeProps) {
       <Code block tabIndex={0} role="region" aria-label={name} mah={maxHeight} pr={44} style={{ overflow: 'auto' }}>
         {value}
       </Code>
-      <Box pos="absolute" top={6} right={6}>
+      <Box pos="absolute" top={6} right={6} bg="var(--mantine-color-body)" style={{ borderRadius: 6 }}>
         <CopyIcon value={value} name={name} />
       </Box>
     </Box>

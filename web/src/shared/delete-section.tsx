@@ -26,7 +26,7 @@ export function DeleteSection({ noun, name, note, warning = note, remove, stale,
     change: remove,
     stale,
     done: `${name} is deleted`,
-    onDone: () => void navigate({ to: list }),
+    onDone: () => navigate({ to: list }),
   })
   return (
     <Section title="Delete">

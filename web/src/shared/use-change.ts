@@ -8,7 +8,8 @@ interface Options<Input, Answer> {
   stale: string[]
   /** Told when it worked. */
   done?: string
-  onDone?: (answer: Answer, input: Input) => void
+  /** What it waits for comes before reading again: a page that is left reads nothing any more. */
+  onDone?: (answer: Answer, input: Input) => void | Promise<void>
   /** Shows the error in a place of its own instead of a notification. */
   onFailed?: (error: Error) => void
 }
@@ -19,7 +20,7 @@ export function useChange<Answer, Input = void>({ change, stale, done, onDone, o
   return useMutation({
     mutationFn: change,
     onSuccess: async (answer, input) => {
-      onDone?.(answer, input)
+      await onDone?.(answer, input)
       if (done !== undefined) notifications.show({ message: done, color: 'teal' })
       const keys = [...stale, 'onboarding', 'audit-log']
       await Promise.all(keys.map((key) => client.invalidateQueries({ queryKey: [key] })))

@@ -42,6 +42,12 @@ function toSchedule({ from, schedule, interval, cron }: AudienceValues): NewAudi
   return schedule === 'cron' ? { cron } : { interval }
 }
 
+/** What is wrong with the lines of headers; null when nothing is. */
+export function headersError(lines: string): string | null {
+  const wrong = lines.split('\n').findIndex((line) => line.trim() !== '' && !/^\s*[^\s:][^:]*:/.test(line))
+  return wrong === -1 ? null : `Line ${wrong + 1} is no header: write it as “Name: value”`
+}
+
 /** One header a line, as in `Authorization: Bearer …`. */
 const parseHeaders = (lines: string): Record<string, string> =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, MultiSelect, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, MultiSelect, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -6,15 +6,20 @@ import { useState } from 'react'
 import { createAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { placeError } from '../../shared/form-errors.ts'
+import { FormProblem } from '../../shared/form-problem.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
-import { emptyAudience, fieldOf, toNewAudience, type AudienceValues } from './audience-form.ts'
+import { emptyAudience, fieldOf, headersError, toNewAudience, type AudienceValues } from './audience-form.ts'
 
 export function CreateAudience() {
   const navigate = useNavigate()
   const destinations = useQuery(destinationsQuery).data ?? []
   const [problem, setProblem] = useState<string>()
-  const form = useForm<AudienceValues>({ mode: 'controlled', initialValues: emptyAudience })
+  const form = useForm<AudienceValues>({
+    mode: 'controlled',
+    initialValues: emptyAudience,
+    validate: { headers: (lines, { from }) => (from === 'http' ? headersError(lines) : null) },
+  })
   const create = useChange({
     change: (values: AudienceValues) => createAudience(toNewAudience(values)),
     stale: ['audiences'],
@@ -53,11 +58,7 @@ export function CreateAudience() {
           {...form.getInputProps('from')}
         />
         <Origin form={form} />
-        {problem !== undefined && (
-          <Alert color="red" role="alert" title="Not created">
-            {problem}
-          </Alert>
-        )}
+        <FormProblem title="Not created" problem={problem} />
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>
             Create

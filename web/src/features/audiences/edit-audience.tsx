@@ -5,6 +5,7 @@ import type { Audience } from '../../../../src/schemas/audience.ts'
 import { changeAudience } from '../../api/audiences.ts'
 import { ApiError } from '../../api/request.ts'
 import { placeError } from '../../shared/form-errors.ts'
+import { FormProblem } from '../../shared/form-problem.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { fieldOf, toPatch, toValues, type AudienceValues } from './audience-form.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
@@ -40,11 +41,7 @@ export function EditAudience({ audience }: { audience: Audience }) {
             </Stack>
           </Alert>
         )}
-        {problem !== undefined && (
-          <Alert color="red" role="alert" title="Not saved">
-            {problem}
-          </Alert>
-        )}
+        <FormProblem title="Not saved" problem={problem} />
         <div>
           <Button type="submit" loading={save.isPending}>
             Save

@@ -1,12 +1,15 @@
-import { Alert, Button, Group, Paper, Radio, Stack, Stepper, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Group, Radio, Stack, Stepper, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { useMediaQuery } from '@mantine/hooks'
 import { IconCircleCheck } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
 import { changeDestination, createDestination } from '../../api/destinations.ts'
 import { placeError } from '../../shared/form-errors.ts'
+import { FormProblem } from '../../shared/form-problem.tsx'
 import { ButtonLink } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
+import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { emptyDestination, fieldOf, toNewDestination, toPatch, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
@@ -21,6 +24,7 @@ const testStep = 3
 /** Webhooks, connected step by step: sources, endpoints, secret, test, switch on. */
 export function ConnectPage() {
   const [step, setStep] = useState(0)
+  const isNarrow = useMediaQuery('(max-width: 48em)')
   const [destination, setDestination] = useState<Destination>()
   const [problem, setProblem] = useState<string>()
   const form = useForm<DestinationValues>({ mode: 'controlled', initialValues: emptyDestination() })
@@ -40,7 +44,7 @@ export function ConnectPage() {
     onFailed: (error) => {
       const values = form.getValues()
       setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
-      if (Object.keys(form.errors).length > 0 || problem === undefined) setStep(stepOf(error))
+      setStep(stepOf(error))
     },
   })
   const switchOn = useChange({
@@ -75,9 +79,16 @@ export function ConnectPage() {
           if (step < testStep) goOn()
         }}
       >
-        <Stepper active={step} onStepClick={setStep} allowNextStepsSelect={false} size="sm" mb="lg">
+        <Stepper
+          active={step}
+          onStepClick={setStep}
+          allowNextStepsSelect={false}
+          size="sm"
+          mb="lg"
+          orientation={isNarrow ? 'vertical' : 'horizontal'}
+        >
           <Stepper.Step label="Sources" description="Whose events">
-            <StepBody title="Whose events should be sent?">
+            <Section title="Whose events should be sent?">
               <TextInput
                 label="Name of the destination"
                 required
@@ -86,37 +97,33 @@ export function ConnectPage() {
                 {...form.getInputProps('name')}
               />
               <SourceChoice form={form} />
-            </StepBody>
+            </Section>
           </Stepper.Step>
           <Stepper.Step label="Endpoints" description="Up to five URLs">
-            <StepBody title="Where should they go?">
+            <Section title="Where should they go?">
               <EndpointFields form={form} destinationId={destination?.id} />
               {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
-            </StepBody>
+            </Section>
           </Stepper.Step>
           <Stepper.Step label="Signature" description="Optional secret">
-            <StepBody title="Should requests be signed?">
+            <Section title="Should requests be signed?">
               <div>
                 <SecretField form={form} isSet={destination?.settings.hasSharedSecret === true} />
               </div>
-            </StepBody>
+            </Section>
           </Stepper.Step>
           <Stepper.Step label="Test" description="And switch on">
-            <StepBody title="Does it arrive?">
+            <Section title="Does it arrive?">
               <Text>
                 The destination is saved, and off: nothing is sent but your tests. Correct what a test shows by going
                 back.
               </Text>
               {destination !== undefined && <EndpointTestPanel destinationId={destination.id} />}
-            </StepBody>
+            </Section>
           </Stepper.Step>
         </Stepper>
-        {problem !== undefined && (
-          <Alert color="red" role="alert" mb="md" title="Not saved">
-            {problem}
-          </Alert>
-        )}
-        <Group justify="space-between">
+        <FormProblem title="Not saved" problem={problem} />
+        <Group justify="space-between" mt="md">
           <Button variant="default" disabled={step === 0} onClick={() => setStep(step - 1)}>
             Back
           </Button>
@@ -147,23 +154,11 @@ const withIds = (webhooks: DestinationValues['webhooks'], { settings }: Destinat
       return id === undefined ? webhook : { ...webhook, id }
     })
 
+/** Where the field is that the server found wrong; the last step of the form for what is wrong with the whole. */
 function stepOf(error: Error): number {
   const path = 'path' in error && typeof error.path === 'string' ? error.path : ''
   if (path.startsWith('settings.webhooks')) return 1
   return path === 'name' || path.startsWith('sourceIds') ? 0 : lastFormStep
-}
-
-function StepBody({ title, children }: { title: string; children: React.ReactNode }) {
-  return (
-    <Paper withBorder p="lg" mt="md">
-      <Stack>
-        <Title order={2} size="h4">
-          {title}
-        </Title>
-        {children}
-      </Stack>
-    </Paper>
-  )
 }
 
 export function SuccessPolicy({ form }: { form: ReturnType<typeof useForm<DestinationValues>> }) {

@@ -9,6 +9,7 @@ import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { changeDestination, deleteDestination, destinationQuery } from '../../api/destinations.ts'
 import { DeleteSection } from '../../shared/delete-section.tsx'
 import { placeError } from '../../shared/form-errors.ts'
+import { FormProblem } from '../../shared/form-problem.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
@@ -143,11 +144,7 @@ function SettingsForm({ destination }: { destination: Destination }) {
           <div>
             <SecretField form={form} isSet={destination.settings.hasSharedSecret} />
           </div>
-          {problem !== undefined && (
-            <Alert color="red" role="alert" title="Not saved">
-              {problem}
-            </Alert>
-          )}
+          <FormProblem title="Not saved" problem={problem} />
           <Group>
             <Button type="submit" loading={save.isPending}>
               Save

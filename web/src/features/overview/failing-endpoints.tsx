@@ -22,8 +22,9 @@ export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEn
             <Link to="/destinations/$id" params={{ id: destinationId }} fw={600}>
               {url}
             </Link>
-            <Text size="sm">
-              {reason}, since <Ago at={since} />
+            <Text size="sm">{reason}</Text>
+            <Text size="sm" c="dimmed">
+              First failure: <Ago at={since} />
             </Text>
             <Link size="sm" to="/deliveries" search={{ destinationId, status: 'retrying' }}>
               Deliveries that are retried

@@ -7,7 +7,7 @@ import { Link } from '../../shared/link.tsx'
 interface Props {
   overview: Overview
   /** What the lists behind the numbers are narrowed to. */
-  filter: { [Member in 'since' | 'until' | 'sourceId' | 'destinationId']?: string | undefined }
+  filter: DeliveryFilter
 }
 
 type FunnelMember = keyof Overview['funnel']
@@ -90,29 +90,42 @@ interface BarProps {
   filter: Props['filter']
 }
 
-function Bar({ step: { label, color, status, member }, value, most, filter }: BarProps) {
-  const search: DeliveryFilter = Object.fromEntries(
-    Object.entries({ ...filter, status }).filter(([, member]) => member !== undefined),
-  )
-  const leads = status !== undefined || member === 'accepted'
+function Bar({ step, value, most, filter }: BarProps) {
   const share = ((value ?? 0) / most) * 100
   return (
     <div>
       <Group justify="space-between" wrap="nowrap" gap="sm">
-        {leads ? (
-          <Link to="/deliveries" search={search} size="sm">
-            {label}
-          </Link>
-        ) : (
-          <Text size="sm">{label}</Text>
-        )}
+        <StepLink step={step} filter={filter} />
         <Text size="sm" fw={600}>
           {value === null ? 'unknown' : value.toLocaleString()}
         </Text>
       </Group>
       <Box h={6} bg="var(--mantine-color-default-hover)" style={{ borderRadius: 3 }} aria-hidden>
-        <Box h={6} w={`${share}%`} bg={color} style={{ borderRadius: 3, minWidth: (value ?? 0) > 0 ? 4 : 0 }} />
+        <Box h={6} w={`${share}%`} bg={step.color} style={{ borderRadius: 3, minWidth: (value ?? 0) > 0 ? 4 : 0 }} />
       </Box>
     </div>
+  )
+}
+
+/** Leads to the deliveries; for what never became one, to the source, where events are seen as they come in. */
+function StepLink({ step: { label, status, member }, filter }: Pick<BarProps, 'step' | 'filter'>) {
+  const { sourceId } = filter
+  if (status !== undefined || member === 'accepted') {
+    return (
+      <Link to="/deliveries" search={status === undefined ? filter : { ...filter, status }} size="sm">
+        {label}
+      </Link>
+    )
+  }
+  if (sourceId === undefined)
+    return (
+      <Link to="/sources" size="sm">
+        {label}
+      </Link>
+    )
+  return (
+    <Link to="/sources/$id" params={{ id: sourceId }} size="sm">
+      {label}
+    </Link>
   )
 }

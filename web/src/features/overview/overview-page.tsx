@@ -2,8 +2,10 @@ import { Grid, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import type { Overview } from '../../../../src/schemas/overview.ts'
 import { overviewQuery } from '../../api/system.ts'
+import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
@@ -24,13 +26,12 @@ export function OverviewPage() {
   const navigate = useNavigate()
   const { sourceId, destinationId } = search
   const range = limits(search, useNow(rangeStepMs))
-  const query = useQuery(
-    overviewQuery({
-      ...range,
-      ...(sourceId !== undefined && { sourceId }),
-      ...(destinationId !== undefined && { destinationId }),
-    }),
-  )
+  const filter = {
+    ...range,
+    ...(sourceId !== undefined && { sourceId }),
+    ...(destinationId !== undefined && { destinationId }),
+  }
+  const query = useQuery(overviewQuery(filter))
   return (
     <>
       <PageHeader title="Overview" description="What came in, and what became of it." />
@@ -40,11 +41,11 @@ export function OverviewPage() {
         <QueryView query={query}>
           {(overview) => (
             <>
-              <Figures overview={overview} />
+              <Figures overview={overview} filter={filter} />
               <Grid>
                 <Grid.Col span={{ base: 12, lg: 6 }}>
                   <Section title="What became of it" h="100%">
-                    <Funnel overview={overview} filter={{ ...range, sourceId, destinationId }} />
+                    <Funnel overview={overview} filter={filter} />
                   </Section>
                 </Grid.Col>
                 <Grid.Col span={{ base: 12, lg: 6 }}>
@@ -68,23 +69,31 @@ export function OverviewPage() {
 
 const span = (ms: number | null): string => (ms === null ? '–' : formatSpan(ms))
 
-function Figures({ overview: { funnel, latency, inboxDepth } }: { overview: Overview }) {
+/** Each leads to the deliveries behind it. */
+function Figures({
+  overview: { funnel, latency, inboxDepth },
+  filter,
+}: {
+  overview: Overview
+  filter: DeliveryFilter
+}) {
+  const delivered = { ...filter, status: 'delivered' } as const
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
-      <Figure name="Received" value={funnel.received.toLocaleString()} />
-      <Figure name="Latency p50" value={span(latency.p50Ms)} />
-      <Figure name="Latency p95" value={span(latency.p95Ms)} />
-      <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} />
+      <Figure name="Received" value={funnel.received.toLocaleString()} behind={filter} />
+      <Figure name="Latency p50" value={span(latency.p50Ms)} behind={delivered} />
+      <Figure name="Latency p95" value={span(latency.p95Ms)} behind={delivered} />
+      <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} behind={{ status: 'queued' }} />
     </SimpleGrid>
   )
 }
 
-function Figure({ name, value }: { name: string; value: string }) {
+function Figure({ name, value, behind }: { name: string; value: string; behind: DeliveryFilter }) {
   return (
     <Paper withBorder p="md">
-      <Text size="sm" c="dimmed">
+      <Link to="/deliveries" search={behind} size="sm">
         {name}
-      </Text>
+      </Link>
       <Text fz={26} fw={650}>
         {value}
       </Text>

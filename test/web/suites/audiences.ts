@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import type { Audience } from '../../../src/schemas/audience.ts'
+import { startReceiver, type ReceivedRequest } from '../../support/receiver.ts'
+import { type WebTest } from '../browser.ts'
+
+export const audiences = (web: WebTest) =>
+  describe('audiences', () => {
+    const traitsOf = ({ body }: ReceivedRequest) => {
+      const { userId, traits } = JSON.parse(body.toString()) as { userId: string; traits: object }
+      return { userId, ...traits }
+    }
+
+    it('are created, filled from a file after a preview, and taken back', { timeout: 120_000 }, async () => {
+      await using receiver = await startReceiver()
+      await web.node.connect([], [receiver.url])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences`)
+      await page.getByRole('button', { name: 'Create an audience' }).first().click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('Big Spenders')
+      await dialog.getByRole('combobox', { name: 'Destinations' }).press('ArrowDown')
+      await page.getByRole('option', { name: 'Test destination' }).click()
+      await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+      await page.getByRole('heading', { name: 'Big Spenders', level: 1 }).waitFor()
+
+      const buffer = Buffer.from('userId\nada\ngrace\n')
+      await page.locator('input[type=file]').setInputFiles({ name: 'members.csv', mimeType: 'text/csv', buffer })
+      await page.getByRole('button', { name: 'Preview' }).click()
+      await page.getByRole('row', { name: 'Test destination 2 0 0' }).waitFor()
+      expect(receiver.requests).toEqual([])
+      await page.getByRole('button', { name: 'Upload and sync' }).click()
+      await page.getByText('2 sent').waitFor()
+      expect((await receiver.received(2)).map(traitsOf)).toEqual([
+        { userId: 'ada', big_spenders: true },
+        { userId: 'grace', big_spenders: true },
+      ])
+      await page.getByRole('region', { name: 'Members' }).getByText('grace').waitFor()
+
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.getByRole('button', { name: 'Undo it' }).click()
+      const requests = await receiver.received(4)
+      expect(requests.slice(2).map(traitsOf)).toEqual([
+        { userId: 'ada', big_spenders: false },
+        { userId: 'grace', big_spenders: false },
+      ])
+      await page.getByText('It has no members yet.').waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('are fetched from an address, sent anew, paused and deleted', async () => {
+      await using receiver = await startReceiver()
+      await using members = await startReceiver()
+      members.answer({ status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: '{"userId":"ada"}\n' })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences`)
+      await page.getByRole('button', { name: 'Create an audience' }).first().click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('Fetched Readers')
+      await dialog.getByRole('combobox', { name: 'Members come from' }).click()
+      await page.getByRole('option', { name: 'An address that is fetched' }).click()
+      await dialog.getByLabel('URL').fill(members.url)
+      await dialog.getByLabel('Headers').fill('X-Key 1')
+      await dialog.getByRole('combobox', { name: 'Schedule' }).click()
+      await page.getByRole('option', { name: 'At an interval' }).click()
+      await dialog.getByLabel('Interval').fill('6h')
+      await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+      await dialog.getByText('Line 1 is no header').waitFor()
+      await dialog.getByLabel('Headers').fill('X-Key: 1')
+      await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+      await page.getByRole('heading', { name: 'Fetched Readers', level: 1 }).waitFor()
+      const path = new URL(page.url()).pathname
+      const { id } = await web.node.connect([], [receiver.url])
+      await web.node.api('PATCH', path, { destinationIds: [id] })
+
+      await page.getByRole('button', { name: 'Sync now' }).click()
+      expect((await receiver.received(1)).map(traitsOf)).toEqual([{ userId: 'ada', fetched_readers: true }])
+      expect(members.requests[0]?.headers['x-key']).toBe('1')
+      await page.getByText('completed', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Resync' }).click()
+      await page.getByRole('button', { name: 'Send all' }).click()
+      expect((await receiver.received(2)).map(traitsOf)[1]).toEqual({ userId: 'ada', fetched_readers: true })
+
+      await page.getByRole('button', { name: 'Pause schedule' }).click()
+      await page.getByRole('button', { name: 'Resume schedule' }).waitFor()
+      await page.getByRole('button', { name: 'Delete audience' }).click()
+      await page.getByRole('button', { name: 'Delete the audience' }).click()
+      await page.getByRole('heading', { name: 'Audiences', level: 1 }).waitFor()
+      expect((await web.node.api('GET', path)).status).toBe(404)
+      expect(errors).toEqual([])
+    })
+
+    it('take another schedule, and say what is wrong with one', async () => {
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'Fetched',
+        membership: { kind: 'http', url: 'http://127.0.0.1:9/members' },
+        schedule: { interval: '6h' },
+      })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences/${audience.id}`)
+      await page.getByRole('combobox', { name: 'Schedule' }).click()
+      await page.getByRole('option', { name: 'By cron' }).click()
+      await page.getByLabel('Cron, in UTC').fill('every day')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Temporal does not take this cron expression').waitFor()
+      await page.getByLabel('Cron, in UTC').fill('30 4 * * 1')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Saved', { exact: true }).waitFor()
+      const { body } = await web.node.api<Audience>('GET', `/audiences/${audience.id}`)
+      expect(body.schedule).toEqual({ cron: '30 4 * * 1' })
+    })
+
+    /** @returns the path of an audience with two members */
+    async function createAudience(name: string): Promise<string> {
+      const { body } = await web.node.api<Audience>('POST', '/audiences', { name })
+      const path = `/audiences/${body.id}`
+      await web.node.api('POST', `${path}/members`, { add: ['ada', { userId: 'grace', traits: { plan: 'pro' } }] })
+      return path
+    }
+
+    it('finds members of an audience by the beginning of their user ids', async () => {
+      const path = await createAudience('Readers')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url + path)
+      const members = page.getByRole('region', { name: 'Members' })
+      await members.getByText('ada').waitFor()
+      await page.getByLabel('User id begins with').fill('gr')
+      await members.getByText('ada').waitFor({ state: 'detached' })
+      await members.getByRole('row', { name: /grace.*"plan":"pro"/ }).waitFor()
+      await page.getByLabel('User id begins with').fill('nobody')
+      await page.getByText('No member has such a user id.').waitFor()
+    })
+
+    it('renames an audience, and asks which trait to go on with', async () => {
+      const path = await createAudience('Best Buyers')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url + path)
+      await page.getByRole('textbox', { name: 'Name' }).fill('Best Customers')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('button', { name: 'Keep best_buyers' }).click()
+      await page.getByRole('heading', { name: 'Best Customers', level: 1 }).waitFor()
+      const { body } = await web.node.api<Audience>('GET', path)
+      expect(body).toMatchObject({ name: 'Best Customers', key: 'best_buyers' })
+    })
+  })

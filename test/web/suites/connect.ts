@@ -1,0 +1,172 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Destination } from '../../../src/schemas/destination.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { eventually, type WebTest } from '../browser.ts'
+
+export const connecting = (web: WebTest) =>
+  describe('connecting Webhooks from the catalog', () => {
+    it('leads from the search to an event that arrives, signed', { timeout: 120_000 }, async () => {
+      await using receiver = await startReceiver()
+      await using broken = await startReceiver()
+      broken.answer({ status: 500, body: 'out of order' })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url)
+      await page.getByText('Three steps to your first event').waitFor()
+
+      await page.goto(`${web.node.url}/catalog`)
+      await page.getByLabel('Search the catalog').fill('webhook')
+      const card = page.getByRole('article').filter({ hasText: 'Webhooks' })
+      await card.getByText('Cloud mode').waitFor()
+      await card.getByText('All source types').waitFor()
+      await card.getByRole('link', { name: 'Connect Webhooks' }).click()
+
+      await page.getByLabel('New source').fill('Shop')
+      await page.getByRole('button', { name: 'Create source' }).click()
+      await page.getByRole('checkbox', { name: 'Shop', checked: true }).waitFor()
+      await page.getByRole('button', { name: 'Next' }).click()
+
+      const first = page.getByRole('group', { name: 'Endpoint 1' })
+      await first.getByLabel('URL').fill(`${receiver.url}/hook`)
+      await first.getByRole('button', { name: 'Add a header' }).click()
+      await first.getByLabel('Name of header 1').fill('X-Team')
+      await first.getByLabel('Value of header 1').fill('growth')
+      await page.getByRole('combobox', { name: 'Type of the sample event for endpoint 1' }).click()
+      await page.getByRole('option', { name: 'identify' }).click()
+      await page.getByRole('button', { name: 'Test endpoint 1' }).click()
+      await first.getByText('The endpoint took the event').waitFor()
+      const [typed] = await receiver.received(1)
+      expect(typed?.headers['x-team']).toBe('growth')
+      expect(JSON.parse(typed?.body.toString() ?? '')).toMatchObject({ type: 'identify' })
+
+      await page.getByRole('button', { name: 'Add an endpoint' }).click()
+      const second = page.getByRole('group', { name: 'Endpoint 2' })
+      await second.getByLabel('URL').fill('ftp://example.com/')
+      await page.getByRole('button', { name: 'Test endpoint 2' }).click()
+      await second.getByText('Must be a full http or https URL').waitFor()
+      await page.getByRole('button', { name: 'Next' }).click()
+
+      await page.getByRole('button', { name: 'Generate' }).click()
+      const secret = await page.getByLabel('Shared secret').inputValue()
+      expect(secret.length).toBeGreaterThanOrEqual(32)
+      await page.getByRole('button', { name: 'Save and test' }).click()
+
+      // The server refuses the second URL: the form goes back to it and says why.
+      await second.getByText('Must be a full http or https URL').waitFor()
+      await second.getByLabel('URL').fill(`${broken.url}/hook`)
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('button', { name: 'Save and test' }).click()
+
+      await page.getByRole('button', { name: 'Send a test event' }).click()
+      await page.getByText('The endpoint took the event').waitFor()
+      await page.getByText('The endpoint did not take the event').waitFor()
+      await page.getByText('HTTP 500').waitFor()
+      const [, test] = await receiver.received(2)
+      expect(test?.headers['x-team']).toBe('growth')
+
+      await page.getByRole('button', { name: 'Switch on', exact: true }).click()
+      await page.getByText('Webhooks is on').waitFor()
+
+      const { body } = await web.node.api<{ items: Destination[] }>('GET', '/destinations')
+      expect(body.items[0]).toMatchObject({ enabled: true, settings: { hasSharedSecret: true } })
+      await page.getByRole('link', { name: 'Send an event' }).click()
+      const writeKey = await page.getByRole('textbox', { name: 'Write key' }).inputValue()
+      await page.getByText('Live', { exact: true }).waitFor()
+      await web.node.post('/track', writeKey, { userId: 'u1', event: 'Order Completed' })
+
+      const [, , arrived] = await receiver.received(3)
+      const signature = createHmac('sha1', secret)
+        .update(arrived?.body ?? '')
+        .digest('hex')
+      expect(arrived?.headers['x-signature']).toBe(signature)
+      expect(JSON.parse(arrived?.body.toString() ?? '')).toMatchObject({ type: 'track', event: 'Order Completed' })
+
+      // The live stream shows it, and leads to its delivery.
+      await page.getByText('track · Order Completed').waitFor()
+      await page.getByRole('link', { name: 'Delivery', exact: true }).click()
+      await page.getByRole('heading', { name: 'Order Completed', level: 1 }).waitFor()
+      await page.getByText('Delivered', { exact: true }).waitFor()
+      // The two refusals (400) are logged by the browser; nothing else is.
+      expect(errors.filter((error) => !error.includes('400'))).toEqual([])
+    })
+    it('pauses a destination, which holds what comes, and resumes it', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Paused')
+      const { id } = await web.node.connect([source], [receiver.url])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await page.getByText('It holds 0 deliveries.').waitFor()
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
+      const held = `/deliveries/count?destinationId=${id}&status=held`
+      await eventually(async () => (await web.node.api('GET', held)).body).toEqual({ count: 1 })
+      await page.reload()
+      await page.getByRole('link', { name: 'It holds 1 delivery.' }).waitFor()
+      expect(receiver.requests).toEqual([])
+      await page.getByRole('button', { name: 'Resume' }).click()
+      await receiver.received(1)
+      await page.getByRole('button', { name: 'Pause' }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('takes other endpoints, tests them, is switched off and deleted', async () => {
+      await using first = await startReceiver()
+      await using second = await startReceiver()
+      const { id } = await web.node.connect([await web.node.createSource('Moved')], [first.url])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body
+      const save = page.getByRole('button', { name: 'Save', exact: true })
+      await page.getByRole('button', { name: 'Add an endpoint' }).click()
+      const added = page.getByRole('group', { name: 'Endpoint 2' })
+      await added.getByLabel('URL').fill(second.url)
+      await added.getByRole('button', { name: 'Add a header' }).click()
+      await added.getByRole('button', { name: 'Remove header 1' }).click()
+      await page.getByRole('radio', { name: 'When every endpoint took it' }).check()
+      await save.click()
+      await eventually(async () => (await stored()).successPolicy).toBe('all')
+
+      await page.getByRole('combobox', { name: 'Type of the sample event', exact: true }).click()
+      await page.getByRole('option', { name: 'page' }).click()
+      await page.getByRole('button', { name: 'Send a test event' }).click()
+      for (const receiver of [first, second]) {
+        const [request] = await receiver.received(1)
+        expect(JSON.parse(request?.body.toString() ?? '')).toMatchObject({ type: 'page' })
+      }
+      await page.getByRole('button', { name: 'Remove endpoint 1' }).click()
+      await save.click()
+      await eventually(async () => (await stored()).settings.webhooks.map(({ url }) => url)).toEqual([second.url])
+
+      await page.getByRole('switch', { name: 'On' }).press('Space')
+      await eventually(async () => (await stored()).enabled).toBe(false)
+      await page.getByRole('button', { name: 'Delete destination' }).click()
+      await page.getByRole('button', { name: 'Delete the destination' }).click()
+      await page.getByRole('heading', { name: 'Destinations', level: 1 }).waitFor()
+      expect((await web.node.api('GET', `/destinations/${id}`)).status).toBe(404)
+      expect(errors).toEqual([])
+    })
+
+    it('rotates a secret, while the old one goes on signing for as long as was chosen', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Signed')
+      const { id } = await web.node.connect([source], [receiver.url], { sharedSecret: 'the old secret' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const signatures = async (overlap: string, count: number): Promise<number> => {
+        await page.getByLabel('New shared secret').fill(`secret ${count}`)
+        await page.getByRole('combobox', { name: 'The old secret goes on signing' }).click()
+        await page.getByRole('option', { name: overlap }).click()
+        await page.getByRole('button', { name: 'Save', exact: true }).click()
+        await eventually(() => page.getByLabel('New shared secret').inputValue()).toBe('')
+        await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Signed' })
+        const sent = (await receiver.received(count)).at(-1)
+        const signature = createHmac('sha1', `secret ${count}`)
+          .update(sent?.body ?? '')
+          .digest('hex')
+        expect(sent?.headers['x-signature']).toBe(signature)
+        return String(sent?.headers['webhook-signature']).split(' ').length
+      }
+      expect(await signatures('One week', 1)).toBe(2)
+      expect(await signatures('Not at all', 2)).toBe(1)
+    })
+  })

@@ -1,0 +1,179 @@
+import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { Delivery } from '../../../src/schemas/delivery.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { eventually, type WebTest } from '../browser.ts'
+
+/** So many that steering them all takes seconds. */
+const many = 150
+
+export const deliveries = (web: WebTest) =>
+  describe('deliveries', () => {
+    const statuses = async (sourceId: string): Promise<string[]> => {
+      const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${sourceId}`)
+      return body.items.map(({ status }) => status).sort()
+    }
+
+    it('shows why they fail, and wakes them once the endpoint is repaired', { timeout: 120_000 }, async () => {
+      await using broken = await startReceiver()
+      await using repaired = await startReceiver()
+      broken.answer({ status: 503, body: 'database is down' })
+      const source = await web.node.createSource('Shop')
+      const secret = { sharedSecret: "ada's", headers: { 'X-Team': "it's us" } }
+      const destination = await web.node.connect([source], [`${broken.url}/hook`], secret)
+      for (const userId of ['ada', 'grace', 'linus'])
+        await web.node.post('/track', source.writeKey, { userId, event: 'Signed Up', messageId: `m-${userId}` })
+      await eventually(() => statuses(source.id)).toEqual(['retrying', 'retrying', 'retrying'])
+
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&userId=ada`)
+      await page.getByRole('link', { name: 'Signed Up' }).click()
+      await page.getByText('HTTP 503').first().waitFor()
+      await page.getByText('database is down').waitFor()
+      await page.getByText(/Next attempt in \d/).waitFor()
+      const uiLink = await page.getByRole('link', { name: 'Temporal UI' }).getAttribute('href')
+      expect(uiLink).toContain('http://127.0.0.1:8233/')
+      await page.getByRole('tab', { name: 'Body', exact: true }).click()
+      const body = await page.getByRole('region', { name: 'body', exact: true }).textContent()
+      const sent = broken.requests.find((request) => request.body.includes('"ada"'))
+      expect(body).toBe(sent?.body.toString())
+
+      await page.getByRole('tab', { name: 'Formatted' }).click()
+      await page.getByRole('region', { name: 'formatted body' }).getByText('"event": "Signed Up"').waitFor()
+      await page.getByRole('tab', { name: 'Headers' }).click()
+      await page.getByRole('region', { name: 'headers' }).getByText("X-Team: it's us").waitFor()
+      await page.getByRole('tab', { name: 'curl' }).click()
+      const command = await page.getByRole('region', { name: 'curl command' }).textContent()
+      await promisify(execFile)('sh', ['-c', command ?? ''])
+      const repeated = broken.requests.at(-1)
+      expect(repeated?.body.toString()).toBe(body)
+      expect(repeated?.headers['x-team']).toBe("it's us")
+      const signature = createHmac('sha1', "ada's")
+        .update(repeated?.body ?? '')
+        .digest('hex')
+      expect(repeated?.headers['x-signature']).toBe(signature)
+      expect(repeated?.headers['webhook-signature']).toBe(sent?.headers['webhook-signature'])
+
+      await page.getByRole('button', { name: 'Retry now …' }).click()
+      await page.getByLabel('Why').fill('the database is back')
+      await page.keyboard.press('Enter')
+      await page.getByText(/by admin: the database is back$/).waitFor()
+
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&userId=linus`)
+      await page.getByRole('link', { name: 'Signed Up' }).click()
+      await page.getByRole('button', { name: 'Cancel …' }).click()
+      await page.getByLabel('Why').fill('he asked for it')
+      await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+      await page.getByText(/by admin: he asked for it$/).waitFor()
+      await page.getByText('Cancelled', { exact: true }).waitFor()
+
+      await page.getByRole('link', { name: 'Test destination' }).click()
+      await page.getByRole('textbox', { name: 'URL' }).fill(`${repaired.url}/hook`)
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Saved.').waitFor()
+
+      await page.goto(`${web.node.url}/deliveries?status=retrying&destinationId=${destination.id}`)
+      await page.getByRole('button', { name: 'Retry now …' }).click()
+      await page.getByText('2 deliveries').waitFor()
+      await page.getByRole('button', { name: 'Retry now 2' }).click()
+      await page.getByText('Done: 2 of 2').waitFor()
+      await page.getByRole('button', { name: 'Close' }).last().click()
+      await repaired.received(2)
+      await eventually(() => statuses(source.id)).toEqual(['cancelled', 'delivered', 'delivered'])
+      expect(errors).toEqual([])
+    })
+
+    it('delivers a selection again, after a count', { timeout: 120_000 }, async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Blog')
+      await web.node.connect([source], [receiver.url])
+      for (const event of ['One', 'Two', 'Three'])
+        await web.node.post('/track', source.writeKey, { userId: 'u1', event })
+      await receiver.received(3)
+      await eventually(() => statuses(source.id)).toEqual(['delivered', 'delivered', 'delivered'])
+
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await page.getByRole('checkbox', { name: /^Choose One/ }).click()
+      await page.getByRole('checkbox', { name: /^Choose Three/ }).click()
+      await page.getByText('2 chosen:').waitFor()
+      await page.getByRole('button', { name: 'Redeliver …' }).click()
+      await page.getByText('2 deliveries').waitFor()
+      await page.getByLabel('Why').fill('the receiver lost them')
+      await page.getByRole('button', { name: 'Redeliver 2' }).click()
+      await page.getByText('Done: 2 of 2').waitFor()
+      const requests = await receiver.received(5)
+      const again = requests.slice(3).map(({ body }) => (JSON.parse(body.toString()) as { event: string }).event)
+      expect(again.sort()).toEqual(['One', 'Three'])
+
+      const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
+      const repeated = body.items.find(({ id, event }) => id.endsWith('/redelivery/1') && event === 'One')
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(repeated?.id ?? '')}`)
+      await page.getByText('the receiver lost them').waitFor()
+      await page.getByRole('button', { name: 'Redeliver …' }).click()
+      await page.getByLabel('Why').fill('once more')
+      await page.getByRole('button', { name: 'Redeliver', exact: true }).click()
+      await page.getByText(/by admin: once more$/).waitFor()
+      expect(decodeURIComponent(page.url())).toMatch(/\/redelivery\/2$/)
+      await receiver.received(6)
+    })
+
+    it('stops on the way through all that match', { timeout: 120_000 }, async () => {
+      const source = await web.node.createSource('Stopped')
+      const { id } = await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: true })
+      const batch = Array.from({ length: many }, () => ({ type: 'track', userId: 'u1', event: 'Held' }))
+      await web.node.post('/batch', source.writeKey, { batch })
+      const countOf = async (status: string): Promise<number> => {
+        const { body } = await web.node.api<{ count: number }>(
+          'GET',
+          `/deliveries/count?sourceId=${source.id}&status=${status}`,
+        )
+        return body.count
+      }
+      await eventually(() => countOf('held')).toBe(many)
+
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&status=held`)
+      // Read on at the end of the page, as far as there is more.
+      const rows = page.getByRole('row', { name: /Held/ })
+      await eventually(async () => {
+        await rows.last().scrollIntoViewIfNeeded()
+        return rows.count()
+      }).toBe(many)
+      await page.getByRole('button', { name: 'Cancel …' }).click()
+      await page.getByRole('button', { name: `Cancel ${many}` }).click()
+      await page.getByRole('button', { name: 'Stop' }).click()
+      const told = (await page.getByText(/^Stopped: \d+ of/).textContent()) ?? ''
+      const done = Number(/\d+/.exec(told)?.[0])
+      expect(done).toBeLessThan(many)
+      await eventually(() => countOf('cancelled')).toBe(done)
+      expect(await countOf('held')).toBe(many - done)
+    })
+
+    it('keeps filters in the address bar', async () => {
+      const source = await web.node.createSource('Filtered')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries`)
+      await page.getByLabel('User id').fill('nobody')
+      await page.getByText('No delivery fits').waitFor()
+      for (const [name, option] of [
+        ['Source', 'Filtered'],
+        ['Status', 'Failed'],
+        ['Type', 'identify'],
+      ] as const) {
+        await page.getByRole('combobox', { name }).click()
+        await page.getByRole('option', { name: option, exact: true }).click()
+      }
+      await page.getByLabel('Message id').fill('m-1')
+      const wanted = { status: 'failed', sourceId: source.id, type: 'identify', userId: 'nobody', messageId: 'm-1' }
+      await eventually(() => Object.fromEntries(new URL(page.url()).searchParams)).toEqual(wanted)
+      await page.reload()
+      await page.getByText('No delivery fits').waitFor()
+      expect(await page.getByLabel('User id').inputValue()).toBe('nobody')
+      await page.getByRole('button', { name: 'Clear filters' }).first().click()
+      await eventually(() => page.url()).toBe(`${web.node.url}/deliveries`)
+    })
+  })

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { startReceiver } from '../../support/receiver.ts'
+import { eventually, type WebTest } from '../browser.ts'
+
+export const overview = (web: WebTest) =>
+  describe('the overview', () => {
+    it('counts for a source and for days, and leads from each number to what is behind it', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Counted')
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Counted' })
+      await receiver.received(1)
+
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url)
+      await page.getByRole('combobox', { name: 'Source' }).click()
+      await page.getByRole('option', { name: 'Counted' }).click()
+      await page.getByText('Days', { exact: true }).click()
+      await page.getByRole('button', { name: 'Days' }).click()
+      for (const day of [new Date(Date.now() - 24 * 3_600_000), new Date()]) {
+        const name = day.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
+        await page.getByRole('button', { name }).click()
+      }
+      await eventually(() => Object.keys(Object.fromEntries(new URL(page.url()).searchParams)).sort()).toEqual([
+        'range',
+        'since',
+        'sourceId',
+        'until',
+      ])
+      expect(await page.getByRole('link', { name: 'Rejected' }).getAttribute('href')).toBe(`/sources/${source.id}`)
+      await page.getByRole('link', { name: 'Delivered', exact: true }).click()
+      await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor()
+      expect(new URL(page.url()).searchParams.get('sourceId')).toBe(source.id)
+      await page.getByRole('row', { name: /Counted.*Delivered/ }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('keeps the colours that were chosen, and has its menu behind a button where it is narrow', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.setViewportSize({ width: 375, height: 800 })
+      await page.goto(web.node.url)
+      const scheme = () => page.evaluate(() => document.documentElement.dataset['mantineColorScheme'])
+      await page.getByRole('button', { name: 'Colours' }).click()
+      await page.getByRole('menuitem', { name: 'Dark' }).click()
+      await eventually(scheme).toBe('dark')
+      await page.reload()
+      await page.getByRole('button', { name: 'Open the menu' }).click()
+      await page.getByRole('link', { name: 'Sources' }).last().click()
+      await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
+      expect(await scheme()).toBe('dark')
+    })
+  })

@@ -1,0 +1,128 @@
+import type { Page, Request } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Audience } from '../../../src/schemas/audience.ts'
+import { startReceiver, type Receiver } from '../../support/receiver.ts'
+import { seriousFindings, signIn, type WebTest } from '../browser.ts'
+
+/** Compressed script of the first page, in bytes. */
+const maxFirstLoadBytes = 300_000
+
+export const everyPage = (web: WebTest) =>
+  describe('every page', () => {
+    let receiver: Receiver
+    let paths: string[]
+    beforeAll(async () => {
+      receiver = await startReceiver()
+      const source = await web.node.createSource('Website')
+      const destination = await web.node.connect([source], [receiver.url], { sharedSecret: 'secret' })
+      await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', { name: 'Big Spenders' })
+      await web.node.api('POST', `/audiences/${audience.id}/members`, {
+        add: ['ada', { userId: 'grace', traits: { plan: 'pro' } }],
+      })
+      await web.node.api('POST', '/tokens', { name: 'CI', role: 'viewer' })
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Order Completed', messageId: 'm-1' })
+      await receiver.received(1)
+      paths = [
+        '/',
+        '/catalog',
+        '/catalog/webhooks',
+        '/sources',
+        `/sources/${source.id}`,
+        '/destinations',
+        `/destinations/${destination.id}`,
+        '/deliveries',
+        `/deliveries/${encodeURIComponent(`event/${source.id}/m-1`)}`,
+        '/audiences',
+        `/audiences/${audience.id}`,
+        '/settings',
+        '/settings?tab=tokens',
+        '/settings?tab=audit',
+        '/no-such-page',
+      ]
+    })
+    afterAll(async () => {
+      await receiver.close()
+    })
+
+    const looks = [
+      { name: 'wide and light', width: 1280, colorScheme: 'light' },
+      { name: '375 px wide and dark', width: 375, colorScheme: 'dark' },
+    ] as const
+
+    /** Gives the page that is open the look, without loading it again. */
+    async function show(page: Page, { width, colorScheme }: (typeof looks)[number]): Promise<void> {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      await page.waitForFunction(
+        (scheme) =>
+          document.documentElement.dataset['mantineColorScheme'] === scheme &&
+          document.getAnimations().every(({ effect }) => effect?.getComputedTiming().endTime === Infinity),
+        colorScheme,
+      )
+    }
+
+    it(
+      'is accessible, fits and logs no error, wide and light or 375 px wide and dark',
+      { timeout: 240_000 },
+      async () => {
+        const { page, errors } = await web.open()
+        // The look of the page before comes first, so that every other page is loaded narrow and dark.
+        const order = [...looks]
+        const check = async (path: string): Promise<void> => {
+          await page.goto(web.node.url + path)
+          await page.getByRole('heading', { level: 1 }).waitFor()
+          await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
+          for (const look of order.reverse()) {
+            await show(page, look)
+            expect(await seriousFindings(page), `${path} ${look.name}`).toEqual([])
+            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+            expect(overflow, `${path} is wider than the window`).toBeLessThanOrEqual(0)
+            const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+            expect(background === 'rgb(255, 255, 255)', path).toBe(look.colorScheme === 'light')
+          }
+        }
+        await check('/login')
+        // Asking for the session of nobody is answered with 401, which the browser logs.
+        errors.length = 0
+        await signIn(page, web.node.url)
+        for (const path of paths) await check(path)
+        expect(errors).toEqual([])
+      },
+    )
+
+    it('loads less than 300 KB of script first, and runs none that stands in a page', async () => {
+      const { page } = await web.open()
+      const scriptRequests: Request[] = []
+      page.on('requestfinished', (request) => {
+        if (request.resourceType() === 'script') scriptRequests.push(request)
+      })
+      await signIn(page, web.node.url)
+      // The chart comes last.
+      await page.locator('.recharts-surface').first().waitFor()
+      const sizes = await Promise.all(scriptRequests.map((request) => request.sizes()))
+      const loaded = sizes.reduce((total, { responseBodySize }) => total + responseBodySize, 0)
+      expect(loaded).toBeGreaterThan(50_000)
+      expect(loaded).toBeLessThan(maxFirstLoadBytes)
+
+      const response = await page.goto(`${web.node.url}/deliveries`)
+      const policy = response?.headers()['content-security-policy'] ?? ''
+      const scripts = policy.split(';').find((directive) => directive.startsWith('script-src'))
+      expect(scripts).toBe("script-src 'self'")
+      expect(policy).toContain("default-src 'none'")
+      await page.evaluate(() => {
+        const script = document.createElement('script')
+        script.textContent = 'window.injected = true'
+        document.body.append(script)
+      })
+      expect(await page.evaluate(() => 'injected' in window)).toBe(false)
+    })
+
+    it('answers programs that ask for a wrong path with 404, not with a page', async () => {
+      for (const path of ['/api/v1/nothing', '/nothing', '/assets/nothing.js']) {
+        const response = await fetch(web.node.url + path, { headers: { accept: 'application/json' } })
+        expect(response.status, path).toBe(404)
+        expect(await response.json(), path).toMatchObject({ success: false, code: 'not_found' })
+      }
+    })
+  })
