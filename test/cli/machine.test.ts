@@ -100,7 +100,7 @@ describe('login and profiles', () => {
   })
 })
 
-describe('doctor', () => {
+describe.concurrent('doctor', () => {
   let namespace: string
   beforeAll(async () => {
     namespace = await createNamespace()
@@ -160,7 +160,7 @@ describe('doctor', () => {
   })
 })
 
-describe('migrate', () => {
+describe.concurrent('migrate', () => {
   it('brings a database up to date, once', async () => {
     const env = { DATABASE_URL: await postgres.createDatabase() }
     const first = await shell.json<{ applied: string[] }>(['migrate'], { env })
