@@ -4,8 +4,8 @@
 import type { Logger } from './logger.ts'
 import { createPause } from './pause.ts'
 
-/** Milliseconds between two looks. */
-const pauseMs = 2_000
+/** Milliseconds between two looks, unless told otherwise. */
+const defaultPauseMs = 2_000
 
 export interface Starter {
   /** There is something new. */
@@ -20,9 +20,11 @@ export function runStarter(options: {
   waiting: () => Promise<string[]>
   start: (id: string) => Promise<void>
   failure: string
+  /** Between two looks. */
+  pauseMs?: number
   logger: Logger
 }): Starter {
-  const { waiting, start, failure, logger } = options
+  const { waiting, start, failure, pauseMs = defaultPauseMs, logger } = options
   let stopping = false
   const pause = createPause()
 

@@ -198,6 +198,15 @@ export async function audiencesThatWait(database: Queryable, limit: number): Pro
   return rows.map(({ id }) => id)
 }
 
+/** Some audiences whose syncs run; others at each call when there are many. */
+export async function audiencesThatSync(database: Queryable, limit: number): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    `select audience_id as id from audience_syncs where status = 'running' order by random() limit $1`,
+    [limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
 export interface SyncUpdate {
   phase?: SyncPhase
   load?: string

@@ -8,7 +8,7 @@ import type { PullGuard } from '../audiences/pull-http.ts'
 import type { AudienceActivities } from '../contracts/audiences.ts'
 import type { RetrySchedule } from '../contracts/delivery.ts'
 import { createAudienceStore, type AudienceStore } from '../db/audiences.ts'
-import { audiencesThatWait } from '../db/audiences-syncs.ts'
+import { audiencesThatSync, audiencesThatWait } from '../db/audiences-syncs.ts'
 import type { Database } from '../db/database.ts'
 import { createConnect } from '../delivery/connect.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
@@ -18,7 +18,7 @@ import type { SecretBox } from '../secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runStarter } from '../starter.ts'
 import { deleteSchedule } from '../temporal/audience-schedules.ts'
-import { deliveryState, endDelivery, runRequestedSync } from '../temporal/audience-syncs.ts'
+import { deliveryState, endDelivery, keepSyncRunning, runRequestedSync } from '../temporal/audience-syncs.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 
@@ -27,6 +27,9 @@ const pullConnectMs = 15_000
 
 /** Audiences whose syncs are started at a time. */
 const batchSize = 20
+
+/** Milliseconds between two looks for running syncs whose workflow Temporal has lost. */
+const lookForLostMs = 5_000
 
 export interface AudienceParts {
   activities: AudienceActivities
@@ -75,5 +78,21 @@ export function createAudienceParts(parts: {
     failure: 'audiences.not_started',
     logger,
   })
-  return { activities, audiences, pullGuard, liveTraffic, onSyncRequested: starter.wake, stop: () => starter.stop() }
+  const keeper = runStarter({
+    waiting: () => audiencesThatSync(database, batchSize),
+    start: (audienceId) => keepSyncRunning(temporal, audienceId),
+    failure: 'audiences.not_kept_running',
+    pauseMs: lookForLostMs,
+    logger,
+  })
+  return {
+    activities,
+    audiences,
+    pullGuard,
+    liveTraffic,
+    onSyncRequested: starter.wake,
+    async stop() {
+      await Promise.all([starter.stop(), keeper.stop()])
+    },
+  }
 }

@@ -1,7 +1,7 @@
 /** Starting, steering and asking the workflow that runs an audience's syncs, and the deliveries that it handed on. */
 
 import { WorkflowNotFoundError } from '@temporalio/client'
-import { audienceSignals, audienceWorkflowId, progressQuery, type SyncProgress } from '../contracts/audiences.ts'
+import { audienceSignals, audienceWorkflowId, type SyncAudienceInput } from '../contracts/audiences.ts'
 import { taskQueue, type SearchAttributeName } from '../contracts/names.ts'
 import type { syncAudience } from '../../workflows/sync-audience.ts'
 import type { Temporal } from './connection.ts'
@@ -10,31 +10,40 @@ import type { Temporal } from './connection.ts'
 const startLimitMs = 5_000
 
 /** Sees to it that the requested sync is run: by the workflow that runs already, or a new one. */
-export async function runRequestedSync({ client, connection }: Temporal, audienceId: string): Promise<void> {
-  await connection.withDeadline(Date.now() + startLimitMs, () =>
-    client.workflow.signalWithStart<typeof syncAudience>('syncAudience', {
-      workflowId: audienceWorkflowId(audienceId),
-      taskQueue,
-      args: [{ audienceId }],
+export async function runRequestedSync(temporal: Temporal, audienceId: string): Promise<void> {
+  await withinLimit(temporal, () =>
+    temporal.client.workflow.signalWithStart<typeof syncAudience>('syncAudience', {
+      ...workflowOptions(audienceId),
       signal: audienceSignals.syncRequested,
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: `syncs of ${audienceId}`,
-      priority: { priorityKey: 5 },
     }),
   )
 }
+
+/** Sees to it that the running sync has a workflow: one that Temporal has lost is started anew, and goes on with it. */
+export async function keepSyncRunning(temporal: Temporal, audienceId: string): Promise<void> {
+  await withinLimit(temporal, () =>
+    temporal.client.workflow.start<typeof syncAudience>('syncAudience', workflowOptions(audienceId)),
+  )
+}
+
+const withinLimit = <Result>({ connection }: Temporal, call: () => Promise<Result>): Promise<Result> =>
+  connection.withDeadline(Date.now() + startLimitMs, call)
+
+const workflowOptions = (audienceId: string) => ({
+  workflowId: audienceWorkflowId(audienceId),
+  taskQueue,
+  args: [{ audienceId }] as [SyncAudienceInput],
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
+  workflowIdConflictPolicy: 'USE_EXISTING' as const,
+  staticSummary: `syncs of ${audienceId}`,
+  priority: { priorityKey: 5 },
+})
 
 /** Tells a running sync to stop; nothing happens when its workflow has ended. */
 export async function stopRunningSync({ client }: Temporal, audienceId: string, syncId: string): Promise<void> {
   await unlessNotFound(
     client.workflow.getHandle(audienceWorkflowId(audienceId)).signal(audienceSignals.stopSync, syncId),
   )
-}
-
-/** Progress as the workflow knows it; undefined when none ran. */
-export async function syncProgress({ client }: Temporal, audienceId: string): Promise<SyncProgress | undefined> {
-  return unlessNotFound(client.workflow.getHandle(audienceWorkflowId(audienceId)).query<SyncProgress>(progressQuery))
 }
 
 /** What became of a delivery; one that Temporal no longer knows counts as failed, so that it is made again. */

@@ -1,14 +1,17 @@
 import { request } from 'node:http'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { audienceWorkflowId, progressQuery } from '../../src/contracts/audiences.ts'
 import type { Audience, Preview, Sync } from '../../src/schemas/audience.ts'
-import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
+import { adminToken, type TestApp } from '../support/app.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import {
   createAudience,
+  databaseKinds,
   ended,
   getSync,
   ndjson,
   start,
+  startNodeOn,
   state,
   told,
   until,
@@ -17,193 +20,210 @@ import {
   users,
 } from './setup.ts'
 
-let node: TestApp
-let receiver: Receiver
-let destinationId: string
-let audience: Audience
+describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
+  let node: TestApp
+  let receiver: Receiver
+  let destinationId: string
+  let audience: Audience
 
-beforeAll(async () => {
-  node = await startTestApp()
-})
-afterAll(() => node[Symbol.asyncDispose]())
-beforeEach(async ({ onTestFinished }) => {
-  receiver = await startReceiver()
-  onTestFinished(() => receiver.close())
-  destinationId = (await node.connect([], [receiver.url])).id
-  audience = await createAudience(node, [destinationId])
-})
+  beforeAll(async () => {
+    node = await startNodeOn(databaseKind)
+  })
+  afterAll(() => node[Symbol.asyncDispose]())
+  beforeEach(async ({ onTestFinished }) => {
+    receiver = await startReceiver()
+    onTestFinished(() => receiver.close())
+    destinationId = (await node.connect([], [receiver.url])).id
+    audience = await createAudience(node, [destinationId])
+  })
 
-it('sends nothing of an upload that was cut off in the middle', async () => {
-  await uploadAndSync(node, audience, ['u1', 'u2'])
-  const { hostname, port, pathname } = new URL(`${node.url}/api/v1/audiences/${audience.id}/members`)
-  for (const length of [undefined, 1_000_000]) {
-    const cut = request({
-      hostname,
-      port,
-      path: pathname,
-      method: 'PUT',
-      headers: {
-        authorization: `Bearer ${adminToken}`,
-        'content-type': 'application/x-ndjson',
-        ...(length !== undefined && { 'content-length': length }),
-      },
+  it('sends nothing of an upload that was cut off in the middle', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2'])
+    const { hostname, port, pathname } = new URL(`${node.url}/api/v1/audiences/${audience.id}/members`)
+    for (const length of [undefined, 1_000_000]) {
+      const cut = request({
+        hostname,
+        port,
+        path: pathname,
+        method: 'PUT',
+        headers: {
+          authorization: `Bearer ${adminToken}`,
+          'content-type': 'application/x-ndjson',
+          ...(length !== undefined && { 'content-length': length }),
+        },
+      })
+      const closed = new Promise((resolve) => cut.once('close', resolve))
+      cut.on('error', () => undefined)
+      await new Promise<void>((resolve) => cut.write(ndjson(users(3_000, 'cut')), () => resolve()))
+      cut.destroy()
+      await closed
+    }
+    // The next sync proves it: what was cut off would have come before.
+    const sync = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    expect(sync).toMatchObject({ status: 'completed', added: 1, removed: 0 })
+    expect(state(receiver.requests)).toEqual({ u1: true, u2: true, u3: true })
+    expect((await node.api<{ items: Sync[] }>('GET', `/audiences/${audience.id}/syncs`)).body.items).toHaveLength(2)
+  })
+
+  it('counts bad rows with their lines, and fails the sync that has more than its share', async () => {
+    const body = '{"userId":"u1"}\nnot json\n\n{"userId":""}\n{"userId":"u2","traits":[]}\n"u3"\n'
+    const failed = await ended(node, audience, await upload(node, audience, body))
+    expect(failed).toMatchObject({ status: 'failed', rowsRead: 5, badRows: 3, sent: 0 })
+    expect(failed.badRowSample).toEqual([
+      { line: 2, reason: 'is not JSON' },
+      { line: 4, reason: 'userId is missing' },
+      { line: 5, reason: 'traits is not an object' },
+    ])
+    expect(failed.reason).toMatch(/3 of 5 rows are bad; line 2 is not JSON/)
+    await node.api('PATCH', `/audiences/${audience.id}`, { maxBadRowShare: 0.6 })
+    expect(await ended(node, audience, await upload(node, audience, body))).toMatchObject({
+      status: 'completed',
+      sent: 2,
     })
-    const closed = new Promise((resolve) => cut.once('close', resolve))
-    cut.on('error', () => undefined)
-    await new Promise<void>((resolve) => cut.write(ndjson(users(3_000, 'cut')), () => resolve()))
-    cut.destroy()
-    await closed
-  }
-  // The next sync proves it: what was cut off would have come before.
-  const sync = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
-  expect(sync).toMatchObject({ status: 'completed', added: 1, removed: 0 })
-  expect(state(receiver.requests)).toEqual({ u1: true, u2: true, u3: true })
-  expect((await node.api<{ items: Sync[] }>('GET', `/audiences/${audience.id}/syncs`)).body.items).toHaveLength(2)
-})
-
-it('counts bad rows with their lines, and fails the sync that has more than its share', async () => {
-  const body = '{"userId":"u1"}\nnot json\n\n{"userId":""}\n{"userId":"u2","traits":[]}\n"u3"\n'
-  const failed = await ended(node, audience, await upload(node, audience, body))
-  expect(failed).toMatchObject({ status: 'failed', rowsRead: 5, badRows: 3, sent: 0 })
-  expect(failed.badRowSample).toEqual([
-    { line: 2, reason: 'is not JSON' },
-    { line: 4, reason: 'userId is missing' },
-    { line: 5, reason: 'traits is not an object' },
-  ])
-  expect(failed.reason).toMatch(/3 of 5 rows are bad; line 2 is not JSON/)
-  await node.api('PATCH', `/audiences/${audience.id}`, { maxBadRowShare: 0.6 })
-  expect(await ended(node, audience, await upload(node, audience, body))).toMatchObject({
-    status: 'completed',
-    sent: 2,
+    expect(state(receiver.requests)).toEqual({ u1: true, u3: true })
   })
-  expect(state(receiver.requests)).toEqual({ u1: true, u3: true })
-})
 
-it('previews an upload without sending anything', async () => {
-  await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
-  const response = await fetch(`${node.url}/api/v1/audiences/${audience.id}/preview`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
-    body: 'userId\nu4\n',
+  it('previews an upload without sending anything', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    const response = await fetch(`${node.url}/api/v1/audiences/${audience.id}/preview`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
+      body: 'userId\nu4\n',
+    })
+    const preview = (await response.json()) as Preview
+    expect(preview).toMatchObject({
+      rowsRead: 1,
+      destinations: [{ destinationId, added: 1, removed: 3, unchanged: 0, needsConfirmation: true }],
+    })
+    expect(preview.destinations[0]?.sample).toHaveLength(4)
+    await uploadAndSync(node, audience, ['u1', 'u2', 'u3', 'u9'])
+    expect(receiver.requests).toHaveLength(4)
   })
-  const preview = (await response.json()) as Preview
-  expect(preview).toMatchObject({
-    rowsRead: 1,
-    destinations: [{ destinationId, added: 1, removed: 3, unchanged: 0, needsConfirmation: true }],
+
+  it('stops a running sync; what was not sent is sent by the next', async () => {
+    await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 40 })
+    const syncId = await upload(node, audience, users(200))
+    await until(() => receiver.requests.length >= 20, 'some are sent')
+    await start(node, audience, `syncs/${syncId}/stop`)
+    const stopped = await ended(node, audience, syncId)
+    expect(stopped.status).toBe('stopped')
+    expect(stopped.sent).toBe(receiver.requests.length)
+    expect(stopped.sent).toBeLessThan(200)
+    await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: null })
+    expect(await ended(node, audience, await start(node, audience, 'sync'))).toMatchObject({
+      status: 'completed',
+      sent: 200 - stopped.sent,
+    })
+    expect(receiver.requests).toHaveLength(200)
   })
-  expect(preview.destinations[0]?.sample).toHaveLength(4)
-  await uploadAndSync(node, audience, ['u1', 'u2', 'u3', 'u9'])
-  expect(receiver.requests).toHaveLength(4)
-})
 
-it('stops a running sync; what was not sent is sent by the next', async () => {
-  await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 40 })
-  const syncId = await upload(node, audience, users(200))
-  await until(() => receiver.requests.length >= 20, 'some are sent')
-  await start(node, audience, `syncs/${syncId}/stop`)
-  const stopped = await ended(node, audience, syncId)
-  expect(stopped.status).toBe('stopped')
-  expect(stopped.sent).toBe(receiver.requests.length)
-  expect(stopped.sent).toBeLessThan(200)
-  await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: null })
-  expect(await ended(node, audience, await start(node, audience, 'sync'))).toMatchObject({
-    status: 'completed',
-    sent: 200 - stopped.sent,
+  it('bounds the rate to a destination, whichever audiences share it, and shows progress', async () => {
+    const other = await createAudience(node, [destinationId], { name: 'Other', maxPerSecond: 60 })
+    await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 60 })
+    const startedAt = Date.now()
+    const [syncId, otherSyncId] = await Promise.all([audience, other].map((each) => upload(node, each, users(75))))
+    await until(() => receiver.requests.length >= 120, 'most are sent')
+    // The 120th call comes no earlier than 119 sixtieths of a second after the first.
+    expect(Date.now() - startedAt).toBeGreaterThan(1_900)
+    expect(await getSync(node, audience, String(syncId))).toMatchObject({ phase: 'sending', added: 75 })
+    const workflow = node.app.temporal.client.workflow.getHandle(audienceWorkflowId(audience.id))
+    expect(await workflow.query(progressQuery)).toMatchObject({ syncId, phase: 'sending', added: 75, failed: 0 })
+    const syncs = [await ended(node, audience, String(syncId)), await ended(node, other, String(otherSyncId))]
+    for (const sync of syncs) {
+      expect(sync.sent).toBe(75)
+      expect(sync.rate).toBeGreaterThan(0)
+      expect(sync.rate).toBeLessThan(60)
+    }
+    const metrics = await (await fetch(`${node.url}/metrics`)).text()
+    expect(metrics).toMatch(/postrider_audience_identifies_total\{outcome="sent"\} \d+/)
   })
-  expect(receiver.requests).toHaveLength(200)
-})
 
-it('bounds the rate to a destination, whichever audiences share it, and shows progress', async () => {
-  const other = await createAudience(node, [destinationId], { name: 'Other', maxPerSecond: 60 })
-  await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 60 })
-  const startedAt = Date.now()
-  const [syncId, otherSyncId] = await Promise.all([audience, other].map((each) => upload(node, each, users(75))))
-  await until(() => receiver.requests.length >= 120, 'most are sent')
-  // The 120th call comes no earlier than 119 sixtieths of a second after the first.
-  expect(Date.now() - startedAt).toBeGreaterThan(1_900)
-  expect(await getSync(node, audience, String(syncId))).toMatchObject({ phase: 'sending', added: 75 })
-  const syncs = [await ended(node, audience, String(syncId)), await ended(node, other, String(otherSyncId))]
-  for (const sync of syncs) {
-    expect(sync.sent).toBe(75)
-    expect(sync.rate).toBeGreaterThan(0)
-    expect(sync.rate).toBeLessThan(60)
-  }
-  const metrics = await (await fetch(`${node.url}/metrics`)).text()
-  expect(metrics).toMatch(/postrider_audience_identifies_total\{outcome="sent"\} \d+/)
-})
-
-it('sends everything anew on a full resync', async () => {
-  await uploadAndSync(node, audience, ['u1', 'u2'])
-  expect(await ended(node, audience, await start(node, audience, 'resync'))).toMatchObject({ sent: 2, failed: 0 })
-  expect(new Set(told(receiver.requests).map(({ messageId }) => messageId)).size).toBe(4)
-})
-
-it('deletes an audience, and tells its members when asked to', async () => {
-  await uploadAndSync(node, audience, ['u1', 'u2'])
-  const gone = await node.api('DELETE', `/audiences/${audience.id}?notify=true`)
-  expect(gone.status).toBe(200)
-  await receiver.received(4)
-  expect(state(receiver.requests)).toEqual({ u1: false, u2: false })
-  expect((await node.api('GET', `/audiences/${audience.id}`)).status).toBe(404)
-
-  const silent = await until(async () => {
-    const { status } = await node.api('POST', '/audiences', { name: 'VIP customers', destinationIds: [destinationId] })
-    return status === 201
-  }, 'the key is free again').then(() => node.api<{ items: Audience[] }>('GET', '/audiences?limit=200'))
-  const again = silent.body.items.find(({ destinationIds }) => destinationIds.includes(destinationId))
-  expect(again).toBeDefined()
-  if (again === undefined) return
-  await uploadAndSync(node, again, ['u1'])
-  await node.api('DELETE', `/audiences/${again.id}`)
-  const other = await createAudience(node, [destinationId], { name: 'Other' })
-  await uploadAndSync(node, other, ['u7'])
-  expect(receiver.requests).toHaveLength(6)
-})
-
-it('refuses a second audience with the same key in one destination, and asks about the key at a rename', async () => {
-  const same = await node.api<{ code: string }>('POST', '/audiences', {
-    name: 'vip  CUSTOMERS!',
-    destinationIds: [destinationId],
+  it('sends everything anew on a full resync', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2'])
+    expect(await ended(node, audience, await start(node, audience, 'resync'))).toMatchObject({ sent: 2, failed: 0 })
+    expect(new Set(told(receiver.requests).map(({ messageId }) => messageId)).size).toBe(4)
   })
-  expect(same).toMatchObject({ status: 409, body: { code: 'conflict' } })
-  await uploadAndSync(node, audience, ['u1'])
-  const path = `/audiences/${audience.id}`
-  expect(await node.api('PATCH', path, { name: 'Best customers' })).toMatchObject({
-    status: 409,
-    body: { path: 'keepKey' },
+
+  it('deletes an audience, and tells its members when asked to', async () => {
+    await uploadAndSync(node, audience, ['u1', 'u2'])
+    const gone = await node.api('DELETE', `/audiences/${audience.id}?notify=true`)
+    expect(gone.status).toBe(200)
+    await receiver.received(4)
+    expect(state(receiver.requests)).toEqual({ u1: false, u2: false })
+    expect((await node.api('GET', `/audiences/${audience.id}`)).status).toBe(404)
+
+    const silent = await until(async () => {
+      const { status } = await node.api('POST', '/audiences', {
+        name: 'VIP customers',
+        destinationIds: [destinationId],
+      })
+      return status === 201
+    }, 'the key is free again').then(() => node.api<{ items: Audience[] }>('GET', '/audiences?limit=200'))
+    const again = silent.body.items.find(({ destinationIds }) => destinationIds.includes(destinationId))
+    expect(again).toBeDefined()
+    if (again === undefined) return
+    await uploadAndSync(node, again, ['u1'])
+    await node.api('DELETE', `/audiences/${again.id}`)
+    const other = await createAudience(node, [destinationId], { name: 'Other' })
+    await uploadAndSync(node, other, ['u7'])
+    expect(receiver.requests).toHaveLength(6)
   })
-  expect((await node.api<Audience>('PATCH', path, { name: 'Best customers', keepKey: true })).body.key).toBe(
-    'vip_customers',
-  )
-  const other = await createAudience(node, [destinationId], { name: 'One' })
-  await uploadAndSync(node, other, ['u1'])
-  expect((await node.api<Audience>('PATCH', `/audiences/${other.id}`, { name: 'Two', keepKey: false })).body.key).toBe(
-    'two',
-  )
-  expect(await ended(node, other, await start(node, other, 'sync'))).toMatchObject({ added: 1, sent: 1 })
-  expect(told(receiver.requests).at(-1)?.traits).toEqual({ two: true })
-})
 
-it('holds a sync while its destination is paused', async () => {
-  await node.api('PATCH', `/destinations/${destinationId}`, { paused: true })
-  const syncId = await upload(node, audience, ['u1'])
-  await until(async () => (await getSync(node, audience, syncId)).phase === 'sending', 'it is sending')
-  expect(receiver.requests).toHaveLength(0)
-  await node.api('PATCH', `/destinations/${destinationId}`, { paused: false })
-  expect(await ended(node, audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
-})
+  it('refuses a second audience with the same key in one destination, and asks about the key at a rename', async () => {
+    const same = await node.api<{ code: string }>('POST', '/audiences', {
+      name: 'vip  CUSTOMERS!',
+      destinationIds: [destinationId],
+    })
+    expect(same).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    await uploadAndSync(node, audience, ['u1'])
+    const path = `/audiences/${audience.id}`
+    expect(await node.api('PATCH', path, { name: 'Best customers' })).toMatchObject({
+      status: 409,
+      body: { path: 'keepKey' },
+    })
+    expect((await node.api<Audience>('PATCH', path, { name: 'Best customers', keepKey: true })).body.key).toBe(
+      'vip_customers',
+    )
+    const other = await createAudience(node, [destinationId], { name: 'One' })
+    await uploadAndSync(node, other, ['u1'])
+    expect(
+      (await node.api<Audience>('PATCH', `/audiences/${other.id}`, { name: 'Two', keepKey: false })).body.key,
+    ).toBe('two')
+    expect(await ended(node, other, await start(node, other, 'sync'))).toMatchObject({ added: 1, sent: 1 })
+    expect(told(receiver.requests).at(-1)?.traits).toEqual({ two: true })
+  })
 
-it('reports a delivery that failed in the end, and sends the user again', async () => {
-  receiver.answer((_request, index) => (index === 0 ? { status: 503 } : { status: 400 }))
-  const first = await uploadAndSync(node, audience, ['u1'])
-  expect(first).toMatchObject({ status: 'completed', handedOn: 1, failed: 0 })
-  await receiver.received(2)
-  receiver.answer({})
-  let again: Sync | undefined
-  await until(async () => {
-    again = await ended(node, audience, await start(node, audience, 'sync'))
-    return again.sent === 1
-  }, 'the failed delivery is known')
-  expect(await getSync(node, audience, first.id)).toMatchObject({ handedOn: 0, failed: 1 })
-  expect(again).toMatchObject({ added: 1, sent: 1 })
+  it('holds a sync while its destination is paused', async () => {
+    await node.api('PATCH', `/destinations/${destinationId}`, { paused: true })
+    const syncId = await upload(node, audience, ['u1'])
+    await until(async () => (await getSync(node, audience, syncId)).phase === 'sending', 'it is sending')
+    expect(receiver.requests).toHaveLength(0)
+    await node.api('PATCH', `/destinations/${destinationId}`, { paused: false })
+    expect(await ended(node, audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
+  })
+
+  it('goes on with a sync whose workflow Temporal has lost', async () => {
+    await node.api('PATCH', `/destinations/${destinationId}`, { paused: true })
+    const syncId = await upload(node, audience, ['u1'])
+    await until(async () => (await getSync(node, audience, syncId)).phase === 'sending', 'it is sending')
+    await node.app.temporal.client.workflow.getHandle(audienceWorkflowId(audience.id)).terminate('lost')
+    await node.api('PATCH', `/destinations/${destinationId}`, { paused: false })
+    expect(await ended(node, audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
+    expect(state(receiver.requests)).toEqual({ u1: true })
+  })
+
+  it('reports a delivery that failed in the end, and sends the user again', async () => {
+    receiver.answer((_request, index) => (index === 0 ? { status: 503 } : { status: 400 }))
+    const first = await uploadAndSync(node, audience, ['u1'])
+    expect(first).toMatchObject({ status: 'completed', handedOn: 1, failed: 0 })
+    await receiver.received(2)
+    receiver.answer({})
+    let again: Sync | undefined
+    await until(async () => {
+      again = await ended(node, audience, await start(node, audience, 'sync'))
+      return again.sent === 1
+    }, 'the failed delivery is known')
+    expect(await getSync(node, audience, first.id)).toMatchObject({ handedOn: 0, failed: 1 })
+    expect(again).toMatchObject({ added: 1, sent: 1 })
+  })
 })

@@ -12,7 +12,8 @@ import { startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { createAudience, ended, start, state, until } from './setup.ts'
 
-/** Serves the pulls by SQL, and keeps the node's own data; the other tests of control run on the embedded database. */
+/** Serves the pulls by SQL, and keeps the node's own data; what is pulled goes the way of uploads, which the other tests
+ *  walk on both databases. */
 let postgres: PostgresServer
 let node: TestApp
 let receiver: Receiver

@@ -2,13 +2,30 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
-import { adminToken, type TestApp } from '../support/app.ts'
+import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
+import { startPostgres } from '../support/postgres.ts'
 import type { ReceivedRequest } from '../support/receiver.ts'
 
 /** A sync of this size on a loaded machine takes seconds; this is only to end a test that hangs. */
 const syncLimitMs = 60_000
 
 export type Api = Pick<TestApp, 'url' | 'api'>
+
+export const databaseKinds = ['PGlite', 'PostgreSQL'] as const
+
+/** A node on a database of that kind. */
+export async function startNodeOn(databaseKind: (typeof databaseKinds)[number]): Promise<TestApp> {
+  if (databaseKind === 'PGlite') return startTestApp()
+  const postgres = await startPostgres()
+  const node = await startTestApp({ environment: { DATABASE_URL: await postgres.createDatabase() } })
+  return {
+    ...node,
+    async [Symbol.asyncDispose]() {
+      await node[Symbol.asyncDispose]()
+      await postgres.stop()
+    },
+  }
+}
 
 export interface AudienceOptions {
   name?: string

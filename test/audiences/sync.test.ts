@@ -1,27 +1,32 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience, AudienceMember, Sync } from '../../src/schemas/audience.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { startPostgres, type PostgresServer } from '../support/postgres.ts'
+import type { TestApp } from '../support/app.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
-import { createAudience, ended, start, state, told, until, upload, uploadAndSync, users } from './setup.ts'
+import {
+  createAudience,
+  databaseKinds,
+  ended,
+  start,
+  startNodeOn,
+  state,
+  told,
+  until,
+  upload,
+  uploadAndSync,
+  users,
+} from './setup.ts'
 
-describe.each(['PGlite', 'PostgreSQL'])('audiences on %s', (databaseKind) => {
-  let postgres: PostgresServer | undefined
+describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
   let node: TestApp
   let receiver: Receiver
   let destinationId: string
   let audience: Audience
 
   beforeAll(async () => {
-    if (databaseKind === 'PostgreSQL') postgres = await startPostgres()
-    const url = await postgres?.createDatabase()
-    node = await startTestApp({ ...(url !== undefined && { environment: { DATABASE_URL: url } }) })
+    node = await startNodeOn(databaseKind)
   })
-  afterAll(async () => {
-    await node[Symbol.asyncDispose]()
-    await postgres?.stop()
-  })
+  afterAll(() => node[Symbol.asyncDispose]())
   beforeEach(async ({ onTestFinished }) => {
     receiver = await startReceiver()
     onTestFinished(() => receiver.close())
