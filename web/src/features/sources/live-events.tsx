@@ -40,6 +40,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
             leftSection={<IconSearch size={16} aria-hidden />}
             value={search}
             onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+            w={260}
           />
           <Select
             aria-label="Fate"
