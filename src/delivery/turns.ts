@@ -1,8 +1,10 @@
 /** How many attempts may be in flight to one endpoint, so that one that hangs leaves room for the others. */
 
 export interface TurnsOptions {
-  /** Most attempts in flight to one endpoint. */
+  /** Most attempts in flight to one endpoint; a quarter of them while it hangs. */
   perEndpoint: number
+  /** It hangs when turns are held so long on average, in milliseconds. */
+  hangsMs: number
   /** How many may wait for a turn at one endpoint, and how long in milliseconds; nobody waits for one that has not
    *  given a turn back for as long. */
   maxWaiting: number
@@ -39,8 +41,11 @@ interface Lane {
 /** Weight of the newest turn in the average: a few show that an endpoint has recovered. */
 const newestShare = 0.25
 
+/** An endpoint that answers nobody needs fewer attempts to show that it is back; each costs Temporal as much as a delivery. */
+const hangingShare = 0.25
+
 /** Turns for every endpoint; one without attempts in flight or to come takes no memory. */
-export const createTurns = ({ perEndpoint, maxWaiting, waitMs, maxAwayMs }: TurnsOptions): Turns => {
+export const createTurns = ({ perEndpoint, hangsMs, maxWaiting, waitMs, maxAwayMs }: TurnsOptions): Turns => {
   const lanes = new Map<string, Lane>()
 
   const laneOf = (endpointId: string): Lane => {
@@ -51,6 +56,9 @@ export const createTurns = ({ perEndpoint, maxWaiting, waitMs, maxAwayMs }: Turn
     return lane
   }
 
+  const limitOf = ({ heldMs }: Lane): number =>
+    heldMs < hangsMs ? perEndpoint : Math.max(1, Math.floor(perEndpoint * hangingShare))
+
   const grant = (endpointId: string, lane: Lane): GiveBack => {
     const turn = { at: performance.now() }
     lane.taken.add(turn)
@@ -59,7 +67,7 @@ export const createTurns = ({ perEndpoint, maxWaiting, waitMs, maxAwayMs }: Turn
       const now = performance.now()
       lane.heldMs += (now - turn.at - lane.heldMs) * (lane.heldMs === 0 ? 1 : newestShare)
       const [next] = lane.waiting
-      if (next !== undefined) next(grant(endpointId, lane))
+      if (next !== undefined && lane.taken.size < limitOf(lane)) next(grant(endpointId, lane))
       else if (lane.taken.size === 0 && lane.bookedUntil <= now) lanes.delete(endpointId)
     }
   }
@@ -67,7 +75,7 @@ export const createTurns = ({ perEndpoint, maxWaiting, waitMs, maxAwayMs }: Turn
   return {
     take(endpointId) {
       const lane = laneOf(endpointId)
-      if (lane.taken.size < perEndpoint) return Promise.resolve(grant(endpointId, lane))
+      if (lane.taken.size < limitOf(lane)) return Promise.resolve(grant(endpointId, lane))
       const [oldest] = lane.taken
       const hangs = oldest !== undefined && performance.now() - oldest.at > waitMs
       if (hangs || lane.waiting.size >= maxWaiting) return Promise.resolve(undefined)
@@ -87,8 +95,8 @@ export const createTurns = ({ perEndpoint, maxWaiting, waitMs, maxAwayMs }: Turn
       const [oldest] = lane.taken
       // An endpoint that hangs has given none back yet.
       const heldMs = Math.max(lane.heldMs, oldest === undefined ? 0 : now - oldest.at)
-      lane.bookedUntil = Math.min(Math.max(lane.bookedUntil, now) + heldMs / perEndpoint, now + maxAwayMs)
-      return Math.ceil(lane.bookedUntil - now)
+      lane.bookedUntil = Math.min(Math.max(lane.bookedUntil, now) + heldMs / limitOf(lane), now + maxAwayMs)
+      return Math.min(Math.ceil(lane.bookedUntil - now), maxAwayMs)
     },
   }
 }

@@ -26,6 +26,9 @@ const firstTurns = { perEndpoint: 8, maxWaiting: 64, waitMs: 500 }
 /** Retries at one endpoint; Temporal keeps those that find no turn. */
 const retryTurns = { perEndpoint: 32, maxWaiting: 0, waitMs: 0 }
 
+/** Attempts that take so long, in milliseconds, mostly end by their time limit of 5 s. */
+const hangsMs = 4_000
+
 export interface DeliveryParts {
   activities: DeliveryActivities & SteeringActivities
   steering: Steering
@@ -61,8 +64,8 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
         findDestination: settings.destination,
         catchUp: settings.catchUp,
         sender,
-        firstTurns: createTurns({ ...firstTurns, maxAwayMs: config.retry.maxMs }),
-        retryTurns: createTurns({ ...retryTurns, maxAwayMs: config.retry.maxMs }),
+        firstTurns: createTurns({ ...firstTurns, hangsMs, maxAwayMs: config.retry.maxMs }),
+        retryTurns: createTurns({ ...retryTurns, hangsMs, maxAwayMs: config.retry.maxMs }),
         observe: recorder.observe,
         logger,
       }),

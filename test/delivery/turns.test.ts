@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createTurns } from '../../src/delivery/turns.ts'
 
-const noWait = { maxWaiting: 0, waitMs: 0, maxAwayMs: 60_000 }
-const longWait = { maxWaiting: 10, waitMs: 60_000, maxAwayMs: 60_000 }
+const noWait = { hangsMs: 4_000, maxWaiting: 0, waitMs: 0, maxAwayMs: 60_000 }
+const longWait = { hangsMs: 4_000, maxWaiting: 10, waitMs: 60_000, maxAwayMs: 60_000 }
 
 describe('turns', () => {
   it('are bounded for each endpoint on its own and come back when given back', async () => {
@@ -39,7 +39,7 @@ describe('turns', () => {
   })
 
   it('are not waited for in vain: not for ever, and not by more than may wait', async () => {
-    const turns = createTurns({ perEndpoint: 1, maxWaiting: 1, waitMs: 20, maxAwayMs: 60_000 })
+    const turns = createTurns({ perEndpoint: 1, ...noWait, maxWaiting: 1, waitMs: 20 })
     const held = await turns.take('a')
     const waits = turns.take('a')
     expect(await turns.take('a')).toBeUndefined()
@@ -68,7 +68,7 @@ describe('turns', () => {
   })
 
   it('keep nobody away for longer than set, however many were told to come again', async () => {
-    const turns = createTurns({ perEndpoint: 1, maxWaiting: 0, waitMs: 0, maxAwayMs: 200 })
+    const turns = createTurns({ perEndpoint: 1, ...noWait, maxAwayMs: 200 })
     const giveBack = await turns.take('slow')
     await new Promise((resolve) => setTimeout(resolve, 60))
     const told = Array.from({ length: 50 }, () => turns.comeBackInMs('slow'))
@@ -76,5 +76,31 @@ describe('turns', () => {
     giveBack?.()
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(turns.comeBackInMs('slow')).toBeLessThan(150)
+  })
+
+  it('are fewer while the endpoint hangs, and as many as before once it answers', async () => {
+    const turns = createTurns({ perEndpoint: 4, ...noWait, hangsMs: 50 })
+    const takeAll = async () => {
+      const taken = []
+      for (let turn = await turns.take('a'); turn !== undefined; turn = await turns.take('a')) taken.push(turn)
+      return taken
+    }
+    const begun = await takeAll()
+    expect(begun).toHaveLength(4)
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    const [last, ...others] = begun
+    for (const giveBack of others) giveBack()
+    expect(await turns.take('a')).toBeUndefined()
+    last?.()
+    // One at a time, each of them quick.
+    for (let round = 0; round < 10; round++) {
+      const held = await turns.take('a')
+      const other = await turns.take('a')
+      held?.()
+      other?.()
+      // Somebody is always there, so that what is known of the endpoint is kept.
+      turns.comeBackInMs('a')
+    }
+    expect(await takeAll()).toHaveLength(4)
   })
 })
