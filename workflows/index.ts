@@ -1,3 +1,4 @@
+import './stack-traces.ts'
 export { deletionRequest } from './deletion-request.ts'
 export { deliverEvent } from './deliver-event.ts'
 export { steerDeliveries } from './steer-deliveries.ts'
