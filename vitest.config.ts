@@ -10,7 +10,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     // Whole processes on a shared machine: what fails twice in a row is a fault, and what fails once is in the output.
     retry: process.env['CI'] === undefined ? 0 : 1,
-    // Two cores carry the Temporal server, the databases and the tests together.
-    maxWorkers: 2,
+    // Two cores carry it: tests of killed processes and of time limits mostly wait.
+    maxWorkers: 3,
   },
 })
