@@ -17,6 +17,32 @@ const common = {
   define: { PACKAGE_VERSION: JSON.stringify(version) },
   logLevel: 'warning',
 }
+/** Names that only the library's own modules call each other by: no option, no JSON and no API of browsers has them. */
+const internalNames = [
+  'abandon',
+  'addBatch',
+  'buffer',
+  'complete',
+  'drain',
+  'drop',
+  'dropOldest',
+  'file',
+  'handOver',
+  'hasRoomFor',
+  'isDue',
+  'kind',
+  'makeDue',
+  'maxBatchBytes',
+  'retryAfter',
+  'retryAfterMs',
+  'room',
+  'settle',
+  'settled',
+  'startBeside',
+  'stopped',
+  'store',
+  'take',
+]
 const nodeEntries = ['src/index.ts', 'src/receiver.ts']
 await Promise.all([
   build({ ...common, entryPoints: nodeEntries, platform: 'node', format: 'esm', outdir: 'dist/esm' }),
@@ -28,6 +54,7 @@ await Promise.all([
     platform: 'browser',
     format: 'esm',
     minify: true,
+    mangleProps: new RegExp(`^(${internalNames.join('|')})$`),
     outdir: 'dist/esm',
   }),
 ])

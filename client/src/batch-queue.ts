@@ -89,9 +89,8 @@ export class BatchQueue {
   /** Empties the queue and returns what was in it or under way. */
   drain(): Batch[] {
     const batches = this.all()
+    this.#closeOpen()
     this.#full = []
-    this.#open = undefined
-    this.#openIsDue = false
     batches.forEach((batch) => this.done(batch))
     return batches
   }

@@ -1,7 +1,7 @@
 /** The messages of one request. */
 
 import type { Message } from './calls.ts'
-import { MAX_BATCH_MESSAGES } from './limits.ts'
+import { encoder, MAX_BATCH_MESSAGES } from './limits.ts'
 import type { BatchFile } from './platform.ts'
 
 const FIRST_BYTES = 8_192
@@ -11,7 +11,6 @@ const COMMA = 0x2c
 /** Room for what follows the messages: `],"sentAt":"…","writeKey":"…"}`. */
 const TAIL_BYTES = 512
 
-const encoder = new TextEncoder()
 const head = encoder.encode('{"batch":[')
 
 /**

@@ -21,21 +21,14 @@ const MAX_KEEPALIVE_BYTES = 60_000
  * @throws AnalyticsError `invalid_option` naming the option
  */
 export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEvents> extends Client<Events> {
-  /** Browsers that are still in use tell of a page being left as of one being hidden. */
-  readonly #onVisibility = () => {
-    if (isHidden()) this.handOver()
-  }
-
   constructor(writeKey: string, options: AnalyticsOptions = {}) {
     const settings = readOptions(writeKey, options)
     super(settings, createPlatform(`${settings.endpoint}/v1/batch`, writeKey, options.gzip === true))
-    // Workers have no document.
-    globalThis.document?.addEventListener('visibilitychange', this.#onVisibility)
-  }
-
-  override async close(options?: { timeoutMs?: number }): Promise<void> {
-    await super.close(options)
-    globalThis.document?.removeEventListener('visibilitychange', this.#onVisibility)
+    // Browsers that are still in use tell of a page being left as of one being hidden. Workers have no document.
+    const onVisibility = () => {
+      if (isHidden()) this.handOver()
+    }
+    globalThis.document?.addEventListener('visibilitychange', onVisibility, { signal: this.stopped })
   }
 }
 
@@ -69,7 +62,7 @@ function createPlatform(url: string, writeKey: string, gzip: boolean): Platform 
 }
 
 function compressed(body: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
-  return new Response(new Blob([body]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
+  return new Response(new Response(body).body?.pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
 }
 
 function readDebug(): string {

@@ -1,6 +1,6 @@
 /** The client on every platform; `index.ts` and `browser.ts` add what only theirs can do. */
 
-import { Batch } from './batch.ts'
+import type { Batch } from './batch.ts'
 import { BatchQueue } from './batch-queue.ts'
 import type {
   AliasCall,
@@ -17,8 +17,8 @@ import { Delivery } from './delivery.ts'
 import { AnalyticsError } from './errors.ts'
 import { writeMessage } from './message.ts'
 import type { Settings } from './options.ts'
-import type { BatchStore, Platform } from './platform.ts'
-import { unref } from './retry.ts'
+import type { Platform } from './platform.ts'
+import { pause, unref } from './retry.ts'
 
 const DEFAULT_CLOSE_MS = 10_000
 
@@ -92,8 +92,8 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
    * Refuses further calls and flushes. What is not delivered within `timeoutMs` (default 10,000) stays in the spool, or
    * without one is reported to `onError`. A second call waits for the first.
    */
-  close(options: { timeoutMs?: number } = {}): Promise<void> {
-    this.#closing ??= this.#close(options.timeoutMs ?? DEFAULT_CLOSE_MS)
+  close({ timeoutMs = DEFAULT_CLOSE_MS }: { timeoutMs?: number } = {}): Promise<void> {
+    this.#closing ??= Promise.race([this.flush(), pause(timeoutMs, this.stopped)]).then(() => this.abandon())
     return this.#closing
   }
 
@@ -106,20 +106,25 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
     return { pending: this.#queue.messages, delivered, dropped }
   }
 
+  /** Aborts when the client is closed, after its last flush. */
+  protected get stopped(): AbortSignal {
+    return this.#delivery.stopped
+  }
+
   /** Sends what waits at once, even beside a request under way. */
   protected handOver(): void {
     this.#queue.makeDue()
     this.#delivery.startBeside()
   }
 
-  /** Queues and sends what ended processes left in the store, as far as there is room. */
-  protected recover(store: BatchStore): void {
-    const room = this.#settings.maxQueueBytes - this.#queue.bytes
-    for (const { file, messages } of store.recover(room)) {
-      const batch = new Batch(file)
-      for (const json of messages) batch.add(new TextEncoder().encode(json))
-      this.#queue.addBatch(batch)
-    }
+  /** Bytes that the queue can still take. */
+  protected get room(): number {
+    return this.#settings.maxQueueBytes - this.#queue.bytes
+  }
+
+  /** Queues a batch as it is, and sends it when its turn comes. */
+  protected addBatch(batch: Batch): void {
+    this.#queue.addBatch(batch)
     this.#delivery.start()
   }
 
@@ -130,31 +135,19 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
     this.#delivery.stop()
   }
 
-  async #close(timeoutMs: number): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const deadline = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)))
-    await Promise.race([this.flush(), deadline])
-    clearTimeout(timer)
-    this.abandon()
-  }
-
   #enqueue(type: CallType, call: unknown): string {
     if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
     const { messageId, json, bytes } = writeMessage(type, call, new Date())
     if (this.#tellsOfOverflow) {
       // Told of that as well, `onError` would call again, and so on without end.
       this.#delivery.dropped++
-    } else if (this.#hasRoomFor(bytes)) {
+    } else if (bytes.length <= this.room) {
       this.#add(json, bytes)
     } else {
       // A copy, because `onError` is told meanwhile and may call.
       this.#addToFull(json, bytes.slice())
     }
     return messageId
-  }
-
-  #hasRoomFor(bytes: Uint8Array): boolean {
-    return this.#queue.bytes + bytes.length <= this.#settings.maxQueueBytes
   }
 
   #add(json: string, bytes: Uint8Array): void {
@@ -165,14 +158,14 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
   /** Drops, as `overflow` says, the oldest that is not under way, or this one. */
   #addToFull(json: string, bytes: Uint8Array): void {
     const { maxQueueBytes, overflow } = this.#settings
-    while (overflow === 'drop-oldest' && bytes.length <= maxQueueBytes && !this.#hasRoomFor(bytes)) {
+    while (overflow === 'drop-oldest' && bytes.length <= maxQueueBytes && bytes.length > this.room) {
       const oldest = this.#queue.dropOldest()
       if (!oldest) break
       const lost = oldest.read()
       oldest.file?.remove()
       this.#dropOverflow(lost)
     }
-    if (this.#hasRoomFor(bytes)) this.#add(json, bytes)
+    if (bytes.length <= this.room) this.#add(json, bytes)
     else this.#dropOverflow([JSON.parse(json) as Message])
   }
 

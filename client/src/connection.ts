@@ -22,8 +22,11 @@ export function openConnection(url: string): Connection {
     async post(headers, body, signal) {
       const { request, agent } = await opening
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        // Where a name has several addresses and none answers, Node leaves the error's message empty.
         const options = { method: 'POST', headers: { ...headers, 'Content-Length': body.length }, agent, signal }
-        request(url, options, resolve).on('error', reject).end(body)
+        request(url, options, resolve)
+          .on('error', (error: NodeJS.ErrnoException) => reject(error.message ? error : new Error(error.code)))
+          .end(body)
       })
       return {
         status: response.statusCode ?? 0,

@@ -22,6 +22,8 @@ export class Delivery {
   readonly #platform: Platform
   readonly #debug: (line: string) => void
   readonly #stop = new AbortController()
+  /** Aborts at `stop`. */
+  readonly stopped = this.#stop.signal
   #runs = 0
   delivered = 0
   /** Messages that were not and will not be delivered, for whatever reason. */
@@ -73,17 +75,13 @@ export class Delivery {
   }
 
   async #deliver(batch: Batch): Promise<void> {
-    const { signal } = this.#stop
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await sendBatch(batch, this.#settings, this.#platform, signal)
-      if (outcome.kind !== 'failed' || attempt > this.#settings.maxRetries) {
-        if (!signal.aborted) this.#finish(batch, outcome)
-        return
-      }
+    for (let attempt = 1; !this.stopped.aborted; attempt++) {
+      const outcome = await sendBatch(batch, this.#settings, this.#platform, this.stopped)
+      if (this.stopped.aborted) return
+      if (outcome.kind !== 'failed' || attempt > this.#settings.maxRetries) return this.#finish(batch, outcome)
       const pauseMs = Math.round(retryPauseMs(attempt, outcome.retryAfterMs))
       this.#debug(`attempt ${attempt} failed: ${outcome.message}; next in ${pauseMs} ms`)
-      await pause(pauseMs, signal)
-      if (signal.aborted) return
+      await pause(pauseMs, this.stopped)
     }
   }
 
@@ -94,7 +92,7 @@ export class Delivery {
       this.#debug(`sent ${batch.count}, rejected ${rejected}`)
     } else {
       const code = outcome.kind === 'refused' ? 'refused' : 'gave_up'
-      this.drop(code, outcome.message, batch.read(), { status: outcome.status, reason: outcome.reason })
+      this.drop(code, outcome.message, batch.read(), outcome)
     }
     batch.file?.remove()
     this.#queue.done(batch)

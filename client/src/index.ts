@@ -2,12 +2,13 @@
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { Batch } from './batch.ts'
 import type { AnyEvents } from './calls.ts'
 import { Client } from './client.ts'
 import { openConnection } from './connection.ts'
 import { DeliveryError } from './errors.ts'
 import { addExitHooks } from './exit-hooks.ts'
-import { MAX_BATCH_BYTES } from './limits.ts'
+import { encoder, MAX_BATCH_BYTES } from './limits.ts'
 import type { AnalyticsOptions, Settings } from './options.ts'
 import { readFlag, readOptions, readText } from './options.ts'
 import type { Platform } from './platform.ts'
@@ -53,14 +54,23 @@ export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEv
     super(settings, createPlatform(writeKey, settings, store))
     this.#removeHooks = addExitHooks(this, () => this.abandon(), readFlag('flushOnSignals', flushOnSignals))
     if (!store) return
-    this.recover(store)
-    this.#recoverTimer = unref(setInterval(() => this.recover(store), RECOVER_EVERY_MS))
+    this.#recover(store)
+    this.#recoverTimer = unref(setInterval(() => this.#recover(store), RECOVER_EVERY_MS))
   }
 
   override async close(options?: { timeoutMs?: number }): Promise<void> {
     clearInterval(this.#recoverTimer)
     await super.close(options)
     this.#removeHooks()
+  }
+
+  /** Queues and sends what ended processes left in the store, as far as there is room. */
+  #recover(store: Spool): void {
+    for (const { file, messages } of store.recover(this.room)) {
+      const batch = new Batch(file)
+      for (const json of messages) batch.add(encoder.encode(json))
+      this.addBatch(batch)
+    }
   }
 }
 

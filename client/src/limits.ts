@@ -7,10 +7,13 @@ export const MAX_BATCH_BYTES = 512_000
 /** Messages in one request. */
 export const MAX_BATCH_MESSAGES = 2_500
 
+/** Characters of a `messageId`. */
+export const MAX_MESSAGE_ID_CHARACTERS = 100
+
 /** Levels of nesting in one call. */
 export const MAX_DEPTH = 100
 
-const encoder = new TextEncoder()
+export const encoder = new TextEncoder()
 const scratch = new Uint8Array(MAX_CALL_BYTES)
 
 /** `text` in UTF-8, or undefined when it is over 32,768 bytes. The bytes are good until the next call. */

@@ -1,28 +1,30 @@
 /** Checks a call and writes it as the JSON that is sent. Every fault is found here, at the call. */
 
 import type { CallType, JsonObject } from './calls.ts'
+import type { AnalyticsErrorCode } from './errors.ts'
 import { AnalyticsError } from './errors.ts'
-import { encode, isDeeperThan, MAX_CALL_BYTES, MAX_DEPTH } from './limits.ts'
+import { encode, isDeeperThan, MAX_CALL_BYTES, MAX_DEPTH, MAX_MESSAGE_ID_CHARACTERS } from './limits.ts'
 
 declare const PACKAGE_VERSION: string
 
-const MAX_MESSAGE_ID_CHARACTERS = 100
 const LIBRARY = { name: '@postrider/analytics', version: PACKAGE_VERSION }
 
-type Kind = 'string' | 'id' | 'object'
+/** The members that every call may have, beside `timestamp`. */
+const common = ['userId', 'anonymousId', 'messageId', 'context', 'integrations']
+const view = ['name', 'category', 'properties']
 
-const common = { userId: 'id', anonymousId: 'id', messageId: 'id', context: 'object', integrations: 'object' } as const
-const view = { ...common, name: 'string', category: 'string', properties: 'object' } as const
-
-/** The members that a call may have, beside `timestamp`. */
-const members: Record<CallType, Readonly<Record<string, Kind>>> = {
-  identify: { ...common, traits: 'object' },
-  track: { ...common, event: 'string', properties: 'object' },
-  page: { ...view, traits: 'object' },
+/** The members that a call may have as well. */
+const members: Record<CallType, readonly string[]> = {
+  identify: ['traits'],
+  track: ['event', 'properties'],
+  page: [...view, 'traits'],
   screen: view,
-  group: { ...common, groupId: 'id', traits: 'object' },
-  alias: { ...common, previousId: 'id' },
+  group: ['groupId', 'traits'],
+  alias: ['previousId'],
 }
+
+/** The members that are objects. All others are strings, of which those named `…Id` are held to more. */
+const objects = ['context', 'integrations', 'properties', 'traits']
 
 /** The members that a call must have, beside an identity. */
 const required: Partial<Record<CallType, readonly string[]>> = {
@@ -51,7 +53,7 @@ export interface WrittenMessage {
  *   over 32 KB
  */
 export function writeMessage(type: CallType, call: unknown, now: Date): WrittenMessage {
-  if (!isObject(call)) throw new AnalyticsError('wrong_type', `${type} takes an object`)
+  if (!isObject(call)) throw fault('wrong_type', type, 'the call must be: object')
   check(type, call)
   const messageId = (call.messageId as string | null | undefined) ?? crypto.randomUUID()
   // Object.assign, because V8 keeps what spread makes until the next full collection: that doubled a program's memory.
@@ -73,17 +75,23 @@ function check(type: CallType, call: JsonObject): void {
   for (const member in call) {
     const value = call[member]
     if (value === undefined || value === null || member === 'timestamp') continue
-    const kind = Object.hasOwn(members[type], member) ? members[type][member] : undefined
-    if (kind === undefined) throw new AnalyticsError('unknown_member', `${type} has no member ${member}`, member)
-    if (kind === 'object' ? !isObject(value) : typeof value !== 'string') throw wrongType(type, member, kind)
-    // Databases cannot hold NUL, and UTF-8 cannot hold half a surrogate pair.
-    if (kind === 'id' && /\0|\p{Surrogate}/u.test(value as string)) throw wrongType(type, member, 'well-formed string')
+    if (!common.includes(member) && !members[type].includes(member)) {
+      throw fault('unknown_member', type, `${member} is unknown`, member)
+    }
+    if (objects.includes(member)) {
+      if (!isObject(value)) throw wrongType(type, member, 'object')
+    } else if (typeof value !== 'string') {
+      throw wrongType(type, member, 'string')
+    } else if (member.endsWith('Id') && /\0|\p{Surrogate}/u.test(value)) {
+      // Databases cannot hold NUL, and UTF-8 cannot hold half a surrogate pair.
+      throw wrongType(type, member, 'well-formed string')
+    }
   }
   for (const member of required[type] ?? []) {
-    if (!call[member]) throw new AnalyticsError('required', `${type}: ${member} is required`, member)
+    if (!call[member]) throw fault('required', type, `${member} is required`, member)
   }
   if (!call.userId && !call.anonymousId) {
-    throw new AnalyticsError('id_required', `${type}: userId or anonymousId is required`, 'userId')
+    throw fault('id_required', type, 'userId or anonymousId is required', 'userId')
   }
   const { messageId } = call
   if (messageId === '' || (typeof messageId === 'string' && messageId.length > MAX_MESSAGE_ID_CHARACTERS)) {
@@ -113,39 +121,45 @@ function checkIntegrations(type: CallType, integrations: JsonObject): void {
 }
 
 function readTimestamp(type: CallType, value: unknown): string {
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
+  if (value instanceof Date && isValid(value)) return value.toISOString()
   const [, day, time = '00:00'] = (typeof value === 'string' && isoTime.exec(value)) || []
   const date = new Date(`${day}T${time.replace(',', '.')}Z`)
   // Date reads the 30th of February as a day in March.
-  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(`${day}`)) {
+  if (!isValid(date) || !date.toISOString().startsWith(`${day}`)) {
     throw wrongType(type, 'timestamp', 'Date or ISO 8601')
   }
   return value as string
+}
+
+function isValid(date: Date): boolean {
+  return !Number.isNaN(date.getTime())
 }
 
 function stringify(type: CallType, message: JsonObject): string {
   try {
     return JSON.stringify(message)
   } catch (cause) {
-    const member = Object.keys(message).find((name) => !isSerializable(message[name]))
-    throw new AnalyticsError('not_serializable', `${type}: ${member} cannot be written as JSON`, member, { cause })
+    const member = largestMember(message)
+    throw fault('not_serializable', type, `${member} cannot be written as JSON`, member, { cause })
   }
 }
 
-function isSerializable(value: unknown): boolean {
-  try {
-    JSON.stringify(value)
-    return true
-  } catch {
-    return false
+/** The member whose JSON is the longest; one that has none, because it cannot be written, counts as longer still. */
+function largestMember(message: JsonObject): string | undefined {
+  const size = (name: string) => {
+    try {
+      return JSON.stringify(message[name])?.length ?? 0
+    } catch {
+      return Number.MAX_SAFE_INTEGER
+    }
   }
+  return Object.keys(message).sort((a, b) => size(b) - size(a))[0]
 }
 
 /** Names the largest member: what takes most of the room is also where the nesting is. */
 function tooMuch(code: 'too_large' | 'too_deep', what: string, type: CallType, message: JsonObject): AnalyticsError {
-  const size = (name: string) => (JSON.stringify(message[name]) ?? '').length
-  const member = Object.keys(message).sort((a, b) => size(b) - size(a))[0]
-  return new AnalyticsError(code, `${type}: ${what}, most of it in ${member}`, member)
+  const member = largestMember(message)
+  return fault(code, type, `${what}, most of it in ${member}`, member)
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -153,5 +167,9 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 function wrongType(type: CallType, member: string, expected: string): AnalyticsError {
-  return new AnalyticsError('wrong_type', `${type}: ${member} must be: ${expected}`, member)
+  return fault('wrong_type', type, `${member} must be: ${expected}`, member)
+}
+
+function fault(code: AnalyticsErrorCode, type: CallType, text: string, member?: string, options?: ErrorOptions) {
+  return new AnalyticsError(code, `${type}: ${text}`, member, options)
 }

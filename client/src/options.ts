@@ -36,8 +36,21 @@ const DEFAULT_FLUSH_AT = 20
 /** Longest pause that timers can hold, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
+const defaults: Required<AnalyticsOptions> = {
+  endpoint: 'http://127.0.0.1:8080',
+  flushAt: DEFAULT_FLUSH_AT,
+  size: DEFAULT_FLUSH_AT,
+  flushAfter: 5_000,
+  maxQueueBytes: 64_000_000,
+  overflow: 'drop-newest',
+  maxRetries: 50,
+  requestTimeoutMs: 10_000,
+  gzip: true,
+  onError: printError,
+}
+
 /**
- * Options with their defaults.
+ * Options with their defaults; those that are null or undefined count as absent.
  * @throws AnalyticsError `invalid_option` naming the option that is unknown or out of range
  */
 export function readOptions(writeKey: unknown, options: AnalyticsOptions): Settings {
@@ -45,49 +58,28 @@ export function readOptions(writeKey: unknown, options: AnalyticsOptions): Setti
   if (typeof writeKey !== 'string' || !/^[!-9;-~]{1,200}$/.test(writeKey)) {
     throw invalid('writeKey', '1 to 200 ASCII characters without colons')
   }
-  const {
-    endpoint,
-    flushAt,
-    size,
-    flushAfter,
-    maxQueueBytes,
-    overflow = 'drop-newest',
-    maxRetries,
-    requestTimeoutMs,
-    gzip,
-    onError,
-    ...rest
-  } = options
-  const unknown = Object.keys(rest)[0]
-  if (unknown !== undefined) throw invalid(unknown, 'absent: there is no such option here')
-  if (overflow !== 'drop-newest' && overflow !== 'drop-oldest') {
-    throw invalid('overflow', 'drop-newest or drop-oldest')
+  const settings = { ...defaults }
+  for (const [option, value] of Object.entries(options as Record<string, unknown>)) {
+    if (!Object.hasOwn(defaults, option)) throw invalid(option, 'absent')
+    const expected: unknown = defaults[option as keyof AnalyticsOptions]
+    if (value === undefined || value === null) continue
+    if (typeof value !== typeof expected) throw invalid(option, `a ${typeof expected}`)
+    if (typeof value === 'number') checkNumber(option, value)
+    Object.assign(settings, { [option]: value })
   }
-  if (onError !== undefined && typeof onError !== 'function') throw invalid('onError', 'a function')
+  const { overflow, endpoint, onError } = settings
+  if (overflow !== 'drop-newest' && overflow !== 'drop-oldest') throw invalid('overflow', 'drop-newest or drop-oldest')
   return {
-    endpoint: readEndpoint(endpoint ?? 'http://127.0.0.1:8080'),
-    flushAt: readFlushAt(flushAt, size),
-    flushAfter: whole('flushAfter', flushAfter ?? 5_000, 1, MAX_TIMER_MS),
-    maxQueueBytes: whole('maxQueueBytes', maxQueueBytes ?? 64_000_000, 1),
-    overflow,
-    maxRetries: whole('maxRetries', maxRetries ?? 50, 0),
-    requestTimeoutMs: whole('requestTimeoutMs', requestTimeoutMs ?? 10_000, 1, MAX_TIMER_MS),
-    gzip: readFlag('gzip', gzip ?? true),
-    onError: guard(onError ?? printError),
+    ...settings,
+    endpoint: readEndpoint(endpoint),
+    flushAt: Math.min(options.flushAt ?? settings.size, options.size ?? settings.flushAt),
+    onError: guard(onError),
   }
-}
-
-function readFlushAt(flushAt: number | undefined, size: number | undefined): number {
-  const given = Object.entries({ flushAt, size }).filter(([, value]) => value !== undefined)
-  return Math.min(
-    ...given.map(([option, value]) => whole(option, value, 1)),
-    given.length ? Infinity : DEFAULT_FLUSH_AT,
-  )
 }
 
 /** @throws AnalyticsError `invalid_option` unless `value` is true or false */
 export function readFlag(option: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw invalid(option, 'true or false')
+  if (typeof value !== 'boolean') throw invalid(option, 'a boolean')
   return value
 }
 
@@ -99,37 +91,33 @@ export function readText(option: string, value: unknown): string {
 
 /** A handler's own faults go to the console: they must neither stop a delivery nor become an unhandled rejection. */
 function guard(onError: (error: DeliveryError) => unknown): (error: DeliveryError) => void {
-  return (error) => {
-    try {
-      Promise.resolve(onError(error)).catch(console.error)
-    } catch (thrown) {
-      console.error(thrown)
-    }
-  }
+  const call = async (error: DeliveryError) => onError(error)
+  return (error) => void call(error).catch(console.error)
 }
 
 function printError(error: DeliveryError): void {
   console.error(`${error.name} ${error.code}: ${error.message} (${error.messages.length} messages)`)
 }
 
-function readEndpoint(value: unknown): string {
-  let url: URL | undefined
+function readEndpoint(value: string): string {
+  let href = ''
   try {
-    url = new URL(String(value))
+    href = new URL(value).href
   } catch {
     // Falls through to the one complaint below.
   }
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+  if (!/^https?:\/\/[^/@]+\/[^?#]*$/.test(href)) {
     throw invalid('endpoint', 'an http or https address without user, query and fragment')
   }
-  return url.href.replace(/\/+$/, '')
+  return href.replace(/\/+$/, '')
 }
 
-function whole(option: string, value: unknown, min: number, max = Number.MAX_SAFE_INTEGER): number {
-  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+function checkNumber(option: string, value: number): void {
+  const min = option === 'maxRetries' ? 0 : 1
+  const max = option === 'flushAfter' || option === 'requestTimeoutMs' ? MAX_TIMER_MS : Number.MAX_SAFE_INTEGER
+  if (!Number.isInteger(value) || value < min || value > max) {
     throw invalid(option, `a whole number from ${min} to ${max}`)
   }
-  return value as number
 }
 
 function invalid(option: string, expected: string): AnalyticsError {

@@ -15,18 +15,27 @@ export function retryPauseMs(attempt: number, retryAfterMs: number | undefined):
   return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS) * (1 - Math.random() / 2)
 }
 
-/** Waits without keeping a program alive; ends early when `stop` aborts. */
+/** Waits without keeping a program alive; ends early when `stop`, which has not yet, aborts. */
 export function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      stop.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = unref(setTimeout(end, ms))
-    stop.addEventListener('abort', end)
-    if (stop.aborted) end()
-  })
+  return new Promise((resolve) => callAfter(ms, stop, resolve))
+}
+
+/**
+ * Calls `end` after `ms` milliseconds or as soon as `stop`, which has not yet, aborts; without keeping a program alive.
+ * @returns cancels that
+ */
+export function callAfter(ms: number, stop: AbortSignal, end: () => void): () => void {
+  const onTime = () => {
+    cancel()
+    end()
+  }
+  const timer = unref(setTimeout(onTime, ms))
+  stop.addEventListener('abort', onTime)
+  const cancel = () => {
+    clearTimeout(timer)
+    stop.removeEventListener('abort', onTime)
+  }
+  return cancel
 }
 
 /** Lets a program end although the timer runs. In browsers, where timers are numbers, it changes nothing. */

@@ -3,6 +3,7 @@
 import type { Batch } from './batch.ts'
 import type { Settings } from './options.ts'
 import type { Answer, Platform } from './platform.ts'
+import { callAfter } from './retry.ts'
 
 /** A message that the server did not take, by its place in the batch. */
 export interface RejectedItem {
@@ -29,16 +30,18 @@ export async function sendBatch(
   stop: AbortSignal,
 ): Promise<Outcome> {
   const request = new AbortController()
-  const end = () => request.abort(stop.reason)
-  const timer = setTimeout(() => request.abort(new Error(`no answer in ${requestTimeoutMs} ms`)), requestTimeoutMs)
-  stop.addEventListener('abort', end)
+  const cancelTimeout = callAfter(requestTimeoutMs, stop, () =>
+    request.abort(stop.reason ?? new Error(`no answer in ${requestTimeoutMs} ms`)),
+  )
   try {
     return readAnswer(await platform.post(batch, request.signal))
   } catch (error) {
-    return { kind: 'failed', message: describe(request.signal.aborted ? request.signal.reason : error) }
+    return {
+      kind: 'failed',
+      message: (request.signal.aborted ? (request.signal.reason as Error) : (error as Error)).message,
+    }
   } finally {
-    clearTimeout(timer)
-    stop.removeEventListener('abort', end)
+    cancelTimeout()
   }
 }
 
@@ -74,10 +77,4 @@ function parseObject(text: string): Record<string, unknown> {
 
 function isRejectedItem(item: unknown): item is RejectedItem {
   return Number.isInteger((item as RejectedItem | null)?.index)
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // Where a name has several addresses and none answers, Node leaves the message empty.
-  return error.message || String((error as { code?: unknown }).code)
 }
