@@ -17,6 +17,9 @@ import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import type { Temporal } from './connection.ts'
 import { deliveryQuery, waitingQuery } from './delivery-query.ts'
 
+/** A first round takes no longer, in milliseconds: an attempt has 5 s and waits half a second for its turn. */
+const firstRoundMs = 10_000
+
 export interface BulkSteerings {
   /** Starts to steer all deliveries that match now. */
   start(action: SteeringAction, filter: DeliveryFilter, trace: SteeringTrace): Promise<BulkSteering>
@@ -56,7 +59,7 @@ export function createBulkSteerings(temporal: Temporal, pausedDestinations: () =
     async recheck(destinationId, trace) {
       await begin(
         { action: 'recheck', destinationId },
-        waitingQuery(destinationId),
+        waitingQuery(destinationId, new Date(Date.now() - firstRoundMs)),
         new Date(Date.now() + 1_000),
         trace,
       )

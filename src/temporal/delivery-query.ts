@@ -56,13 +56,15 @@ export function deliveryQuery(filter: DeliveryFilter, pausedDestinations: readon
   )
 }
 
-/** Deliveries that wait for a destination. */
-export const waitingQuery = (destinationId: string): string =>
+/** Deliveries that wait for a destination.
+ *  @param untriedSince  those that started before it and have no outcome yet wait for their turn at an endpoint; later
+ *    ones may be in their first attempt, which a signal could make happen twice */
+export const waitingQuery = (destinationId: string, untriedSince: Date): string =>
   allOf(
     equals(isDelivery),
     equals(isRunning),
     toAnyOf([keyword(destinationId)]),
-    `PostriderOutcome IN ('held', 'retrying')`,
+    `(PostriderOutcome IN ('held', 'retrying') OR (PostriderOutcome IS NULL AND StartTime < ${quote(untriedSince.toISOString())}))`,
   )
 
 /** A status, or a part of it. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
+import { waitingQuery } from '../../src/temporal/delivery-query.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { deliver, deliveryOf, failureOf, until, untilOutcome } from './deliveries.ts'
@@ -129,6 +130,19 @@ it.concurrent('ends with the window all the same when the pause is over', { time
   await resume(destination)
   const { result } = await failureOf(delivery)
   expect(result.destinations[0]?.endpoints).toMatchObject([{ outcome: 'failed', attempts: receiver.requests.length }])
+})
+
+it.concurrent('finds what waits for its turn, but not what may be in its first attempt', async ({ expect }) => {
+  await using receiver = await startReceiver()
+  receiver.answer('hang')
+  const source = await node.createSource()
+  const destination = await node.connect([source], [receiver.url])
+  await deliver(node.app.temporal, source, [destination])
+  await receiver.received(1)
+  const found = async (untriedSince: Date): Promise<number> =>
+    (await node.app.temporal.client.workflow.count(waitingQuery(destination.id, untriedSince))).count
+  await until('it is found', async () => (await found(new Date(Date.now() + 60_000))) === 1)
+  expect(await found(new Date(Date.now() - 60_000))).toBe(0)
 })
 
 it.concurrent.for<[string, { enabled: false } | undefined]>([

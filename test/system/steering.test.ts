@@ -164,6 +164,35 @@ describe('the list of deliveries', () => {
     expect(count.body).toEqual({ count: 3 })
   })
 
+  // Before any destination is paused: its deliveries are looked for in the background when it is resumed.
+  it('costs as many calls of Temporal, however many rows it has', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    for (let event = 0; event < 12; event++) await track(source)
+    await receiver.received(12)
+    const { workflowService } = node.app.temporal.client
+    const calls = (['listWorkflowExecutions', 'countWorkflowExecutions', 'describeWorkflowExecution'] as const).map(
+      (name) => vi.spyOn(workflowService, name),
+    )
+    const callsFor = async (path: string): Promise<number> => {
+      for (const one of calls) one.mockClear()
+      expect((await node.api('GET', path)).status).toBe(200)
+      return calls.reduce((total, { mock }) => total + mock.calls.length, 0)
+    }
+    try {
+      const of = `sourceId=${source.id}`
+      expect(await callsFor(`/deliveries?${of}`)).toBe(1)
+      expect(await callsFor(`/deliveries?destinationId=${destination.id}`)).toBe(3)
+      expect(await callsFor(`/deliveries?destinationId=${destination.id}&status=delivered`)).toBe(4)
+      expect(await callsFor(`/deliveries/count?${of}`)).toBe(1)
+      expect(await callsFor(`/overview?${of}`)).toBeLessThanOrEqual(6)
+      expect(await callsFor(`/overview?destinationId=${destination.id}`)).toBeLessThanOrEqual(8)
+    } finally {
+      for (const one of calls) one.mockRestore()
+    }
+  })
+
   it('has a delivery under each of its destinations, however many, and knows which of them holds it', async () => {
     await using receiver = await startReceiver()
     receiver.answer({ status: 503 })
@@ -208,34 +237,6 @@ describe('the list of deliveries', () => {
     await untilStatus(third, 'cancelled')
     await listed(`destinationId=${b.id}&status=cancelled`, [third])
     await listed(`destinationId=${b.id}&status=retrying`, [second])
-  })
-
-  it('costs as many calls of Temporal, however many rows it has', async () => {
-    await using receiver = await startReceiver()
-    const source = await node.createSource()
-    const destination = await node.connect([source], [receiver.url])
-    for (let event = 0; event < 12; event++) await track(source)
-    await receiver.received(12)
-    const { workflowService } = node.app.temporal.client
-    const calls = (['listWorkflowExecutions', 'countWorkflowExecutions', 'describeWorkflowExecution'] as const).map(
-      (name) => vi.spyOn(workflowService, name),
-    )
-    const callsFor = async (path: string): Promise<number> => {
-      for (const one of calls) one.mockClear()
-      expect((await node.api('GET', path)).status).toBe(200)
-      return calls.reduce((total, { mock }) => total + mock.calls.length, 0)
-    }
-    try {
-      const of = `sourceId=${source.id}`
-      expect(await callsFor(`/deliveries?${of}`)).toBe(1)
-      expect(await callsFor(`/deliveries?destinationId=${destination.id}`)).toBe(3)
-      expect(await callsFor(`/deliveries?destinationId=${destination.id}&status=delivered`)).toBe(4)
-      expect(await callsFor(`/deliveries/count?${of}`)).toBe(1)
-      expect(await callsFor(`/overview?${of}`)).toBeLessThanOrEqual(6)
-      expect(await callsFor(`/overview?destinationId=${destination.id}`)).toBeLessThanOrEqual(8)
-    } finally {
-      for (const one of calls) one.mockRestore()
-    }
   })
 
   it('is paged also where a status is two of Temporal’s', async () => {
