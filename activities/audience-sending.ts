@@ -14,7 +14,7 @@ import {
 } from '../src/contracts/audiences.ts'
 import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
-import { nextChanges, settleChanges, type ChangeResult } from '../src/db/audiences-changes.ts'
+import { nextChanges, settleChanges } from '../src/db/audiences-changes.ts'
 import type { Database } from '../src/db/database.ts'
 import { bookCalls } from '../src/db/destination-paces.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
@@ -84,12 +84,17 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
     result = { ...result, ...(await settling) }
   }
 
+  const readPage = async (after: string, limit: number): Promise<{ after: string; changes: Change[] }> => ({
+    after,
+    changes: await nextChanges(database, sync.number, link, after, limit),
+  })
+
   return heartbeating(async () => {
-    let upcoming = nextChanges(database, sync.number, link, result.after, probes ? 1 : pageOf)
+    let upcoming = readPage(result.after, probes ? 1 : pageOf)
     for (;;) {
-      const changes = await upcoming
+      const { after, changes } = await upcoming
       const last = changes.at(-1)
-      if (last !== undefined) upcoming = nextChanges(database, sync.number, link, last.userId, pageOf)
+      if (last !== undefined) upcoming = readPage(last.userId, pageOf)
       await book(changes.length)
       const posted = await postSideBySide(
         changes,
@@ -97,7 +102,7 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
         { concurrency, maxUnavailableInRow: probes ? 1 : maxUnavailableInRow, pace, goesOn },
       )
       await settled()
-      settling = settle(dependencies, input, identify, posted)
+      settling = settle(dependencies, input, identify, after, posted)
       for (const promise of [settling, upcoming]) promise.catch(() => undefined) // Awaited in the next round.
 
       const obstacle = obstacleOf(destination())
@@ -120,75 +125,78 @@ const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'he
   return destination.pausedAt === null ? undefined : 'held'
 }
 
-/** One call to all endpoints of a destination, side by side. */
-async function postChange(
+/** One call to all endpoints of a destination, side by side. Chained rather than awaited: with async hooks, as activities
+ *  have them, each promise costs dearly. */
+function postChange(
   sender: Sender,
   destination: StoredDestination | undefined,
   identify: IdentifyContext,
   change: Change,
 ): Promise<Posted> {
-  if (destination === undefined) return { kind: 'unmade' }
+  if (destination === undefined) return Promise.resolve({ kind: 'unmade' })
   const message = identifyBody(identify, change)
-  const messageId = changeMessageId(identify, change.userId)
+  const { messageId } = message
   const { secrets, successPolicy } = destination
   const endpoints = destination.settings.webhooks
-  try {
-    const outcomes = await Promise.all(
-      endpoints.map((endpoint) => postMessage(sender, { messageId, message, endpoint, secrets, at: new Date() })),
-    )
-    return verdict(
-      outcomes,
-      endpoints.map(({ id }) => id),
-      successPolicy,
-    )
-  } catch (error) {
-    if (error instanceof SendAbortedError) return { kind: 'unmade' }
-    throw error
-  }
+  const attempts = endpoints.map((endpoint) =>
+    postMessage(sender, { messageId, message, endpoint, secrets, at: new Date() }),
+  )
+  return Promise.all(attempts).then(
+    (outcomes) => verdict(outcomes, endpoints, successPolicy),
+    (error: unknown) => {
+      if (error instanceof SendAbortedError) return { kind: 'unmade' }
+      throw error
+    },
+  )
 }
 
-function verdict(outcomes: SendOutcome[], endpointIds: string[], policy: 'any' | 'all'): Posted {
+function verdict(outcomes: SendOutcome[], endpoints: readonly { id: string }[], policy: 'any' | 'all'): Posted {
   const delivered = outcomes.filter(({ kind }) => kind === 'delivered').length
   if (delivered > 0 && (policy === 'any' || delivered === outcomes.length)) return { kind: 'sent' }
   const rejected = outcomes.find((outcome) => outcome.kind === 'rejected')
-  const waiting = endpointIds.filter((_, index) => outcomes[index]?.kind === 'unavailable')
+  const waiting = endpoints.filter((_, index) => outcomes[index]?.kind === 'unavailable').map(({ id }) => id)
   if (waiting.length > 0 && (policy === 'any' || rejected === undefined))
     return { kind: 'unavailable', endpointIds: waiting }
   return { kind: 'failed', reason: rejected?.reason ?? 'the destination has no endpoint' }
 }
 
-/** Hands on what may yet get through, and writes down what became of all. */
+/** Hands on what may yet get through, and writes down what became of all.
+ *  @param after  the user before the first of the page */
 async function settle(
   { database, findDestination, startDelivery, metrics }: SendingDependencies,
   { sync, link }: SendInput,
   identify: IdentifyContext,
+  after: string,
   { results }: PostedChanges,
 ): Promise<Partial<SendResult>> {
+  const made = results.slice(0, results.findLastIndex(({ posted }) => posted.kind !== 'unmade') + 1)
+  const last = made.at(-1)
+  if (last === undefined) return {}
   const successPolicy = findDestination(link.destinationId)?.successPolicy ?? 'any'
-  const settled: ChangeResult[] = []
-  const toStart: (() => Promise<void>)[] = []
+  const failed: string[] = []
+  const open: string[] = []
+  const handedOn: { userId: string; workflowId: string }[] = []
+  const toStart: (() => Promise<unknown>)[] = []
   let reason: string | undefined
-  for (const { change, posted } of results) {
+  for (const { change, posted } of made) {
     const { userId } = change
     switch (posted.kind) {
       case 'sent':
-        settled.push({ userId, kind: 'sent' })
         break
       case 'failed':
         reason ??= posted.reason
-        settled.push({ userId, kind: 'failed' })
+        failed.push(userId)
         break
       case 'unavailable': {
         const messageId = changeMessageId(identify, userId)
         const workflowId = changeWorkflowId(sync.audience.id, messageId, link.destinationId)
-        toStart.push(async () => {
-          const target = { destinationId: link.destinationId, endpointIds: posted.endpointIds, successPolicy }
-          await startDelivery(deliveryOf(sync, target, identify, change), workflowId)
-        })
-        settled.push({ userId, kind: 'handedOn', workflowId })
+        const target = { destinationId: link.destinationId, endpointIds: posted.endpointIds, successPolicy }
+        toStart.push(() => startDelivery(deliveryOf(sync, target, identify, change), workflowId))
+        handedOn.push({ userId, workflowId })
         break
       }
       case 'unmade':
+        open.push(userId)
         break
     }
   }
@@ -198,12 +206,13 @@ async function settle(
       for (const start of starters) await start()
     }),
   )
-  const last = results.findLast(({ posted }) => posted.kind !== 'unmade')
-  if (last === undefined) return {}
-  const totals = await settleChanges(database, sync.number, link, settled)
-  for (const { kind } of settled) metrics.identifies.inc({ outcome: kind })
+  const range = { after, upTo: last.change.userId }
+  const totals = await settleChanges(database, sync.number, link, { range, failed, handedOn, open })
+  metrics.identifies.inc({ outcome: 'sent' }, made.length - failed.length - handedOn.length - open.length)
+  metrics.identifies.inc({ outcome: 'handedOn' }, handedOn.length)
+  metrics.identifies.inc({ outcome: 'failed' }, failed.length)
   // What was not made is read again: the cursor stays before it.
-  const cursor = results.some(({ posted }) => posted.kind === 'unmade') ? {} : { after: last.change.userId }
+  const cursor = made.length < results.length || open.length > 0 ? {} : { after: range.upTo }
   return { ...cursor, totals, ...(reason !== undefined && { reason }) }
 }
 

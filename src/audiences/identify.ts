@@ -32,7 +32,10 @@ export function changeMessageId({ audience, syncId }: IdentifyContext, userId: s
 
 /** `true` or `false` for an audience; for a computed trait its value, `null` when it is gone.
  *  @see `spec/`, "Audience (personas) data" */
-export function identifyBody(context: IdentifyContext, { userId, present, value, traits }: Change): MessageBody {
+export function identifyBody(
+  context: IdentifyContext,
+  { userId, present, value, traits }: Change,
+): MessageBody & { messageId: string } {
   const { audience, timestamp } = context
   const own = traits === null ? {} : (JSON.parse(traits) as Record<string, unknown>)
   const told: unknown = audience.kind === 'audience' ? present : value === null ? null : JSON.parse(value)

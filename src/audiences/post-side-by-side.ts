@@ -29,6 +29,8 @@ export interface PostedChanges {
   isDown: boolean
 }
 
+const unmade: Posted = { kind: 'unmade' }
+
 /** Posts changes in their order until all are posted, `goesOn` says no or the destination is down, and waits for those
  *  under way. All calls that the answers of one turn of the event loop leave room for are made together: made one by one,
  *  each would wake the receiver, and its answer this thread. */
@@ -43,15 +45,15 @@ export function postSideBySide(
   let unavailableInRow = 0
 
   return new Promise((resolve, reject) => {
-    const make = async (index: number, change: Change): Promise<void> => {
-      // Awaited only where there is something to wait for: a promise per call is not free.
-      const turn = pace()
-      if (turn !== undefined) await turn
-      const posted: Posted = goesOn() ? await post(change) : { kind: 'unmade' }
+    const settle = (index: number, change: Change, posted: Posted): void => {
       unavailableInRow = posted.kind === 'unavailable' ? unavailableInRow + 1 : 0
       results[index] = { change, posted }
       underWay--
       makeSoon()
+    }
+    const make = (index: number, change: Change): void => {
+      const posting = goesOn() ? post(change) : Promise.resolve(unmade)
+      posting.then((posted) => settle(index, change, posted), reject)
     }
     const makeAll = (): void => {
       soon = undefined
@@ -61,7 +63,10 @@ export function postSideBySide(
         if (change === undefined) break
         next++
         underWay++
-        make(index, change).catch(reject)
+        // Waited for only where there is something to wait for: a promise per call is not free.
+        const turn = pace()
+        if (turn === undefined) make(index, change)
+        else turn.then(() => make(index, change), reject)
       }
       if (underWay === 0) resolve({ results, isDown: unavailableInRow >= maxUnavailableInRow })
     }

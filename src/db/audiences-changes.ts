@@ -4,9 +4,15 @@ import type { Change } from '../audiences/identify.ts'
 import type { AudienceLink, SyncTotals } from '../contracts/audiences.ts'
 import type { Queryable } from './database.ts'
 
-/** What became of one change. */
-export type ChangeResult =
-  { userId: string; kind: 'sent' | 'failed' } | { userId: string; kind: 'handedOn'; workflowId: string }
+/** What became of the changes to the users of a range: they were sent, but for these. */
+export interface Settlement {
+  /** Exclusive and inclusive. */
+  range: { after: string; upTo: string }
+  failed: string[]
+  handedOn: readonly { userId: string; workflowId: string }[]
+  /** Not told yet. */
+  open: string[]
+}
 
 /** Changes that are not settled, in order of their users. */
 export async function nextChanges(
@@ -31,15 +37,13 @@ export async function settleChanges(
   database: Queryable,
   sync: string,
   { link }: AudienceLink,
-  results: readonly ChangeResult[],
+  { range, failed, handedOn, open }: Settlement,
 ): Promise<SyncTotals> {
-  const handedOn = results.filter((result) => result.kind === 'handedOn')
-  const failed = results.filter(({ kind }) => kind === 'failed')
   const [row] = await database.query<Record<keyof SyncTotals, string>>(
     `with settled as (
        update audience_changes
-       set state = case when user_id = any($4::text[]) then 3 when user_id = any($5::text[]) then 2 else 1 end
-       where sync = $1 and link = $2 and user_id = any($3::text[]) and state = 0
+       set state = case when user_id = any($5::text[]) then 3 when user_id = any($6::text[]) then 2 else 1 end
+       where sync = $1 and link = $2 and user_id > $3 and user_id <= $4 and state = 0 and user_id <> all($8::text[])
        returning user_id, present, value, state, was_present, previous),
      told as (
        insert into audience_acknowledged (link, user_id, value)
@@ -51,7 +55,7 @@ export async function settleChanges(
      handed as (
        insert into audience_handed_on (link, user_id, sync, workflow_id, was_present, previous)
        select $2, user_id, $1, workflow_id, was_present, previous
-       from settled join unnest($5::text[], $6::text[]) as h(user_id, workflow_id) using (user_id)
+       from settled join unnest($6::text[], $7::text[]) as h(user_id, workflow_id) using (user_id)
        on conflict (link, user_id) do update set sync = excluded.sync, workflow_id = excluded.workflow_id,
          was_present = excluded.was_present, previous = excluded.previous)
      update audience_syncs set
@@ -63,10 +67,12 @@ export async function settleChanges(
     [
       sync,
       link,
-      results.map(({ userId }) => userId),
-      failed.map(({ userId }) => userId),
+      range.after,
+      range.upTo,
+      failed,
       handedOn.map(({ userId }) => userId),
       handedOn.map(({ workflowId }) => workflowId),
+      open,
     ],
   )
   return { sent: Number(row?.sent), handedOn: Number(row?.handedOn), failed: Number(row?.failed) }

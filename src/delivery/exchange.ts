@@ -2,6 +2,7 @@
 
 import type { Dispatcher } from 'undici'
 import { isSuccess } from './classify-answer.ts'
+import { createDeadlines, type Deadline, type Deadlines } from './deadlines.ts'
 import type { Lease } from './socket-pool.ts'
 
 /** What an endpoint answered. */
@@ -27,15 +28,27 @@ export class AttemptTimeoutError extends Error {
 
 const noBody = Buffer.alloc(0)
 
+/** The limits of exchanges that all have the same. */
+export interface ExchangeLimits {
+  head: Deadlines
+  body: Deadlines
+}
+
+/** @param timeoutMs  for name look-up, connect, TLS and the head of the answer together */
+export const createLimits = (timeoutMs: number): ExchangeLimits => ({
+  head: createDeadlines(timeoutMs),
+  body: createDeadlines(maxBodyMs),
+})
+
 /** Posts on a connection that carries nothing else, and gives it back when the answer is read to its end. A success is
  *  told as soon as its head is there.
- *  @param timeoutMs  limit for name look-up, connect, TLS and the head of the answer together
  *  @throws AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
  *    network otherwise; the connection is then closed, which also stops what still runs on it */
 export const exchange = (
   { dispatcher, release }: Lease,
   request: { origin: string; path: string; headers: Record<string, string>; body: string },
-  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+  limits: ExchangeLimits,
+  signal: AbortSignal | undefined,
 ): Promise<Answer> =>
   // One promise, settled by callbacks: with async hooks, as Temporal's activities have them, each costs dearly.
   new Promise((resolve, reject) => {
@@ -44,11 +57,13 @@ export const exchange = (
     let received = 0
     let answer: Answer | undefined
     let finished = false
+    let bodyLimit: Deadline | undefined
 
     const finish = (reusable: boolean): void => {
       if (finished) return
       finished = true
-      clearTimeout(timer)
+      limits.head.lift(headLimit)
+      if (bodyLimit !== undefined) limits.body.lift(bodyLimit)
       if (answer !== undefined && chunks !== undefined) resolve({ ...answer, body: Buffer.concat(chunks) })
       // Closing a connection is not for the midst of undici's work on it.
       if (reusable) release(true)
@@ -70,8 +85,8 @@ export const exchange = (
       onResponseStart(_controller, status, headers) {
         if (status < 200) return
         signal?.removeEventListener('abort', onAbort)
-        clearTimeout(timer)
-        timer = setTimeout(finish, maxBodyMs, false)
+        limits.head.lift(headLimit)
+        bodyLimit = limits.body.set(() => finish(false))
         answer = { status, headers, body: noBody, durationMs: performance.now() - startedAt }
         if (isSuccess(status)) resolve(answer)
         else chunks = []
@@ -88,7 +103,7 @@ export const exchange = (
 
     signal?.addEventListener('abort', onAbort, { once: true })
     // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
-    let timer = setTimeout(() => setImmediate(expire), timeoutMs)
+    const headLimit = limits.head.set(() => setImmediate(expire))
     try {
       signal?.throwIfAborted()
       dispatcher.dispatch({ ...request, method: 'POST' }, handler)

@@ -13,8 +13,8 @@ export interface Lease {
 export interface SocketPool {
   /** A connection to an origin, kept open from an earlier request or new: at once, or after a wait, first come first
    *  served, while all that the origin may have are in use.
-   *  @throws PoolSaturatedError when too many wait already
-   *  @throws the signal's reason when it fires before, PoolClosedError when the pool is closed */
+   *  @throws PoolSaturatedError when too many wait already, the signal's reason when it fires before, PoolClosedError when
+   *    the pool is closed: all as rejections */
   lease(origin: string, signal?: AbortSignal): Lease | Promise<Lease>
   /** Refuses all who wait, and resolves when the connections in use are given back and all are closed. */
   close(): Promise<void>
@@ -65,12 +65,17 @@ interface Origin {
 export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
   // In order of last use.
   const origins = new Map<string, Origin>()
+  let lastUsed: string | undefined
   let closed: { resolve: () => void; promise: Promise<void> } | undefined
 
   const originOf = (name: string): Origin => {
-    const origin = origins.get(name) ?? { inUse: 0, idle: [], waiters: new Set<Waiter>() }
+    const known = origins.get(name)
+    // Most requests go where the one before them went.
+    if (known !== undefined && name === lastUsed) return known
+    const origin = known ?? { inUse: 0, idle: [], waiters: new Set<Waiter>() }
     origins.delete(name)
     origins.set(name, origin)
+    lastUsed = name
     if (origins.size > options.maxOrigins) closeLongestIdle()
     return origin
   }
@@ -167,8 +172,8 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
 
   return {
     lease(name, signal) {
-      signal?.throwIfAborted()
-      if (closed) throw new PoolClosedError('The pool is closed.')
+      if (signal?.aborted === true) return Promise.reject(signal.reason as Error)
+      if (closed) return Promise.reject(new PoolClosedError('The pool is closed.'))
       const origin = originOf(name)
       const free = takeFree(name, origin)
       return free === undefined ? wait(name, origin, signal) : leaseOf(name, origin, free)

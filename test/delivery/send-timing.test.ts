@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSender } from '../../src/delivery/send.ts'
 import type { Sender, SenderOptions, SendOutcome } from '../../src/delivery/send.ts'
@@ -87,6 +88,20 @@ describe('the time limit', () => {
     receiver.answer('hang')
     const outcomes = await Promise.all([1, 2, 3].map(() => sender.send({ url: receiver.url, ...request })))
     for (const outcome of outcomes) expectTimeout(outcome, 400)
+  })
+
+  it('runs for each request from its own beginning', async () => {
+    const sender = senderWith({ timeoutMs: 400 })
+    receiver.answer('hang')
+    const outcomes = [0, 150, 300].map(async (afterMs) => {
+      await sleep(afterMs)
+      return sender.send({ url: receiver.url, ...request })
+    })
+    for (const outcome of await Promise.all(outcomes)) expectTimeout(outcome, 400)
+    // One that was answered leaves the limits of the others as they are.
+    receiver.answerInTurn({ status: 200 }, 'hang')
+    expect(await sender.send({ url: receiver.url, ...request })).toMatchObject({ kind: 'delivered' })
+    expectTimeout(await sender.send({ url: receiver.url, ...request }), 400)
   })
 
   it('takes a slow body for an answer', async () => {

@@ -1,0 +1,57 @@
+/** Time limits of one length under one timer: with async hooks, as Temporal's activities have them, a timer for each costs
+ *  more than what it guards. */
+
+/** What runs under a limit. */
+export interface Deadline {
+  /** By `performance.now`. */
+  at: number
+  expire: () => void
+  /** Its place among those that run; -1 when it is over. */
+  place: number
+}
+
+export interface Deadlines {
+  /** @param expire  called once, unless the limit is lifted before */
+  set(expire: () => void): Deadline
+  lift(deadline: Deadline): void
+}
+
+/** @param ms  how long after it was set each of them ends */
+export function createDeadlines(ms: number): Deadlines {
+  // An array without order: a set that is written all the time keeps what left it alive in its outgrown tables.
+  const running: Deadline[] = []
+  let timer: NodeJS.Timeout | undefined
+
+  const watch = (inMs: number): void => {
+    // It may outlive what it was started for, and holds up no process that is done.
+    timer = setTimeout(endThoseDue, inMs).unref()
+  }
+  const endThoseDue = (): void => {
+    timer = undefined
+    const now = performance.now()
+    for (const deadline of running.filter(({ at }) => at <= now)) {
+      lift(deadline)
+      deadline.expire()
+    }
+    if (running.length > 0) watch(running.reduce((first, { at }) => Math.min(first, at), Infinity) - now)
+  }
+  const lift = (deadline: Deadline): void => {
+    const { place } = deadline
+    if (place === -1) return
+    deadline.place = -1
+    const last = running.pop()
+    if (last === undefined || last === deadline) return
+    running[place] = last
+    last.place = place
+  }
+
+  return {
+    set(expire) {
+      const deadline = { at: performance.now() + ms, expire, place: running.length }
+      running.push(deadline)
+      if (timer === undefined) watch(ms)
+      return deadline
+    },
+    lift,
+  }
+}
