@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { ApplicationFailure, Context } from '@temporalio/activity'
+import type { LiveTraffic } from '../src/audiences/live-traffic.ts'
 import { MembershipError } from '../src/audiences/membership-error.ts'
 import { pullMembership } from '../src/audiences/pull.ts'
 import type { PullGuard } from '../src/audiences/pull-http.ts'
@@ -22,6 +23,7 @@ import { heartbeating } from './heartbeating.ts'
 export interface AudienceActivityDependencies extends SendingDependencies, ComparingDependencies {
   audiences: AudienceStore
   guard: PullGuard
+  liveTraffic: Pick<LiveTraffic, 'callsPerSecond' | 'inTurn'>
   retry: RetrySchedule
   /** Nothing happens when there is none. */
   deleteSchedule: (audienceId: string) => Promise<void>
@@ -29,7 +31,7 @@ export interface AudienceActivityDependencies extends SendingDependencies, Compa
 }
 
 export function createAudienceActivities(dependencies: AudienceActivityDependencies): AudienceActivities {
-  const { database, audiences, guard, retry, metrics, logger } = dependencies
+  const { database, audiences, guard, retry, metrics, liveTraffic, logger } = dependencies
 
   /** Stages what is read; a load that was not read to its end is removed again. */
   const load = async (sync: SyncDescription): Promise<{ rowsRead: number }> => {
@@ -41,7 +43,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
     try {
       const rows = await stageMembers(
         pulled.readings,
-        (group) => writeRows(database, staged, group),
+        (group) => liveTraffic.inTurn(() => writeRows(database, staged, group)),
         (soFar) => updateSync(database, sync.number, { rows: soFar }),
       )
       await completeLoad(database, staged)

@@ -130,6 +130,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     temporal,
     audiences: audiences.audiences,
     pullGuard: audiences.pullGuard,
+    liveTraffic: audiences.liveTraffic,
     onSyncRequested: audiences.onSyncRequested,
     deletionRequests: deletions.deletionRequests,
     ingest: {

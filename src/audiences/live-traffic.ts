@@ -1,6 +1,7 @@
 /** Live events go first: while there are any, syncs leave them most of the thread that all share. */
 
 import { performance, type EventLoopUtilization } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How long after an event the next one is still expected, in milliseconds. */
 const memoryMs = 1_000
@@ -23,6 +24,9 @@ export interface LiveTraffic {
   note(): void
   /** How many calls a second a sync may make now; Infinity while there are no live events. */
   callsPerSecond(): number
+  /** Does a piece of a longer work, and then waits so that the whole takes no more than its share of the time while there
+   *  are live events. */
+  inTurn<Result>(piece: () => Promise<Result>): Promise<Result>
 }
 
 export function createLiveTraffic(): LiveTraffic {
@@ -46,15 +50,24 @@ export function createLiveTraffic(): LiveTraffic {
     seen = present
   }
 
+  const areThereEvents = (now: number): boolean => now - lastAt < memoryMs
+
   return {
     note() {
       lastAt = performance.now()
     },
     callsPerSecond() {
       const now = performance.now()
-      if (now - lastAt >= memoryMs) return Infinity
+      if (!areThereEvents(now)) return Infinity
       adjust(now)
       return rate
+    },
+    async inTurn(piece) {
+      const startedAt = performance.now()
+      const result = await piece()
+      const now = performance.now()
+      if (areThereEvents(now)) await sleep((now - startedAt) * (1 / busyShare - 1))
+      return result
     },
   }
 }

@@ -26,3 +26,18 @@ it('slows syncs down beside live events while the thread is busy, and lets them 
   await sleep(adjusted)
   expect(traffic.callsPerSecond()).toBeGreaterThan(busy)
 })
+
+it('lets a longer work rest between its pieces, beside live events only', async () => {
+  const traffic = createLiveTraffic()
+  const pieceMs = 60
+  const piece = () => sleep(pieceMs, 'done')
+  const took = async () => {
+    const startedAt = performance.now()
+    expect(await traffic.inTurn(piece)).toBe('done')
+    return performance.now() - startedAt
+  }
+  const alone = await took()
+  traffic.note()
+  expect(await took()).toBeGreaterThan(alone + pieceMs)
+  await expect(traffic.inTurn(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+})

@@ -1,3 +1,4 @@
+import type { LiveTraffic } from '../../audiences/live-traffic.ts'
 import type { PullGuard } from '../../audiences/pull-http.ts'
 import type { AudienceStore } from '../../db/audiences.ts'
 import type { Database } from '../../db/database.ts'
@@ -10,6 +11,8 @@ export interface AudienceRouteDependencies {
   audiences: AudienceStore
   /** Which addresses a membership may be fetched from, and how. */
   pullGuard: PullGuard
+  /** To be let in between the groups of a membership. */
+  liveTraffic: Pick<LiveTraffic, 'inTurn'>
   /** To be told that a sync waits in the database. */
   onSyncRequested: () => void
 }

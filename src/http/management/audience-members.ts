@@ -11,7 +11,6 @@ import { formatOf, readMembers } from '../../audiences/read-members.ts'
 import { stageMembers, stagingGroupSize, type StagedRows } from '../../audiences/stage-members.ts'
 import { listMembers } from '../../db/audiences-members.ts'
 import { createLoad, dropLoad, writeRows } from '../../db/audiences-staging.ts'
-import type { Database } from '../../db/database.ts'
 import { AppError } from '../../errors.ts'
 import {
   AudienceMemberSchema,
@@ -85,7 +84,7 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
       { schema: { tags, security, params: IdParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
       async (request, reply) => {
         const audience = expectPushed(await audiences.get(request.params.id))
-        const { load, rows } = await stageUpload(database, audience, request)
+        const { load, rows } = await stageUpload(dependencies, audience, request)
         return reply
           .code(202)
           .send(await startSync(dependencies, { audienceId: audience.id, kind: 'upload', load, rows }))
@@ -110,7 +109,7 @@ export function takeStreams(scope: Parameters<FastifyPluginAsyncZod>[0]): void {
 /** Stages an uploaded membership; nothing is left of one that was cut off.
  *  @throws AppError unsupported_media_type, bad_request */
 export async function stageUpload(
-  database: Database,
+  { database, liveTraffic }: AudienceRouteDependencies,
   { id, kind }: Pick<Audience, 'id' | 'kind'>,
   request: FastifyRequest,
 ): Promise<{ load: string; rows: StagedRows }> {
@@ -120,7 +119,9 @@ export async function stageUpload(
   const bytes = plain(request.body, request.headers['content-encoding'])
   const load = await createLoad(database, id)
   try {
-    const rows = await stageMembers(readMembers(bytes, format, kind), (group) => writeRows(database, load, group))
+    const rows = await stageMembers(readMembers(bytes, format, kind), (group) =>
+      liveTraffic.inTurn(() => writeRows(database, load, group)),
+    )
     if (!request.raw.complete) throw cutOff()
     return { load, rows }
   } catch (error) {

@@ -61,12 +61,13 @@ interface Staged {
 }
 
 async function stage(
-  { database, pullGuard }: AudienceRouteDependencies,
+  dependencies: AudienceRouteDependencies,
   audience: StoredAudience,
   request: FastifyRequest,
 ): Promise<Staged> {
   if (request.body instanceof Readable && formatOf(request.headers['content-type']) !== 'json')
-    return { ...(await stageUpload(database, audience, request)), isUnchanged: false }
+    return { ...(await stageUpload(dependencies, audience, request)), isUnchanged: false }
+  const { database, pullGuard, liveTraffic } = dependencies
   const load = await createLoad(database, audience.id)
   const nothing: Staged = { load, rows: { rowsRead: 0, badRows: 0, badRowSample: [] }, isUnchanged: true }
   if (audience.membership.kind === 'push') return nothing
@@ -75,7 +76,9 @@ async function stage(
   try {
     const pulled = await pullMembership(audience, pullGuard, gone.signal)
     if (pulled.kind === 'unchanged') return nothing
-    const rows = await stageMembers(pulled.readings, (group) => writeRows(database, load, group))
+    const rows = await stageMembers(pulled.readings, (group) =>
+      liveTraffic.inTurn(() => writeRows(database, load, group)),
+    )
     return { load, rows, isUnchanged: false }
   } catch (error) {
     await dropLoad(database, load)
