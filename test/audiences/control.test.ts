@@ -1,17 +1,16 @@
 import { request } from 'node:http'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { audienceWorkflowId, progressQuery } from '../../src/contracts/audiences.ts'
 import type { Audience, Preview, Sync } from '../../src/schemas/audience.ts'
-import { adminToken, type TestApp } from '../support/app.ts'
-import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { adminToken } from '../support/app.ts'
 import {
   createAudience,
   databaseKinds,
   ended,
+  givenAudience,
   getSync,
   ndjson,
   start,
-  startNodeOn,
   state,
   told,
   until,
@@ -21,25 +20,11 @@ import {
 } from './setup.ts'
 
 describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
-  let node: TestApp
-  let receiver: Receiver
-  let destinationId: string
-  let audience: Audience
-
-  beforeAll(async () => {
-    node = await startNodeOn(databaseKind)
-  })
-  afterAll(() => node[Symbol.asyncDispose]())
-  beforeEach(async ({ onTestFinished }) => {
-    receiver = await startReceiver()
-    onTestFinished(() => receiver.close())
-    destinationId = (await node.connect([], [receiver.url])).id
-    audience = await createAudience(node, [destinationId])
-  })
+  const given = givenAudience(databaseKind)
 
   it('sends nothing of an upload that was cut off in the middle', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2'])
-    const { hostname, port, pathname } = new URL(`${node.url}/api/v1/audiences/${audience.id}/members`)
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
+    const { hostname, port, pathname } = new URL(`${given.node.url}/api/v1/audiences/${given.audience.id}/members`)
     for (const length of [undefined, 1_000_000]) {
       const cut = request({
         hostname,
@@ -59,15 +44,17 @@ describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
       await closed
     }
     // The next sync proves it: what was cut off would have come before.
-    const sync = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    const sync = await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
     expect(sync).toMatchObject({ status: 'completed', added: 1, removed: 0 })
-    expect(state(receiver.requests)).toEqual({ u1: true, u2: true, u3: true })
-    expect((await node.api<{ items: Sync[] }>('GET', `/audiences/${audience.id}/syncs`)).body.items).toHaveLength(2)
+    expect(state(given.receiver.requests)).toEqual({ u1: true, u2: true, u3: true })
+    expect(
+      (await given.node.api<{ items: Sync[] }>('GET', `/audiences/${given.audience.id}/syncs`)).body.items,
+    ).toHaveLength(2)
   })
 
   it('counts bad rows with their lines, and fails the sync that has more than its share', async () => {
     const body = '{"userId":"u1"}\nnot json\n\n{"userId":""}\n{"userId":"u2","traits":[]}\n"u3"\n'
-    const failed = await ended(node, audience, await upload(node, audience, body))
+    const failed = await ended(given.node, given.audience, await upload(given.node, given.audience, body))
     expect(failed).toMatchObject({ status: 'failed', rowsRead: 5, badRows: 3, sent: 0 })
     expect(failed.badRowSample).toEqual([
       { line: 2, reason: 'is not JSON' },
@@ -75,17 +62,17 @@ describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
       { line: 5, reason: 'traits is not an object' },
     ])
     expect(failed.reason).toMatch(/3 of 5 rows are bad; line 2 is not JSON/)
-    await node.api('PATCH', `/audiences/${audience.id}`, { maxBadRowShare: 0.6 })
-    expect(await ended(node, audience, await upload(node, audience, body))).toMatchObject({
+    await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxBadRowShare: 0.6 })
+    expect(await ended(given.node, given.audience, await upload(given.node, given.audience, body))).toMatchObject({
       status: 'completed',
       sent: 2,
     })
-    expect(state(receiver.requests)).toEqual({ u1: true, u3: true })
+    expect(state(given.receiver.requests)).toEqual({ u1: true, u3: true })
   })
 
   it('previews an upload without sending anything', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
-    const response = await fetch(`${node.url}/api/v1/audiences/${audience.id}/preview`, {
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
+    const response = await fetch(`${given.node.url}/api/v1/audiences/${given.audience.id}/preview`, {
       method: 'POST',
       headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
       body: 'userId\nu4\n',
@@ -93,137 +80,147 @@ describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
     const preview = (await response.json()) as Preview
     expect(preview).toMatchObject({
       rowsRead: 1,
-      destinations: [{ destinationId, added: 1, removed: 3, unchanged: 0, needsConfirmation: true }],
+      destinations: [
+        { destinationId: given.destinationId, added: 1, removed: 3, unchanged: 0, needsConfirmation: true },
+      ],
     })
     expect(preview.destinations[0]?.sample).toHaveLength(4)
-    await uploadAndSync(node, audience, ['u1', 'u2', 'u3', 'u9'])
-    expect(receiver.requests).toHaveLength(4)
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3', 'u9'])
+    expect(given.receiver.requests).toHaveLength(4)
   })
 
   it('stops a running sync; what was not sent is sent by the next', async () => {
-    await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 40 })
-    const syncId = await upload(node, audience, users(200))
-    await until(() => receiver.requests.length >= 20, 'some are sent')
-    await start(node, audience, `syncs/${syncId}/stop`)
-    const stopped = await ended(node, audience, syncId)
+    await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxPerSecond: 40 })
+    const syncId = await upload(given.node, given.audience, users(200))
+    await until(() => given.receiver.requests.length >= 20, 'some are sent')
+    await start(given.node, given.audience, `syncs/${syncId}/stop`)
+    const stopped = await ended(given.node, given.audience, syncId)
     expect(stopped.status).toBe('stopped')
-    expect(stopped.sent).toBe(receiver.requests.length)
+    expect(stopped.sent).toBe(given.receiver.requests.length)
     expect(stopped.sent).toBeLessThan(200)
-    await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: null })
-    expect(await ended(node, audience, await start(node, audience, 'sync'))).toMatchObject({
+    await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxPerSecond: null })
+    expect(await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))).toMatchObject({
       status: 'completed',
       sent: 200 - stopped.sent,
     })
-    expect(receiver.requests).toHaveLength(200)
+    expect(given.receiver.requests).toHaveLength(200)
   })
 
   it('bounds the rate to a destination, whichever audiences share it, and shows progress', async () => {
-    const other = await createAudience(node, [destinationId], { name: 'Other', maxPerSecond: 60 })
-    await node.api('PATCH', `/audiences/${audience.id}`, { maxPerSecond: 60 })
+    const other = await createAudience(given.node, [given.destinationId], { name: 'Other', maxPerSecond: 60 })
+    await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxPerSecond: 60 })
     const startedAt = Date.now()
-    const [syncId, otherSyncId] = await Promise.all([audience, other].map((each) => upload(node, each, users(75))))
-    await until(() => receiver.requests.length >= 120, 'most are sent')
+    const [syncId, otherSyncId] = await Promise.all(
+      [given.audience, other].map((each) => upload(given.node, each, users(75))),
+    )
+    await until(() => given.receiver.requests.length >= 120, 'most are sent')
     // The 120th call comes no earlier than 119 sixtieths of a second after the first.
     expect(Date.now() - startedAt).toBeGreaterThan(1_900)
-    expect(await getSync(node, audience, String(syncId))).toMatchObject({ phase: 'sending', added: 75 })
-    const workflow = node.app.temporal.client.workflow.getHandle(audienceWorkflowId(audience.id))
+    expect(await getSync(given.node, given.audience, String(syncId))).toMatchObject({ phase: 'sending', added: 75 })
+    const workflow = given.node.app.temporal.client.workflow.getHandle(audienceWorkflowId(given.audience.id))
     expect(await workflow.query(progressQuery)).toMatchObject({ syncId, phase: 'sending', added: 75, failed: 0 })
-    const syncs = [await ended(node, audience, String(syncId)), await ended(node, other, String(otherSyncId))]
+    const syncs = [
+      await ended(given.node, given.audience, String(syncId)),
+      await ended(given.node, other, String(otherSyncId)),
+    ]
     for (const sync of syncs) {
       expect(sync.sent).toBe(75)
       expect(sync.rate).toBeGreaterThan(0)
       expect(sync.rate).toBeLessThan(60)
     }
-    const metrics = await (await fetch(`${node.url}/metrics`)).text()
+    const metrics = await (await fetch(`${given.node.url}/metrics`)).text()
     expect(metrics).toMatch(/postrider_audience_identifies_total\{outcome="sent"\} \d+/)
   })
 
   it('sends everything anew on a full resync', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2'])
-    expect(await ended(node, audience, await start(node, audience, 'resync'))).toMatchObject({ sent: 2, failed: 0 })
-    expect(new Set(told(receiver.requests).map(({ messageId }) => messageId)).size).toBe(4)
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
+    expect(await ended(given.node, given.audience, await start(given.node, given.audience, 'resync'))).toMatchObject({
+      sent: 2,
+      failed: 0,
+    })
+    expect(new Set(told(given.receiver.requests).map(({ messageId }) => messageId)).size).toBe(4)
   })
 
   it('deletes an audience, and tells its members when asked to', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2'])
-    const gone = await node.api('DELETE', `/audiences/${audience.id}?notify=true`)
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
+    const gone = await given.node.api('DELETE', `/audiences/${given.audience.id}?notify=true`)
     expect(gone.status).toBe(200)
-    await receiver.received(4)
-    expect(state(receiver.requests)).toEqual({ u1: false, u2: false })
-    expect((await node.api('GET', `/audiences/${audience.id}`)).status).toBe(404)
+    await given.receiver.received(4)
+    expect(state(given.receiver.requests)).toEqual({ u1: false, u2: false })
+    expect((await given.node.api('GET', `/audiences/${given.audience.id}`)).status).toBe(404)
 
     const silent = await until(async () => {
-      const { status } = await node.api('POST', '/audiences', {
+      const { status } = await given.node.api('POST', '/audiences', {
         name: 'VIP customers',
-        destinationIds: [destinationId],
+        destinationIds: [given.destinationId],
       })
       return status === 201
-    }, 'the key is free again').then(() => node.api<{ items: Audience[] }>('GET', '/audiences?limit=200'))
-    const again = silent.body.items.find(({ destinationIds }) => destinationIds.includes(destinationId))
+    }, 'the key is free again').then(() => given.node.api<{ items: Audience[] }>('GET', '/audiences?limit=200'))
+    const again = silent.body.items.find(({ destinationIds }) => destinationIds.includes(given.destinationId))
     expect(again).toBeDefined()
     if (again === undefined) return
-    await uploadAndSync(node, again, ['u1'])
-    await node.api('DELETE', `/audiences/${again.id}`)
-    const other = await createAudience(node, [destinationId], { name: 'Other' })
-    await uploadAndSync(node, other, ['u7'])
-    expect(receiver.requests).toHaveLength(6)
+    await uploadAndSync(given.node, again, ['u1'])
+    await given.node.api('DELETE', `/audiences/${again.id}`)
+    const other = await createAudience(given.node, [given.destinationId], { name: 'Other' })
+    await uploadAndSync(given.node, other, ['u7'])
+    expect(given.receiver.requests).toHaveLength(6)
   })
 
   it('refuses a second audience with the same key in one destination, and asks about the key at a rename', async () => {
-    const same = await node.api<{ code: string }>('POST', '/audiences', {
+    const same = await given.node.api<{ code: string }>('POST', '/audiences', {
       name: 'vip  CUSTOMERS!',
-      destinationIds: [destinationId],
+      destinationIds: [given.destinationId],
     })
     expect(same).toMatchObject({ status: 409, body: { code: 'conflict' } })
-    await uploadAndSync(node, audience, ['u1'])
-    const path = `/audiences/${audience.id}`
-    expect(await node.api('PATCH', path, { name: 'Best customers' })).toMatchObject({
+    await uploadAndSync(given.node, given.audience, ['u1'])
+    const path = `/audiences/${given.audience.id}`
+    expect(await given.node.api('PATCH', path, { name: 'Best customers' })).toMatchObject({
       status: 409,
       body: { path: 'keepKey' },
     })
-    expect((await node.api<Audience>('PATCH', path, { name: 'Best customers', keepKey: true })).body.key).toBe(
+    expect((await given.node.api<Audience>('PATCH', path, { name: 'Best customers', keepKey: true })).body.key).toBe(
       'vip_customers',
     )
-    const other = await createAudience(node, [destinationId], { name: 'One' })
-    await uploadAndSync(node, other, ['u1'])
+    const other = await createAudience(given.node, [given.destinationId], { name: 'One' })
+    await uploadAndSync(given.node, other, ['u1'])
     expect(
-      (await node.api<Audience>('PATCH', `/audiences/${other.id}`, { name: 'Two', keepKey: false })).body.key,
+      (await given.node.api<Audience>('PATCH', `/audiences/${other.id}`, { name: 'Two', keepKey: false })).body.key,
     ).toBe('two')
-    expect(await ended(node, other, await start(node, other, 'sync'))).toMatchObject({ added: 1, sent: 1 })
-    expect(told(receiver.requests).at(-1)?.traits).toEqual({ two: true })
+    expect(await ended(given.node, other, await start(given.node, other, 'sync'))).toMatchObject({ added: 1, sent: 1 })
+    expect(told(given.receiver.requests).at(-1)?.traits).toEqual({ two: true })
   })
 
   it('holds a sync while its destination is paused', async () => {
-    await node.api('PATCH', `/destinations/${destinationId}`, { paused: true })
-    const syncId = await upload(node, audience, ['u1'])
-    await until(async () => (await getSync(node, audience, syncId)).phase === 'sending', 'it is sending')
-    expect(receiver.requests).toHaveLength(0)
-    await node.api('PATCH', `/destinations/${destinationId}`, { paused: false })
-    expect(await ended(node, audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: true })
+    const syncId = await upload(given.node, given.audience, ['u1'])
+    await until(async () => (await getSync(given.node, given.audience, syncId)).phase === 'sending', 'it is sending')
+    expect(given.receiver.requests).toHaveLength(0)
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: false })
+    expect(await ended(given.node, given.audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
   })
 
   it('goes on with a sync whose workflow Temporal has lost', async () => {
-    await node.api('PATCH', `/destinations/${destinationId}`, { paused: true })
-    const syncId = await upload(node, audience, ['u1'])
-    await until(async () => (await getSync(node, audience, syncId)).phase === 'sending', 'it is sending')
-    await node.app.temporal.client.workflow.getHandle(audienceWorkflowId(audience.id)).terminate('lost')
-    await node.api('PATCH', `/destinations/${destinationId}`, { paused: false })
-    expect(await ended(node, audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
-    expect(state(receiver.requests)).toEqual({ u1: true })
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: true })
+    const syncId = await upload(given.node, given.audience, ['u1'])
+    await until(async () => (await getSync(given.node, given.audience, syncId)).phase === 'sending', 'it is sending')
+    await given.node.app.temporal.client.workflow.getHandle(audienceWorkflowId(given.audience.id)).terminate('lost')
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: false })
+    expect(await ended(given.node, given.audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
+    expect(state(given.receiver.requests)).toEqual({ u1: true })
   })
 
   it('reports a delivery that failed in the end, and sends the user again', async () => {
-    receiver.answer((_request, index) => (index === 0 ? { status: 503 } : { status: 400 }))
-    const first = await uploadAndSync(node, audience, ['u1'])
+    given.receiver.answer((_request, index) => (index === 0 ? { status: 503 } : { status: 400 }))
+    const first = await uploadAndSync(given.node, given.audience, ['u1'])
     expect(first).toMatchObject({ status: 'completed', handedOn: 1, failed: 0 })
-    await receiver.received(2)
-    receiver.answer({})
+    await given.receiver.received(2)
+    given.receiver.answer({})
     let again: Sync | undefined
     await until(async () => {
-      again = await ended(node, audience, await start(node, audience, 'sync'))
+      again = await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))
       return again.sent === 1
     }, 'the failed delivery is known')
-    expect(await getSync(node, audience, first.id)).toMatchObject({ handedOn: 0, failed: 1 })
+    expect(await getSync(given.node, given.audience, first.id)).toMatchObject({ handedOn: 0, failed: 1 })
     expect(again).toMatchObject({ added: 1, sent: 1 })
   })
 })

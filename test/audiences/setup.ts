@@ -1,10 +1,11 @@
 /** An audience on a whole node: uploads, syncs, and what arrives. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
-import { startPostgres } from '../support/postgres.ts'
-import type { ReceivedRequest } from '../support/receiver.ts'
+import { startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 
 /** A sync of this size on a loaded machine takes seconds; this is only to end a test that hangs. */
 const syncLimitMs = 60_000
@@ -13,18 +14,58 @@ export type Api = Pick<TestApp, 'url' | 'api'>
 
 export const databaseKinds = ['PGlite', 'PostgreSQL'] as const
 
-/** A node on a database of that kind. */
-export async function startNodeOn(databaseKind: (typeof databaseKinds)[number]): Promise<TestApp> {
+type DatabaseKind = (typeof databaseKinds)[number]
+
+/** A node on a database of that kind.
+ *  @param server  where a PostgreSQL database is made; one of its own unless given */
+async function startNodeOn(databaseKind: DatabaseKind, server?: PostgresServer): Promise<TestApp> {
   if (databaseKind === 'PGlite') return startTestApp()
-  const postgres = await startPostgres()
+  const postgres = server ?? (await startPostgres())
   const node = await startTestApp({ environment: { DATABASE_URL: await postgres.createDatabase() } })
   return {
     ...node,
     async [Symbol.asyncDispose]() {
       await node[Symbol.asyncDispose]()
-      await postgres.stop()
+      if (server === undefined) await postgres.stop()
     },
   }
+}
+
+/** What tests find: the node is the same for all of a suite, the others are new for each test. */
+export interface GivenDestination {
+  node: TestApp
+  receiver: Receiver
+  destinationId: string
+}
+
+export interface GivenAudience extends GivenDestination {
+  audience: Audience
+}
+
+/** A node, and before each test of the suite a receiver that is a destination.
+ *  @param server  asked once the suite begins */
+export function givenDestination(databaseKind: DatabaseKind, server?: () => PostgresServer): GivenDestination {
+  const given = {} as GivenDestination
+  beforeAll(async () => {
+    given.node = await startNodeOn(databaseKind, server?.())
+  })
+  afterAll(() => given.node[Symbol.asyncDispose]())
+  beforeEach(async ({ onTestFinished }) => {
+    const receiver = await startReceiver()
+    onTestFinished(() => receiver.close())
+    given.receiver = receiver
+    given.destinationId = (await given.node.connect([], [receiver.url], { sharedSecret: 'topsecret' })).id
+  })
+  return given
+}
+
+/** The same, with an audience at the destination. */
+export function givenAudience(databaseKind: DatabaseKind): GivenAudience {
+  const given = givenDestination(databaseKind) as GivenAudience
+  beforeEach(async () => {
+    given.audience = await createAudience(given.node, [given.destinationId])
+  })
+  return given
 }
 
 export interface AudienceOptions {

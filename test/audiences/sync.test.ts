@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience, AudienceMember, Sync } from '../../src/schemas/audience.ts'
-import type { TestApp } from '../support/app.ts'
-import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startReceiver } from '../support/receiver.ts'
 import {
   createAudience,
   databaseKinds,
   ended,
+  givenAudience,
   start,
-  startNodeOn,
   state,
   told,
   until,
@@ -18,32 +17,20 @@ import {
 } from './setup.ts'
 
 describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
-  let node: TestApp
-  let receiver: Receiver
-  let destinationId: string
-  let audience: Audience
-
-  beforeAll(async () => {
-    node = await startNodeOn(databaseKind)
-  })
-  afterAll(() => node[Symbol.asyncDispose]())
-  beforeEach(async ({ onTestFinished }) => {
-    receiver = await startReceiver()
-    onTestFinished(() => receiver.close())
-    const destination = await node.connect([], [receiver.url], { sharedSecret: 'topsecret' })
-    destinationId = destination.id
-    audience = await createAudience(node, [destinationId], { name: 'VIP customers', maxRemovalShare: 0.5 })
-  })
+  const given = givenAudience(databaseKind)
 
   it('lists its members by user id, and finds them by the beginning of it', async () => {
     const list = async (query: string) => {
-      const { body } = await node.api<Page<AudienceMember>>('GET', `/audiences/${audience.id}/members?${query}`)
+      const { body } = await given.node.api<Page<AudienceMember>>(
+        'GET',
+        `/audiences/${given.audience.id}/members?${query}`,
+      )
       return body
     }
     expect(await list('')).toEqual({ items: [], nextCursor: null })
     await uploadAndSync(
-      node,
-      audience,
+      given.node,
+      given.audience,
       ['a%', 'a1', 'b_1', 'b2', 'Z'].map((userId) => ({ userId, traits: { plan: 'pro' } })),
     )
 
@@ -56,25 +43,33 @@ describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
       userId: 'b_1',
       value: null,
       traits: { plan: 'pro' },
-      acknowledgedBy: [destinationId],
+      acknowledgedBy: [given.destinationId],
     })
     for (const [search, found] of Object.entries({ 'a%': ['a%'], b_: ['b_1'], z: [], Z: ['Z'] }))
       expect((await list(`search=${encodeURIComponent(search)}`)).items.map(({ userId }) => userId)).toEqual(found)
 
-    expect(await node.api('GET', `/audiences/${audience.id}/members?search=%00`)).toMatchObject({ status: 400 })
-    expect(await node.api('GET', `/audiences/${audience.id}/members?cursor=AA`)).toMatchObject({ status: 400 })
-    expect(await node.api('GET', '/audiences/none/members')).toMatchObject({ status: 404 })
+    expect(await given.node.api('GET', `/audiences/${given.audience.id}/members?search=%00`)).toMatchObject({
+      status: 400,
+    })
+    expect(await given.node.api('GET', `/audiences/${given.audience.id}/members?cursor=AA`)).toMatchObject({
+      status: 400,
+    })
+    expect(await given.node.api('GET', '/audiences/none/members')).toMatchObject({ status: 404 })
   })
 
   it('shows which members a destination does not know', async () => {
-    receiver.answer({ status: 404 })
-    await uploadAndSync(node, audience, ['u1'])
-    const { body } = await node.api<Page<AudienceMember>>('GET', `/audiences/${audience.id}/members`)
+    given.receiver.answer({ status: 404 })
+    await uploadAndSync(given.node, given.audience, ['u1'])
+    const { body } = await given.node.api<Page<AudienceMember>>('GET', `/audiences/${given.audience.id}/members`)
     expect(body.items).toMatchObject([{ userId: 'u1', acknowledgedBy: [] }])
   })
 
   it('tells every member at the first sync, later only those who changed, and nothing when none did', async () => {
-    const first = await uploadAndSync(node, audience, [{ userId: 'u1', traits: { plan: 'pro' } }, 'u2', 'u3'])
+    const first = await uploadAndSync(given.node, given.audience, [
+      { userId: 'u1', traits: { plan: 'pro' } },
+      'u2',
+      'u3',
+    ])
     expect(first).toMatchObject({
       status: 'completed',
       added: 3,
@@ -84,145 +79,168 @@ describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
       failed: 0,
       rowsRead: 3,
     })
-    expect(told(receiver.requests).find(({ userId }) => userId === 'u1')).toEqual({
+    expect(told(given.receiver.requests).find(({ userId }) => userId === 'u1')).toEqual({
       version: 1,
       type: 'identify',
-      messageId: `${audience.id}:${first.id}:u1`,
+      messageId: `${given.audience.id}:${first.id}:u1`,
       timestamp: first.startedAt,
       userId: 'u1',
       traits: { plan: 'pro', vip_customers: true },
       context: {
-        personas: { computation_class: 'audience', computation_key: 'vip_customers', computation_id: audience.id },
+        personas: {
+          computation_class: 'audience',
+          computation_key: 'vip_customers',
+          computation_id: given.audience.id,
+        },
       },
     })
-    expect(receiver.requests[0]?.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/)
+    expect(given.receiver.requests[0]?.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/)
 
-    const second = await uploadAndSync(node, audience, ['u2', 'u3', 'u4'])
+    const second = await uploadAndSync(given.node, given.audience, ['u2', 'u3', 'u4'])
     expect(second).toMatchObject({ status: 'completed', added: 1, removed: 1, unchanged: 2, sent: 2 })
-    expect(state(receiver.requests.slice(3))).toEqual({ u1: false, u4: true })
+    expect(state(given.receiver.requests.slice(3))).toEqual({ u1: false, u4: true })
 
-    const third = await uploadAndSync(node, audience, ['u4', 'u3', 'u2'])
+    const third = await uploadAndSync(given.node, given.audience, ['u4', 'u3', 'u2'])
     expect(third).toMatchObject({ status: 'completed', added: 0, removed: 0, unchanged: 3, sent: 0 })
     // A fourth sync that has something to tell proves that the third sent nothing.
-    await uploadAndSync(node, audience, ['u2', 'u3', 'u4', 'u5'])
-    expect(receiver.requests).toHaveLength(6)
+    await uploadAndSync(given.node, given.audience, ['u2', 'u3', 'u4', 'u5'])
+    expect(given.receiver.requests).toHaveLength(6)
   })
 
   it('takes changes, and merges those that wait', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2'])
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
     const sync = await ended(
-      node,
-      audience,
-      await start(node, audience, 'members', { add: ['u3'], remove: ['u1', 'u9'] }),
+      given.node,
+      given.audience,
+      await start(given.node, given.audience, 'members', { add: ['u3'], remove: ['u1', 'u9'] }),
     )
     expect(sync).toMatchObject({ status: 'completed', added: 1, removed: 1, unchanged: 1 })
-    expect(state(receiver.requests)).toEqual({ u1: false, u2: true, u3: true })
-    expect((await node.api<Audience>('GET', `/audiences/${audience.id}`)).body.members).toBe(2)
+    expect(state(given.receiver.requests)).toEqual({ u1: false, u2: true, u3: true })
+    expect((await given.node.api<Audience>('GET', `/audiences/${given.audience.id}`)).body.members).toBe(2)
   })
 
   it('sends a user again whose Identify failed for good, and nobody else', async () => {
-    receiver.answer(({ body }) => (body.includes('"u2"') ? { status: 400 } : {}))
-    const first = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    given.receiver.answer(({ body }) => (body.includes('"u2"') ? { status: 400 } : {}))
+    const first = await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
     expect(first).toMatchObject({ status: 'completed', sent: 2, failed: 1 })
     expect(first.reason).toMatch(/400/)
-    receiver.answer({})
-    const again = await ended(node, audience, await start(node, audience, 'sync'))
+    given.receiver.answer({})
+    const again = await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))
     expect(again).toMatchObject({ added: 1, sent: 1, failed: 0 })
-    expect(told(receiver.requests).map(({ userId }) => userId)).toEqual(
+    expect(told(given.receiver.requests).map(({ userId }) => userId)).toEqual(
       expect.arrayContaining(['u1', 'u2', 'u3', 'u2']),
     )
-    expect(receiver.requests).toHaveLength(4)
+    expect(given.receiver.requests).toHaveLength(4)
   })
 
   it('hands a call that did not get through on to a delivery, with the same messageId', async () => {
-    receiver.answer(({ body }, index) => (body.includes('"u2"') && index < 3 ? { status: 503 } : {}))
-    const sync = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    given.receiver.answer(({ body }, index) => (body.includes('"u2"') && index < 3 ? { status: 503 } : {}))
+    const sync = await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
     expect(sync).toMatchObject({ status: 'completed', sent: 2, handedOn: 1, failed: 0 })
-    await receiver.received(4)
-    const ids = told(receiver.requests).filter(({ userId }) => userId === 'u2')
+    await given.receiver.received(4)
+    const ids = told(given.receiver.requests).filter(({ userId }) => userId === 'u2')
     expect(new Set(ids.map(({ messageId }) => messageId)).size).toBe(1)
-    const { body } = await node.api<{ items: { userId: string; status: string }[] }>(
+    const { body } = await given.node.api<{ items: { userId: string; status: string }[] }>(
       'GET',
-      `/deliveries?sourceId=${audience.id}`,
+      `/deliveries?sourceId=${given.audience.id}`,
     )
-    expect(body.items).toMatchObject([{ userId: 'u2', sourceId: audience.id }])
-    expect(await ended(node, audience, await start(node, audience, 'sync'))).toMatchObject({ added: 0, sent: 0 })
+    expect(body.items).toMatchObject([{ userId: 'u2', sourceId: given.audience.id }])
+    expect(await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))).toMatchObject({
+      added: 0,
+      sent: 0,
+    })
   })
 
   it('goes on when the endpoint was down in the middle, and skips nobody', async () => {
     const all = users(400)
-    receiver.answer((_request, index) => (index >= 100 && index < 250 ? { status: 503 } : {}))
-    const sync = await uploadAndSync(node, audience, all)
+    given.receiver.answer((_request, index) => (index >= 100 && index < 250 ? { status: 503 } : {}))
+    const sync = await uploadAndSync(given.node, given.audience, all)
     expect(sync).toMatchObject({ status: 'completed', failed: 0 })
     expect(sync.sent + sync.handedOn).toBe(400)
     await until(
-      () => Object.keys(state(receiver.requests.filter((_, i) => i < 100 || i >= 250))).length === 400,
+      () => Object.keys(state(given.receiver.requests.filter((_, i) => i < 100 || i >= 250))).length === 400,
       'all told',
     )
   })
 
   it('refuses to remove more than half until that is confirmed', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2', 'u3', 'u4'])
-    const refused = await uploadAndSync(node, audience, ['u1'])
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3', 'u4'])
+    const refused = await uploadAndSync(given.node, given.audience, ['u1'])
     expect(refused).toMatchObject({ status: 'refused', sent: 0, removed: 3 })
-    expect(await start(node, audience, `syncs/${refused.id}/confirm`)).toBe(refused.id)
-    expect(await ended(node, audience, refused.id)).toMatchObject({ status: 'completed', removed: 3, sent: 3 })
-    expect(state(receiver.requests)).toEqual({ u1: true, u2: false, u3: false, u4: false })
+    expect(await start(given.node, given.audience, `syncs/${refused.id}/confirm`)).toBe(refused.id)
+    expect(await ended(given.node, given.audience, refused.id)).toMatchObject({
+      status: 'completed',
+      removed: 3,
+      sent: 3,
+    })
+    expect(state(given.receiver.requests)).toEqual({ u1: true, u2: false, u3: false, u4: false })
   })
 
   it('takes a sync back', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
-    const changed = await uploadAndSync(node, audience, ['u2', 'u3', 'u4'])
-    const undo = await ended(node, audience, await start(node, audience, `syncs/${changed.id}/undo`))
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
+    const changed = await uploadAndSync(given.node, given.audience, ['u2', 'u3', 'u4'])
+    const undo = await ended(
+      given.node,
+      given.audience,
+      await start(given.node, given.audience, `syncs/${changed.id}/undo`),
+    )
     expect(undo).toMatchObject({ status: 'completed', kind: 'undo', added: 1, removed: 1, sent: 2 })
-    expect(state(receiver.requests)).toEqual({ u1: true, u2: true, u3: true, u4: false })
-    expect(await ended(node, audience, await start(node, audience, 'sync'))).toMatchObject({ sent: 0, unchanged: 3 })
+    expect(state(given.receiver.requests)).toEqual({ u1: true, u2: true, u3: true, u4: false })
+    expect(await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))).toMatchObject({
+      sent: 0,
+      unchanged: 3,
+    })
   })
 
   it('tells a new destination the whole membership, and the others only changes', async () => {
-    await uploadAndSync(node, audience, ['u1', 'u2'])
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
     const second = await startReceiver()
-    const other = await node.connect([], [second.url])
-    await node.api('PATCH', `/audiences/${audience.id}`, { destinationIds: [destinationId, other.id] })
-    const sync = await uploadAndSync(node, audience, ['u1', 'u2', 'u3'])
+    const other = await given.node.connect([], [second.url])
+    await given.node.api('PATCH', `/audiences/${given.audience.id}`, {
+      destinationIds: [given.destinationId, other.id],
+    })
+    const sync = await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
     expect(sync).toMatchObject({ status: 'completed', added: 3, sent: 4 })
     expect(state(second.requests)).toEqual({ u1: true, u2: true, u3: true })
-    expect(receiver.requests).toHaveLength(3)
+    expect(given.receiver.requests).toHaveLength(3)
     await second.close()
   })
 
   it('makes a third sync wait in the place of the second while the first runs', async () => {
-    await node.api('PATCH', `/destinations/${destinationId}`, { paused: true })
-    const first = await upload(node, audience, ['u1', 'u2'])
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: true })
+    const first = await upload(given.node, given.audience, ['u1', 'u2'])
     await until(async () => (await syncOf(first)).phase === 'sending', 'the first is sending')
-    const second = await upload(node, audience, ['u2', 'x2'])
+    const second = await upload(given.node, given.audience, ['u2', 'x2'])
     expect(await syncOf(second)).toMatchObject({ status: 'running', phase: 'waiting', startedAt: null })
-    const third = await upload(node, audience, ['u2', 'x3'])
+    const third = await upload(given.node, given.audience, ['u2', 'x3'])
     expect(new Set([first, second, third]).size).toBe(3)
     expect(await syncOf(second)).toMatchObject({ status: 'stopped', reason: `replaced by ${third}` })
-    await node.api('PATCH', `/destinations/${destinationId}`, { paused: false })
-    expect(await ended(node, audience, third)).toMatchObject({ status: 'completed', added: 1, removed: 1 })
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: false })
+    expect(await ended(given.node, given.audience, third)).toMatchObject({ status: 'completed', added: 1, removed: 1 })
     expect(await syncOf(first)).toMatchObject({ status: 'completed', sent: 2 })
-    expect(state(receiver.requests)).toEqual({ u1: false, u2: true, x3: true })
+    expect(state(given.receiver.requests)).toEqual({ u1: false, u2: true, x3: true })
   })
 
   it('sends a computed trait only where its value changed, and null when it is gone', async () => {
-    const trait = await createAudience(node, [destinationId], {
+    const trait = await createAudience(given.node, [given.destinationId], {
       name: 'Lifetime value',
       kind: 'trait',
       maxRemovalShare: 1,
     })
     const csv = 'userId,value,tier\nu1,42,gold\nu2,007,\nu3,1.5,silver\n'
-    expect(await ended(node, trait, await upload(node, trait, csv, 'text/csv'))).toMatchObject({ added: 3, sent: 3 })
-    expect(state(receiver.requests, 'lifetime_value')).toEqual({ u1: 42, u2: '007', u3: 1.5 })
-    const next = await uploadAndSync(node, trait, [
+    expect(await ended(given.node, trait, await upload(given.node, trait, csv, 'text/csv'))).toMatchObject({
+      added: 3,
+      sent: 3,
+    })
+    expect(state(given.receiver.requests, 'lifetime_value')).toEqual({ u1: 42, u2: '007', u3: 1.5 })
+    const next = await uploadAndSync(given.node, trait, [
       { userId: 'u1', value: 42 },
       { userId: 'u2', value: { score: 7 } },
     ])
     expect(next).toMatchObject({ added: 1, removed: 1, unchanged: 1, sent: 2 })
-    expect(state(receiver.requests.slice(3), 'lifetime_value')).toEqual({ u2: { score: 7 }, u3: null })
+    expect(state(given.receiver.requests.slice(3), 'lifetime_value')).toEqual({ u2: { score: 7 }, u3: null })
   })
 
   const syncOf = async (id: string): Promise<Sync> =>
-    (await node.api<Sync>('GET', `/audiences/${audience.id}/syncs/${id}`)).body
+    (await given.node.api<Sync>('GET', `/audiences/${given.audience.id}/syncs/${id}`)).body
 })
