@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { baselineWasm } from './test/support/baseline-wasm.ts'
 
 export default defineConfig({
   test: {
@@ -6,8 +7,12 @@ export default defineConfig({
     // These get programs first: `npm run test:topology` and `npm run test:runtimes`.
     exclude: ['test/topology/**', 'client/test/runtimes/**'],
     globalSetup: 'test/support/global-setup.ts',
-    testTimeout: 60_000,
+    // Each may start a process, and a machine that does much else is slow to start them.
+    testTimeout: 120_000,
     hookTimeout: 180_000,
+    // No module keeps state, so files share a process: loading the server's modules anew takes a second or two of CPU.
+    isolate: false,
+    execArgv: baselineWasm,
     // Whole processes on a shared machine: what fails twice in a row is a fault, and what fails once is in the output.
     retry: process.env['CI'] === undefined ? 0 : 1,
     // Two cores carry it: tests of killed processes and of time limits mostly wait.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { findFreePorts } from '../../src/ports.ts'
 import { apiOf, makeDataFolder, testEnvironment } from '../support/app.ts'
-import { builtCommand } from '../support/built-command.ts'
+import { commandInTest } from '../support/built-command.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { createNamespace } from '../support/temporal.ts'
@@ -35,7 +35,7 @@ describe.concurrent.each(['PGlite', 'PostgreSQL'])('a sync on %s', (databaseKind
       }
       const node = apiOf(`http://127.0.0.1:${port}`)
       const startNode = async (): Promise<TetheredProcess> => {
-        const started = await spawnTethered(process.execPath, [builtCommand, 'start'], {
+        const started = await spawnTethered(process.execPath, [...commandInTest, 'start'], {
           logFile: `${dataDir}/log`,
           env,
         })

@@ -6,12 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { adminToken } from '../support/app.ts'
-import { vi } from 'vitest'
-import { builtCommand } from '../support/built-command.ts'
+import { commandInTest } from '../support/built-command.ts'
 import { until } from '../support/wait.ts'
-
-// Each run is a process of its own, and a machine that does much else is slow to start them.
-vi.setConfig({ testTimeout: 120_000 })
 
 const lineLimitMs = 60_000
 
@@ -58,7 +54,7 @@ export async function openShell(url?: string): Promise<Shell> {
   const children = new Set<ChildProcessWithoutNullStreams>()
 
   const launch = (args: string[], env: Record<string, string> = {}) =>
-    follow(spawn(process.execPath, [builtCommand, ...args], { cwd: folder, env: { ...environment, ...env } }))
+    follow(spawn(process.execPath, [...commandInTest, ...args], { cwd: folder, env: { ...environment, ...env } }))
 
   const follow = (child: ChildProcessWithoutNullStreams) => {
     children.add(child)
@@ -83,7 +79,7 @@ export async function openShell(url?: string): Promise<Shell> {
     folder,
     run,
     async atTerminal(args, question, answer = '') {
-      const command = [process.execPath, builtCommand, ...args].map(quoted).join(' ')
+      const command = [process.execPath, ...commandInTest, ...args].map(quoted).join(' ')
       const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: environment })
       const { texts, ended } = follow(child)
       const type = (): void => {

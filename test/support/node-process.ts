@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findFreePorts } from '../../src/ports.ts'
 import { apiOf, testEnvironment, type TestApp } from './app.ts'
-import { builtCommand } from './built-command.ts'
+import { commandInTest } from './built-command.ts'
 import { spawnTethered, type TetheredProcess } from './tethered-process.ts'
 import { until } from './wait.ts'
 
@@ -35,7 +35,7 @@ export async function startNodeProcess({ namespace, dataDir, environment }: Node
   const folder = await mkdtemp(join(tmpdir(), 'postrider-log-'))
   const logFile = join(folder, 'log')
   const [port] = await findFreePorts('127.0.0.1', 1)
-  const node = await spawnTethered(process.execPath, [builtCommand, 'start'], {
+  const node = await spawnTethered(process.execPath, [...commandInTest, 'start'], {
     logFile,
     removeAfterwards: folder,
     env: {

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { builtCommand } from './built-command.ts'
+import { commandInTest } from './built-command.ts'
 import { until } from './wait.ts'
 
 /** A loaded machine may take long; an idle one takes 3 seconds. */
@@ -25,13 +25,13 @@ export interface Program extends AsyncDisposable {
  *  Disposing kills what is left of it. */
 export function startProgram(settings: Record<string, string>): Program {
   const inherited = Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR|XDG_.*)$/.test(name))
-  const child = spawn(process.execPath, [builtCommand, 'start'], {
+  const child = spawn(process.execPath, [...commandInTest, 'start'], {
     env: { ...Object.fromEntries(inherited), ...settings },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const { pid } = child
-  if (pid === undefined) throw new Error(`${builtCommand} cannot be started`)
+  if (pid === undefined) throw new Error('the built program cannot be started')
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))

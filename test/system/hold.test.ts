@@ -103,15 +103,15 @@ it.concurrent('lets the window stand still while paused', { timeout: 60_000 }, a
 
 it.concurrent('gives back a pause that no attempt met', { timeout: 60_000 }, async ({ expect }) => {
   await using receiver = await startReceiver()
-  receiver.answer({ status: 503, headers: { 'retry-after': '4' } })
+  receiver.answer({ status: 503, headers: { 'retry-after': '5' } })
   const { source, destination } = await connected(receiver)
-  const retry = { windowMs: 7_000, initialMs: 500, maxMs: 500 }
+  const retry = { windowMs: 8_000, initialMs: 500, maxMs: 500 }
   const delivery = await deliver(node.app.temporal, source, [destination], { retry })
   await receiver.received(1)
-  // Between the first attempt and the second one after 4 s; the third would come 8 s after the first.
+  // Between the first attempt and the second one after 5 s; the third comes 10 s after the first, when the window alone is over.
   await pause(destination)
   const pausedAt = Date.now()
-  await until('two seconds of pause', () => Date.now() - pausedAt > 2_000)
+  await until('four seconds of pause', () => Date.now() - pausedAt > 4_000)
   await resume(destination)
   await receiver.received(2)
   receiver.answer({})

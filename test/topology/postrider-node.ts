@@ -4,7 +4,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
-import { builtCommand } from '../support/built-command.ts'
+import { commandInTest } from '../support/built-command.ts'
 import { spawnTethered } from '../support/tethered-process.ts'
 import type { TetheredProcess } from '../support/tethered-process.ts'
 
@@ -30,7 +30,7 @@ export async function startNode(settings: Record<string, string>, adminToken: st
   const logFile = join(folder, 'log')
   const [port] = await findFreePorts('127.0.0.1', 1)
   const url = `http://127.0.0.1:${String(port)}`
-  const node = await spawnTethered(process.execPath, [builtCommand, 'start'], {
+  const node = await spawnTethered(process.execPath, [...commandInTest, 'start'], {
     logFile,
     removeAfterwards: folder,
     env: {
