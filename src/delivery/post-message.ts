@@ -19,7 +19,8 @@ export interface OutboundMessage {
 
 /** The request as it goes out. */
 export function messageRequest({ messageId, message, endpoint, secrets, at }: OutboundMessage): SendRequest {
-  const body = encodeBody(message)
+  // Once for both signatures and the connection.
+  const body = Buffer.from(encodeBody(message))
   const valid = secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret)
   const signature = signatureHeaders({ secrets: valid, messageId, body, at })
   return { url: endpoint.url, headers: requestHeaders({ staticHeaders: endpoint.headers, signature }), body }

@@ -16,20 +16,23 @@ import { createHmac } from 'node:crypto'
 export const signatureHeaders = (options: {
   secrets: readonly string[]
   messageId: string
-  body: string
+  body: string | Buffer
   at: Date
 }): Record<string, string> => {
   const [newest] = options.secrets
   if (newest === undefined) return {}
   const webhookId = headerSafe(options.messageId)
   const timestamp = String(Math.floor(options.at.getTime() / 1000))
-  const signed = `${webhookId}.${timestamp}.${options.body}`
+  const signed = `${webhookId}.${timestamp}.`
   return {
     'X-Signature': createHmac('sha1', newest).update(options.body).digest('hex'),
     'webhook-id': webhookId,
     'webhook-timestamp': timestamp,
     'webhook-signature': options.secrets
-      .map((secret) => `v1,${createHmac('sha256', webhookKey(secret)).update(signed).digest('base64')}`)
+      .map((secret) => {
+        const hmac = createHmac('sha256', webhookKey(secret)).update(signed).update(options.body)
+        return `v1,${hmac.digest('base64')}`
+      })
       .join(' '),
   }
 }
