@@ -9,21 +9,28 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureBareLoop } from './audiences/bare-loop.ts'
 import { measureDiff } from './audiences/diff.ts'
-import { startBenchNode } from './audiences/node.ts'
+import { startBenchNode, type BenchNode } from './audiences/node.ts'
 import { startReceiver } from './audiences/receiver.ts'
 import { measureFirstSync } from './audiences/first-sync.ts'
 import { measureLargeSync } from './audiences/large-sync.ts'
+import { measureUpload } from './audiences/upload.ts'
 
 const { values } = parseArgs({
   options: {
     first: { type: 'string', default: '100000' },
     large: { type: 'string', default: '1000000' },
     changed: { type: 'string', default: '10000' },
+    upload: { type: 'string', default: '5000000' },
     seconds: { type: 'string', default: '90' },
-    only: { type: 'string', default: 'sync,large,diff' },
+    only: { type: 'string', default: 'sync,large,upload,diff' },
   },
 })
-const sizes = { first: Number(values.first), large: Number(values.large), changed: Number(values.changed) }
+const sizes = {
+  first: Number(values.first),
+  large: Number(values.large),
+  upload: Number(values.upload),
+  changed: Number(values.changed),
+}
 const only = values.only.split(',')
 
 interface Line {
@@ -41,12 +48,17 @@ const say = (figure: string, value: number, unit: string, wanted?: string): void
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
+
+/** Making its database leaves hundreds of megabytes resident: what is measured is a node that finds one. */
+const startSettledNode = async (name: string): Promise<BenchNode> => {
+  await (await startBenchNode(join(folder, name))).stop()
+  return startBenchNode(join(folder, name))
+}
+
 try {
   if (only.includes('sync') || only.includes('large')) {
     const receiver = await startReceiver()
-    // Making its database leaves hundreds of megabytes resident: what is measured is a node that finds one.
-    await (await startBenchNode(join(folder, 'node'))).stop()
-    const node = await startBenchNode(join(folder, 'node'))
+    const node = await startSettledNode('node')
     try {
       if (only.includes('sync')) {
         const bare = await measureBareLoop(receiver.url, sizes.first)
@@ -78,6 +90,15 @@ try {
     } finally {
       await node.stop()
       await receiver.close()
+    }
+  }
+  if (only.includes('upload')) {
+    const node = await startSettledNode('upload')
+    try {
+      say(`upload of ${sizes.upload}`, await measureUpload(node, sizes.upload), 's')
+      say('memory above the idle node meanwhile', node.memory.peakMb - node.memory.idleMb, 'MB', 'at most 400')
+    } finally {
+      await node.stop()
     }
   }
   if (only.includes('diff'))
