@@ -15,7 +15,7 @@ import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
 import type { Sender } from '../src/delivery/send.ts'
-import type { Turns } from '../src/delivery/turns.ts'
+import type { TurnKind, Turns } from '../src/delivery/turns.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
 import type { Logger } from '../src/logger.ts'
 
@@ -32,10 +32,8 @@ export interface DeliveryDependencies {
   /** Reads what other nodes changed in the settings. */
   catchUp: () => Promise<void>
   sender: Sender
-  /** Bound on first attempts in flight to one endpoint; beyond it they are deferred. */
-  firstTurns: Turns
-  /** Bound on retries in flight to one endpoint. */
-  retryTurns: Turns
+  /** Bound on attempts in flight to one endpoint; first ones beyond it are deferred. */
+  turns: Turns
   /** Told of each attempt that was made. */
   observe: (observation: AttemptObservation) => void
   logger: Logger
@@ -54,20 +52,20 @@ export interface AttemptObservation {
 }
 
 export function createDeliveryActivities(dependencies: DeliveryDependencies): DeliveryActivities {
-  const { findDestination, retryTurns } = dependencies
+  const { findDestination } = dependencies
 
   return {
-    attemptDelivery: (input) => attempt(dependencies, dependencies.firstTurns, input),
+    attemptDelivery: (input) => attempt(dependencies, 'first', input),
 
     async attemptInTurn(input) {
-      const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
+      const outcome = await withHeartbeat(() => attempt(dependencies, 'retry', input))
       if (outcome.kind === 'deferred') throw saturated(input, outcome.turnInMs, [])
       return { outcome, attempts: attemptsOf(outcome) }
     },
 
     async retryDelivery(input): Promise<RetryOutcome> {
       const earlier = (Context.current().info.heartbeatDetails as AttemptRecord | undefined)?.attempts ?? []
-      const outcome = await withHeartbeat(() => attempt(dependencies, retryTurns, input))
+      const outcome = await withHeartbeat(() => attempt(dependencies, 'retry', input))
       if (outcome.kind === 'deferred') throw saturated(input, outcome.turnInMs, earlier)
       const attempts = [...earlier, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
       if (outcome.kind !== 'unavailable') return { outcome, attempts }
@@ -92,13 +90,18 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
   }
 }
 
-async function attempt(dependencies: DeliveryDependencies, turns: Turns, input: AttemptInput): Promise<AttemptOutcome> {
+async function attempt(
+  dependencies: DeliveryDependencies,
+  kind: TurnKind,
+  input: AttemptInput,
+): Promise<AttemptOutcome> {
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
-  const giveBack = await turns.take(endpoint.id)
+  const { turns } = dependencies
+  const giveBack = await turns.take(endpoint.id, kind)
   if (giveBack === undefined) {
-    const turnInMs = dependencies.retryTurns.comeBackInMs(endpoint.id)
+    const turnInMs = turns.comeBackInMs(endpoint.id)
     return { kind: 'deferred', turnInMs, pausedTotalMs: pausedSoFarMs(destination) }
   }
   try {

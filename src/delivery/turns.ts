@@ -1,14 +1,20 @@
 /** How many attempts may be in flight to one endpoint, so that one that hangs leaves room for the others. */
 
-export interface TurnsOptions {
+/** First attempts and retries have turns of their own: neither keeps the other from an endpoint. */
+export type TurnKind = 'first' | 'retry'
+
+export interface TurnBounds {
   /** Most attempts in flight to one endpoint; a quarter of them while it hangs. */
   perEndpoint: number
-  /** It hangs when turns are held so long on average, in milliseconds. */
-  hangsMs: number
   /** How many may wait for a turn at one endpoint, and how long in milliseconds; nobody waits for one that has not
    *  given a turn back for as long. */
   maxWaiting: number
   waitMs: number
+}
+
+export interface TurnsOptions extends Record<TurnKind, TurnBounds> {
+  /** An endpoint hangs when turns are held so long on average, in milliseconds. */
+  hangsMs: number
   /** Longest time that an attempt is told to stay away, in milliseconds, however many were told so before: what they
    *  booked must not keep others away once the endpoint has recovered. */
   maxAwayMs: number
@@ -17,9 +23,9 @@ export interface TurnsOptions {
 export interface Turns {
   /** Takes a turn at an endpoint, first come, first served: the function that gives it back (once; further calls do
    *  nothing), or undefined when none comes free in time. */
-  take(endpointId: string): Promise<GiveBack | undefined>
-  /** When an attempt that got no turn should come again, in milliseconds: behind those that were told so before, at the
-   *  pace at which the endpoint gives its turns back. */
+  take(endpointId: string, kind: TurnKind): Promise<GiveBack | undefined>
+  /** When an attempt that got no turn should come again, as a retry, in milliseconds: behind those that were told so
+   *  before, at the pace at which the endpoint gives its turns back. */
   comeBackInMs(endpointId: string): number
 }
 
@@ -27,15 +33,18 @@ export type GiveBack = () => void
 
 type Served = (turn: GiveBack | undefined) => void
 
-/** One endpoint. */
-interface Lane {
+interface Pool extends TurnBounds {
   /** The turns that are taken, oldest first. */
   taken: Set<{ at: number }>
   waiting: Set<Served>
-  /** Moving average of how long a turn is held, in milliseconds. */
-  heldMs: number
-  /** When the last one that was told to come again should be through. */
-  bookedUntil: number
+}
+
+/** One endpoint. */
+interface Lane extends Record<TurnKind, Pool> {
+  /** Moving average of how long a turn is held, in milliseconds; undefined before one was given back. */
+  heldMs: number | undefined
+  /** How many were told to come again and not yet through, and when that was so. */
+  booked: { turns: number; at: number }
 }
 
 /** Weight of the newest turn in the average: a few show that an endpoint has recovered. */
@@ -45,58 +54,81 @@ const newestShare = 0.25
 const hangingShare = 0.25
 
 /** Turns for every endpoint; one without attempts in flight or to come takes no memory. */
-export const createTurns = ({ perEndpoint, hangsMs, maxWaiting, waitMs, maxAwayMs }: TurnsOptions): Turns => {
+export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions): Turns => {
   const lanes = new Map<string, Lane>()
 
   const laneOf = (endpointId: string): Lane => {
     const known = lanes.get(endpointId)
     if (known !== undefined) return known
-    const lane: Lane = { taken: new Set(), waiting: new Set(), heldMs: 0, bookedUntil: 0 }
+    const lane: Lane = { first: createPool(first), retry: createPool(retry), heldMs: undefined, booked: noneBooked }
     lanes.set(endpointId, lane)
     return lane
   }
 
-  const limitOf = ({ heldMs }: Lane): number =>
-    heldMs < hangsMs ? perEndpoint : Math.max(1, Math.floor(perEndpoint * hangingShare))
+  const limitOf = ({ heldMs }: Lane, { perEndpoint }: Pool): number =>
+    heldMs === undefined || heldMs < hangsMs ? perEndpoint : hangingLimit(perEndpoint)
 
-  const grant = (endpointId: string, lane: Lane): GiveBack => {
+  /** How often the endpoint gives a turn back to a retry, in milliseconds. One that has given none back yet may hang: who
+   *  comes too early comes in vain. */
+  const paceMs = (lane: Lane, now: number): number => {
+    const oldest = Math.min(...[lane.first, lane.retry].map(({ taken: [turn] }) => turn?.at ?? now))
+    const heldMs = Math.max(lane.heldMs ?? hangsMs, now - oldest, 1)
+    return heldMs / (lane.heldMs === undefined ? hangingLimit(retry.perEndpoint) : limitOf(lane, lane.retry))
+  }
+
+  /** Those booked ahead, at the pace of today. */
+  const bookedTurns = ({ booked }: Lane, pace: number, now: number): number =>
+    Math.max(0, booked.turns - (now - booked.at) / pace)
+
+  const isIdle = (lane: Lane, now: number): boolean =>
+    lane.first.taken.size === 0 && lane.retry.taken.size === 0 && bookedTurns(lane, paceMs(lane, now), now) === 0
+
+  const grant = (endpointId: string, lane: Lane, pool: Pool): GiveBack => {
     const turn = { at: performance.now() }
-    lane.taken.add(turn)
+    pool.taken.add(turn)
     return () => {
-      if (!lane.taken.delete(turn)) return
+      if (!pool.taken.delete(turn)) return
       const now = performance.now()
-      lane.heldMs += (now - turn.at - lane.heldMs) * (lane.heldMs === 0 ? 1 : newestShare)
-      const [next] = lane.waiting
-      if (next !== undefined && lane.taken.size < limitOf(lane)) next(grant(endpointId, lane))
-      else if (lane.taken.size === 0 && lane.bookedUntil <= now) lanes.delete(endpointId)
+      const heldMs = now - turn.at
+      lane.heldMs = lane.heldMs === undefined ? heldMs : lane.heldMs + (heldMs - lane.heldMs) * newestShare
+      const [next] = pool.waiting
+      if (next !== undefined && pool.taken.size < limitOf(lane, pool)) next(grant(endpointId, lane, pool))
+      else if (isIdle(lane, now)) lanes.delete(endpointId)
     }
   }
 
   return {
-    take(endpointId) {
+    take(endpointId, kind) {
       const lane = laneOf(endpointId)
-      if (lane.taken.size < limitOf(lane)) return Promise.resolve(grant(endpointId, lane))
-      const [oldest] = lane.taken
+      const pool = lane[kind]
+      const { taken, waiting, maxWaiting, waitMs } = pool
+      if (taken.size < limitOf(lane, pool)) return Promise.resolve(grant(endpointId, lane, pool))
+      const [oldest] = taken
       const hangs = oldest !== undefined && performance.now() - oldest.at > waitMs
-      if (hangs || lane.waiting.size >= maxWaiting) return Promise.resolve(undefined)
+      if (hangs || waiting.size >= maxWaiting) return Promise.resolve(undefined)
       return new Promise((resolve) => {
         const served: Served = (turn) => {
           clearTimeout(timer)
-          lane.waiting.delete(served)
+          waiting.delete(served)
           resolve(turn)
         }
         const timer = setTimeout(served, waitMs, undefined)
-        lane.waiting.add(served)
+        waiting.add(served)
       })
     },
     comeBackInMs(endpointId) {
       const lane = laneOf(endpointId)
       const now = performance.now()
-      const [oldest] = lane.taken
-      // An endpoint that hangs has given none back yet.
-      const heldMs = Math.max(lane.heldMs, oldest === undefined ? 0 : now - oldest.at)
-      lane.bookedUntil = Math.min(Math.max(lane.bookedUntil, now) + heldMs / limitOf(lane), now + maxAwayMs)
-      return Math.min(Math.ceil(lane.bookedUntil - now), maxAwayMs)
+      const pace = paceMs(lane, now)
+      const turns = Math.min(bookedTurns(lane, pace, now) + 1, maxAwayMs / pace)
+      lane.booked = { turns, at: now }
+      return Math.ceil(turns * pace)
     },
   }
 }
+
+const noneBooked = { turns: 0, at: 0 }
+
+const createPool = (bounds: TurnBounds): Pool => ({ ...bounds, taken: new Set(), waiting: new Set() })
+
+const hangingLimit = (perEndpoint: number): number => Math.max(1, Math.floor(perEndpoint * hangingShare))

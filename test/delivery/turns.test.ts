@@ -1,36 +1,48 @@
 import { describe, expect, it } from 'vitest'
-import { createTurns } from '../../src/delivery/turns.ts'
+import { createTurns, type TurnBounds } from '../../src/delivery/turns.ts'
 
-const noWait = { hangsMs: 4_000, maxWaiting: 0, waitMs: 0, maxAwayMs: 60_000 }
-const longWait = { hangsMs: 4_000, maxWaiting: 10, waitMs: 60_000, maxAwayMs: 60_000 }
+const noWait = { maxWaiting: 0, waitMs: 0 }
+const longWait = { maxWaiting: 10, waitMs: 60_000 }
+
+/** The same bounds for first attempts and retries. */
+const turnsWith = (bounds: TurnBounds, { hangsMs = 4_000, maxAwayMs = 60_000 } = {}) =>
+  createTurns({ first: bounds, retry: bounds, hangsMs, maxAwayMs })
 
 describe('turns', () => {
   it('are bounded for each endpoint on its own and come back when given back', async () => {
-    const turns = createTurns({ perEndpoint: 2, ...noWait })
-    const first = await turns.take('a')
-    expect(await turns.take('a')).toBeTypeOf('function')
-    expect(await turns.take('a')).toBeUndefined()
-    expect(await turns.take('b')).toBeTypeOf('function')
+    const turns = turnsWith({ perEndpoint: 2, ...noWait })
+    const first = await turns.take('a', 'first')
+    expect(await turns.take('a', 'first')).toBeTypeOf('function')
+    expect(await turns.take('a', 'first')).toBeUndefined()
+    expect(await turns.take('b', 'first')).toBeTypeOf('function')
     first?.()
-    expect(await turns.take('a')).toBeTypeOf('function')
-    expect(await turns.take('a')).toBeUndefined()
+    expect(await turns.take('a', 'first')).toBeTypeOf('function')
+    expect(await turns.take('a', 'first')).toBeUndefined()
+  })
+
+  it('are counted apart for first attempts and retries', async () => {
+    const turns = turnsWith({ perEndpoint: 1, ...noWait })
+    expect(await turns.take('a', 'first')).toBeTypeOf('function')
+    expect(await turns.take('a', 'retry')).toBeTypeOf('function')
+    expect(await turns.take('a', 'first')).toBeUndefined()
+    expect(await turns.take('a', 'retry')).toBeUndefined()
   })
 
   it('come back once, however often they are given back', async () => {
-    const turns = createTurns({ perEndpoint: 1, ...noWait })
-    const giveBack = await turns.take('a')
+    const turns = turnsWith({ perEndpoint: 1, ...noWait })
+    const giveBack = await turns.take('a', 'first')
     giveBack?.()
-    expect(await turns.take('a')).toBeTypeOf('function')
+    expect(await turns.take('a', 'first')).toBeTypeOf('function')
     giveBack?.()
-    expect(await turns.take('a')).toBeUndefined()
+    expect(await turns.take('a', 'first')).toBeUndefined()
   })
 
   it('go to those who wait in the order in which they came', async () => {
-    const turns = createTurns({ perEndpoint: 1, ...longWait })
-    const first = await turns.take('a')
+    const turns = turnsWith({ perEndpoint: 1, ...longWait })
+    const first = await turns.take('a', 'first')
     const order: string[] = []
-    const second = turns.take('a').then((giveBack) => (order.push('second'), giveBack))
-    const third = turns.take('a').then((giveBack) => (order.push('third'), giveBack))
+    const second = turns.take('a', 'first').then((giveBack) => (order.push('second'), giveBack))
+    const third = turns.take('a', 'first').then((giveBack) => (order.push('third'), giveBack))
     first?.()
     const giveBack = await second
     expect(order).toEqual(['second'])
@@ -39,37 +51,39 @@ describe('turns', () => {
   })
 
   it('are not waited for in vain: not for ever, and not by more than may wait', async () => {
-    const turns = createTurns({ perEndpoint: 1, ...noWait, maxWaiting: 1, waitMs: 20 })
-    const held = await turns.take('a')
-    const waits = turns.take('a')
-    expect(await turns.take('a')).toBeUndefined()
+    const turns = turnsWith({ perEndpoint: 1, maxWaiting: 1, waitMs: 20 })
+    const held = await turns.take('a', 'first')
+    const waits = turns.take('a', 'first')
+    expect(await turns.take('a', 'first')).toBeUndefined()
     expect(await waits).toBeUndefined()
     held?.()
-    expect(await turns.take('a')).toBeTypeOf('function')
+    expect(await turns.take('a', 'first')).toBeTypeOf('function')
   })
 
   it('tell those that come again to come one after the other, at the pace of the endpoint', async () => {
-    const turns = createTurns({ perEndpoint: 2, ...noWait })
-    await turns.take('slow')
-    await turns.take('slow')
+    const turns = turnsWith({ perEndpoint: 2, ...noWait })
+    const giveBack = await turns.take('slow', 'first')
+    await turns.take('slow', 'first')
     await new Promise((resolve) => setTimeout(resolve, 60))
+    giveBack?.()
     const [first = 0, second = 0, third = 0] = [1, 2, 3].map(() => turns.comeBackInMs('slow'))
     expect(first).toBeGreaterThanOrEqual(29)
     expect(second - first).toBeGreaterThanOrEqual(28)
     expect(third - second).toBeGreaterThanOrEqual(28)
-    expect(turns.comeBackInMs('unknown')).toBe(0)
   })
 
-  it('are known to be held long before the first is given back', async () => {
-    const turns = createTurns({ perEndpoint: 1, ...noWait })
-    await turns.take('hangs')
-    await new Promise((resolve) => setTimeout(resolve, 60))
-    expect(turns.comeBackInMs('hangs')).toBeGreaterThanOrEqual(59)
+  it('are foreseen as if the endpoint hung before it has given one back, and then as it answers', async () => {
+    const turns = turnsWith({ perEndpoint: 4, ...noWait }, { hangsMs: 1_000 })
+    const giveBack = await turns.take('a', 'first')
+    await turns.take('a', 'retry')
+    expect([1, 2, 3].map(() => turns.comeBackInMs('a')).map((ms) => Math.round(ms / 100))).toEqual([10, 20, 30])
+    giveBack?.()
+    expect(turns.comeBackInMs('a')).toBeLessThan(500)
   })
 
   it('keep nobody away for longer than set, however many were told to come again', async () => {
-    const turns = createTurns({ perEndpoint: 1, ...noWait, maxAwayMs: 200 })
-    const giveBack = await turns.take('slow')
+    const turns = turnsWith({ perEndpoint: 1, ...noWait }, { maxAwayMs: 200 })
+    const giveBack = await turns.take('slow', 'first')
     await new Promise((resolve) => setTimeout(resolve, 60))
     const told = Array.from({ length: 50 }, () => turns.comeBackInMs('slow'))
     expect(Math.max(...told)).toBe(200)
@@ -79,10 +93,11 @@ describe('turns', () => {
   })
 
   it('are fewer while the endpoint hangs, and as many as before once it answers', async () => {
-    const turns = createTurns({ perEndpoint: 4, ...noWait, hangsMs: 50 })
+    const turns = turnsWith({ perEndpoint: 4, ...noWait }, { hangsMs: 50 })
     const takeAll = async () => {
       const taken = []
-      for (let turn = await turns.take('a'); turn !== undefined; turn = await turns.take('a')) taken.push(turn)
+      for (let turn = await turns.take('a', 'first'); turn !== undefined; turn = await turns.take('a', 'first'))
+        taken.push(turn)
       return taken
     }
     const begun = await takeAll()
@@ -90,12 +105,17 @@ describe('turns', () => {
     await new Promise((resolve) => setTimeout(resolve, 60))
     const [last, ...others] = begun
     for (const giveBack of others) giveBack()
-    expect(await turns.take('a')).toBeUndefined()
+    expect(await turns.take('a', 'first')).toBeUndefined()
+    // What first attempts have shown counts for retries.
+    const retry = await turns.take('a', 'retry')
+    expect(retry).toBeTypeOf('function')
+    expect(await turns.take('a', 'retry')).toBeUndefined()
+    retry?.()
     last?.()
     // One at a time, each of them quick.
     for (let round = 0; round < 10; round++) {
-      const held = await turns.take('a')
-      const other = await turns.take('a')
+      const held = await turns.take('a', 'first')
+      const other = await turns.take('a', 'first')
       held?.()
       other?.()
       // Somebody is always there, so that what is known of the endpoint is kept.
