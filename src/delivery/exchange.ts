@@ -46,7 +46,7 @@ export const createLimits = (timeoutMs: number): ExchangeLimits => ({
  *    network otherwise; the connection is then closed, which also stops what still runs on it */
 export const exchange = (
   { dispatcher, release }: Lease,
-  request: { origin: string; path: string; headers: Record<string, string>; body: string | Buffer },
+  request: { origin: string; path: string; headers: Record<string, string>; body: string },
   limits: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<Answer> =>

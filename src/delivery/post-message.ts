@@ -19,8 +19,7 @@ export interface OutboundMessage {
 
 /** The request as it goes out. */
 export function messageRequest({ messageId, message, endpoint, secrets, at }: OutboundMessage): SendRequest {
-  // Once for both signatures and the connection.
-  const body = Buffer.from(encodeBody(message))
+  const body = encodeBody(message)
   const valid = secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret)
   const signature = signatureHeaders({ secrets: valid, messageId, body, at })
   return { url: endpoint.url, headers: requestHeaders({ staticHeaders: endpoint.headers, signature }), body }

@@ -49,7 +49,7 @@ export interface SenderOptions {
 export interface SendRequest {
   url: string
   headers: Record<string, string>
-  body: string | Buffer
+  body: string
 }
 
 export interface Sender {

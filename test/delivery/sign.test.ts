@@ -16,15 +16,6 @@ const message = {
 const body = encodeBody(message)
 const at = new Date('2026-01-02T03:04:05.678Z')
 
-/** With the secret's own bytes where it is no `whsec_` and base64. */
-const libraryOf = (secret: string): Webhook => {
-  try {
-    return new Webhook(secret)
-  } catch {
-    return new Webhook(Buffer.from(secret), { format: 'raw' })
-  }
-}
-
 describe('signatures', () => {
   // openssl dgst -sha1 -mac HMAC over the 165 bytes, and -sha256 over `msg-1.1767323045.` and the bytes.
   it.each([
@@ -75,27 +66,6 @@ describe('signatures', () => {
     expect(new Webhook(receiverSecret).verify(body, headers)).toEqual(message)
     const tampered = body.replace('9.5', '0.5')
     expect(() => new Webhook(receiverSecret).verify(tampered, headers)).toThrow('No matching signature')
-  })
-
-  it.each([
-    '',
-    'A',
-    'AAA',
-    'AAAA',
-    'AA==',
-    'A===',
-    'AAAAA',
-    'AAAAAA',
-    'AAAAAAA=',
-    'AAAA====',
-    '+/8_',
-    'AA\nAA',
-    'A=AA',
-  ])('have the key that the Standard Webhooks library has for whsec_%j', (encoded) => {
-    const secret = `whsec_${encoded}`
-    const library = libraryOf(secret)
-    const headers = signatureHeaders({ secrets: [secret], messageId: 'msg-1', body, at })
-    expect(headers['webhook-signature']).toBe(library.sign('msg-1', at, body))
   })
 
   it('verify with the old secret beside the new one while a secret is rotated', () => {

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto'
 import type { StoredDestination } from '../../db/destinations.ts'
-import { encodeBody } from '../../delivery/body.ts'
 import { messageRequest, type OutboundMessage } from '../../delivery/post-message.ts'
 import { sampleMessage } from '../../delivery/sample-message.ts'
 import type { Sender } from '../../delivery/send.ts'
@@ -67,7 +66,7 @@ async function testEndpoints(sender: Sender, { endpoints, secrets }: Tested, typ
       ...(outcome.status !== undefined && { status: outcome.status }),
       ...(outcome.kind !== 'delivered' && { error: outcome.reason }),
       ...(outcome.kind !== 'delivered' && outcome.excerpt !== undefined && { excerpt: outcome.excerpt }),
-      request: { headers: request.headers, body: encodeBody(message) },
+      request: { headers: request.headers, body: request.body },
     }
   })
   return { results: await Promise.all(results) }
