@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { audienceScheduleId } from '../../src/contracts/audiences.ts'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
-import { createAudience, databaseKinds, ended, givenDestination, start, state, until } from './setup.ts'
+import { createAudience, databaseKinds, ended, getSync, givenDestination, start, state, until } from './setup.ts'
 
 /** Serves the pulls by SQL, and keeps the data of the node that is not on PGlite. */
 let postgres: PostgresServer
@@ -153,6 +153,24 @@ describe.each(databaseKinds)('on %s', (databaseKind) => {
       await schedule.describe()
       await given.node.api('DELETE', `/audiences/${audience.id}`)
       await until(() => schedule.describe().then(() => false, isNotFound), 'the schedule is gone with its audience')
+    })
+
+    it('skips a scheduled run while a sync is running', async () => {
+      answer = (_request, response) =>
+        void response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end('"u1"\n')
+      const audience = await pulled({ schedule: { interval: '1h' } })
+      await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: true })
+      const running = await start(given.node, audience, 'sync')
+      await until(async () => (await getSync(given.node, audience, running)).phase === 'sending', 'it is held')
+      const { client } = given.node.app.temporal
+      const schedule = client.schedule.getHandle(audienceScheduleId(audience.id))
+      await schedule.trigger()
+      const run = async () => (await schedule.describe()).info.recentActions.at(-1)?.action.workflow
+      await until(async () => (await run()) !== undefined, 'the schedule fired')
+      expect(await client.workflow.getHandle((await run())?.workflowId ?? '').result()).toBe('skipped')
+      await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: false })
+      expect(await ended(given.node, audience, running)).toMatchObject({ status: 'completed', sent: 1 })
+      expect(await syncs(audience)).toHaveLength(1)
     })
 
     it('starts its runs up to the jitter late, each at its own moment', async () => {

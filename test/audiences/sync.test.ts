@@ -117,6 +117,16 @@ describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
     expect(sync).toMatchObject({ status: 'completed', added: 1, removed: 1, unchanged: 1 })
     expect(state(given.receiver.requests)).toEqual({ u1: false, u2: true, u3: true })
     expect((await given.node.api<Audience>('GET', `/audiences/${given.audience.id}`)).body.members).toBe(2)
+
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: true })
+    const held = await start(given.node, given.audience, 'members', { add: ['u4'] })
+    await until(async () => (await syncOf(held)).phase === 'sending', 'the first is sending')
+    const waiting = await start(given.node, given.audience, 'members', { add: ['u5', 'u6'], remove: ['u2'] })
+    const merged = await start(given.node, given.audience, 'members', { add: ['u2', 'u7'], remove: ['u6'] })
+    expect(await syncOf(waiting)).toMatchObject({ status: 'stopped', reason: `taken into ${merged}` })
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: false })
+    expect(await ended(given.node, given.audience, merged)).toMatchObject({ status: 'completed', added: 2, removed: 0 })
+    expect(state(given.receiver.requests)).toEqual({ u1: false, u2: true, u3: true, u4: true, u5: true, u7: true })
   })
 
   it('sends a user again whose Identify failed for good, and nobody else', async () => {
