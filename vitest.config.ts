@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { baselineWasm } from './test/support/baseline-wasm.ts'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 export default defineConfig({
   test: {
@@ -13,6 +14,7 @@ export default defineConfig({
     // No module keeps state, so files share a process: loading the server's modules anew takes a second or two of CPU.
     isolate: false,
     execArgv: baselineWasm,
+    sequence: { sequencer: LongestFirst },
     // Whole processes on a shared machine: what fails twice in a row is a fault, and what fails once is in the output.
     retry: process.env['CI'] === undefined ? 0 : 1,
     // Two cores carry it: tests of killed processes and of time limits mostly wait.

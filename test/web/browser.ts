@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults, RunOptions } from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
 import { launchChromium } from '../support/chromium.ts'
 
@@ -16,7 +16,7 @@ const stepLimitMs = 20_000
 /** A node and a browser that the tests of a file share. */
 export interface WebTest {
   node: TestApp
-  /** A page of a browser profile of its own. */
+  /** A page of a browser profile of its own, closed when the test ends: open, it would go on asking for news. */
   open(this: void, options?: PageOptions): Promise<TestPage>
 }
 
@@ -60,6 +60,7 @@ export function nodeAndBrowser(): WebTest {
 
 async function openPage(browser: Browser, { signedInTo, token = adminToken }: PageOptions = {}): Promise<TestPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+  onTestFinished(() => context.close())
   if (signedInTo !== undefined) await beginSession(context, signedInTo, token)
   const page = await context.newPage()
   page.setDefaultTimeout(stepLimitMs)
@@ -91,7 +92,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 
 /** Findings of the accessibility checker that are serious or critical, as rule and element. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource)
+  // Once per page: it is half a megabyte.
+  if (await page.evaluate(() => !('axe' in globalThis))) await page.evaluate(axeSource)
   const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }))
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
