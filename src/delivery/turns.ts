@@ -41,8 +41,8 @@ interface Pool extends TurnBounds {
 
 /** One endpoint. */
 interface Lane extends Record<TurnKind, Pool> {
-  /** Moving average of how long a turn is held, in milliseconds; undefined before one was given back. */
-  heldMs: number | undefined
+  /** Moving average of how long a turn is held, in milliseconds; 0 before one was given back. */
+  heldMs: number
   /** How many were told to come again and not yet through, and when that was so. */
   booked: { turns: number; at: number }
 }
@@ -60,20 +60,23 @@ export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions):
   const laneOf = (endpointId: string): Lane => {
     const known = lanes.get(endpointId)
     if (known !== undefined) return known
-    const lane: Lane = { first: createPool(first), retry: createPool(retry), heldMs: undefined, booked: noneBooked }
+    const lane: Lane = { first: createPool(first), retry: createPool(retry), heldMs: 0, booked: noneBooked }
     lanes.set(endpointId, lane)
     return lane
   }
 
   const limitOf = ({ heldMs }: Lane, { perEndpoint }: Pool): number =>
-    heldMs === undefined || heldMs < hangsMs ? perEndpoint : hangingLimit(perEndpoint)
+    heldMs < hangsMs ? perEndpoint : hangingLimit(perEndpoint)
 
-  /** How often the endpoint gives a turn back to a retry, in milliseconds. One that has given none back yet may hang: who
-   *  comes too early comes in vain. */
+  /** How often the endpoint gives a turn back to a retry, in milliseconds. One that keeps a turn much longer than it used to
+   *  hangs, it seems: who comes too early comes in vain. */
   const paceMs = (lane: Lane, now: number): number => {
     const oldest = Math.min(...[lane.first, lane.retry].map(({ taken: [turn] }) => turn?.at ?? now))
-    const heldMs = Math.max(lane.heldMs ?? hangsMs, now - oldest, 1)
-    return heldMs / (lane.heldMs === undefined ? hangingLimit(retry.perEndpoint) : limitOf(lane, lane.retry))
+    const ageMs = now - oldest
+    const seemsToHang = ageMs > Math.max(hangsMs / 2, 2 * lane.heldMs)
+    return seemsToHang
+      ? Math.max(ageMs, hangsMs) / hangingLimit(retry.perEndpoint)
+      : Math.max(ageMs, lane.heldMs, 1) / limitOf(lane, lane.retry)
   }
 
   /** Those booked ahead, at the pace of today. */
@@ -89,8 +92,7 @@ export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions):
     return () => {
       if (!pool.taken.delete(turn)) return
       const now = performance.now()
-      const heldMs = now - turn.at
-      lane.heldMs = lane.heldMs === undefined ? heldMs : lane.heldMs + (heldMs - lane.heldMs) * newestShare
+      lane.heldMs += (now - turn.at - lane.heldMs) * (lane.heldMs === 0 ? 1 : newestShare)
       const [next] = pool.waiting
       if (next !== undefined && pool.taken.size < limitOf(lane, pool)) next(grant(endpointId, lane, pool))
       else if (isIdle(lane, now)) lanes.delete(endpointId)
