@@ -20,7 +20,7 @@ const requests = Array.from({ length: Number(count) }, (_, index) => {
     secrets: [{ secret: 'bench-secret', until: null }],
     at: new Date(),
   })
-  return { headers, body }
+  return { headers, body: Buffer.from(body) }
 })
 const pool = new Pool(new URL(url).origin, { connections: Number(concurrency), pipelining: 1 })
 const startedAt = performance.now()
