@@ -46,7 +46,7 @@ export const createLimits = (timeoutMs: number): ExchangeLimits => ({
  *    network otherwise; the connection is then closed, which also stops what still runs on it */
 export const exchange = (
   { dispatcher, release }: Lease,
-  request: { origin: string; path: string; headers: Record<string, string>; body: string },
+  { origin, path, headers, body }: { origin: string; path: string; headers: Record<string, string>; body: string },
   limits: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<Answer> =>
@@ -106,7 +106,8 @@ export const exchange = (
     const headLimit = limits.head.set(() => setImmediate(expire))
     try {
       signal?.throwIfAborted()
-      dispatcher.dispatch({ ...request, method: 'POST' }, handler)
+      // Member by member: V8 gives each copy made by spreading a hidden class of its own, and undici looks up 16 members.
+      dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, handler)
     } catch (error) {
       fail(error as Error)
     }

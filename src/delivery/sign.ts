@@ -2,6 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
+import './native-hmac.ts'
 
 /** Headers that let a receiver verify `body`; none without a secret.
  *
