@@ -72,22 +72,39 @@ describe('the workflow as it is', () => {
 })
 
 it('would be told apart if it did one thing more, on any path', async () => {
-  const scratch = await mkdtemp(join(await realpath(join(root, 'node_modules')), '.replay-test-'))
-  try {
-    const changed = join(scratch, 'changed.ts')
-    await writeFile(
-      changed,
+  const outcomes = await replayAll(
+    await bundleOf(
       `import { sleep } from '@temporalio/workflow'
        import * as originals from '${join(root, 'workflows/index.ts')}'
        const later = (original) => async (input) => { await sleep(1); return original(input) }
        export const deliverEvent = later(originals.deliverEvent)
        export const syncAudience = later(originals.syncAudience)
        export const scheduledSync = later(originals.scheduledSync)`,
-    )
-    const options = { ...bundleOptions(changed), logger: new DefaultLogger('ERROR') }
-    const outcomes = await replayAll(await bundleWorkflowCode(options))
-    for (const name of names) expect(outcomes.get(name), name).toBeInstanceOf(DeterminismViolationError)
+    ),
+  )
+  for (const name of names) expect(outcomes.get(name), name).toBeInstanceOf(DeterminismViolationError)
+})
+
+it('fails alone where it handles a rejection nowhere: the worker goes on', async () => {
+  const outcomes = await replayAll(
+    await bundleOf(
+      `import * as originals from '${join(root, 'workflows/index.ts')}'
+       export const { syncAudience, scheduledSync } = originals
+       export const deliverEvent = (input) => { void Promise.reject(new Error('lost')); return originals.deliverEvent(input) }`,
+    ),
+  )
+  expect(outcomes.get('delivered-at-once')).toMatchObject({ message: expect.stringContaining('Error: lost') as string })
+  expect(outcomes.get('audience-first-sync')).toBe('replayed')
+})
+
+/** Bundles workflows of this source. */
+async function bundleOf(source: string): Promise<WorkflowBundleOption> {
+  const scratch = await mkdtemp(join(await realpath(join(root, 'node_modules')), '.replay-test-'))
+  try {
+    const path = join(scratch, 'changed.ts')
+    await writeFile(path, source)
+    return await bundleWorkflowCode({ ...bundleOptions(path), logger: new DefaultLogger('ERROR') })
   } finally {
     await rm(scratch, { recursive: true })
   }
-})
+}
