@@ -4,11 +4,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { concurrency } from '../../activities/audience-sending.ts'
 
-/** As many as a sync has in flight. */
-const concurrency = 32
-
-/** @returns calls a second */
+/** As many in flight as a sync has. @returns calls a second */
 export async function measureBareLoop(url: string, count: number): Promise<number> {
   const program = join(import.meta.dirname, 'bare-loop-process.ts')
   const args = ['--import', 'tsx', program, url, String(count), String(concurrency)]

@@ -36,17 +36,19 @@ export async function connectAudience(node: BenchNode, url: string, name: string
 export const getSync = (node: BenchNode, audience: Audience, syncId: string): Promise<Sync> =>
   node.api<Sync>('GET', `/audiences/${audience.id}/syncs/${syncId}`)
 
-/** Looks at the sync until `isThere` says so. */
+/** Looks at the sync until `isThere` says so.
+ *  @param pauseMs  between two looks, each of which the node has to answer */
 export async function watchSync(
   node: BenchNode,
   audience: Audience,
   syncId: string,
   isThere: (sync: Sync) => boolean,
+  pauseMs = 100,
 ): Promise<Sync> {
   for (;;) {
     const sync = await getSync(node, audience, syncId)
     if (isThere(sync)) return sync
     if (sync.status !== 'running') throw new Error(`the sync ended: ${JSON.stringify(sync)}`)
-    await sleep(100)
+    await sleep(pauseMs)
   }
 }
