@@ -111,7 +111,15 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const worker = await runWorker(temporal, options.workflowCode, activities, logger)
   cleanUps.add(() => worker.stop())
 
-  const { intake, fates, ...intakeParts } = createIntakeParts({ config, database, temporal, registry, logger })
+  const { isSaturated } = deliveries
+  const { intake, fates, ...intakeParts } = createIntakeParts({
+    config,
+    database,
+    temporal,
+    isSaturated,
+    registry,
+    logger,
+  })
   cleanUps.add(() => intakeParts.stop())
   const liveEvents = createLiveEvents()
   const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, deletions.suppression)

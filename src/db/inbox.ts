@@ -1,18 +1,22 @@
-/** The inbox: accepted events whose delivery Temporal could not start yet. */
+/** The inbox: accepted events whose delivery was not started yet. */
 
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable } from './database.ts'
 
+/** Who is started when: `prompt` at once; `deferred` with what Temporal has to spare, as their endpoints take no more. */
+export type Lane = 'prompt' | 'deferred'
+
 export interface NewInboxEvent {
   input: DeliverEventInput
   receivedAt: Date
+  lane: Lane
 }
 
 /** An event that this node may start until its lease is over. */
 export interface LeasedEvent {
-  /** Position in the order of arrival. */
+  /** Position in its lane, by arrival. */
   seq: string
   input: DeliverEventInput
 }
@@ -25,15 +29,23 @@ export interface QueuedEvent extends LeasedEvent {
   refusal: string | undefined
 }
 
+/** Positions of each lane: deferred ones are behind all others, so that one index serves both. */
+const lanes: Record<Lane, { from: string; below: string }> = {
+  prompt: { from: '0', below: '4000000000000000000' },
+  deferred: { from: '4000000000000000000', below: '8000000000000000000' },
+}
+
 /** Writes events in one statement; one that waits already is left as it is.
  *  @returns how many were new */
 export async function addToInbox(database: Queryable, events: readonly NewInboxEvent[]): Promise<number> {
   const rows = await database.query<{ seq: string }>(
-    `insert into inbox (workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at)
-     select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type, string_to_array(e.destination_ids, ','),
-       e.input::json, e.received_at
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[])
-       with ordinality as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, position)
+    `insert into inbox (seq, workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at)
+     overriding system value
+     select e.lane + nextval('inbox_seq_seq'), e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,
+       string_to_array(e.destination_ids, ','), e.input::json, e.received_at
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+       $9::bigint[]) with ordinality
+       as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, lane, position)
      order by e.position
      on conflict (workflow_id) do nothing returning seq`,
     [
@@ -45,20 +57,27 @@ export async function addToInbox(database: Queryable, events: readonly NewInboxE
       events.map(({ input }) => input.targets.map(({ destinationId }) => destinationId).join(',')),
       events.map(({ input }) => JSON.stringify(input)),
       events.map(({ receivedAt }) => receivedAt),
+      events.map(({ lane }) => lanes[lane].from),
     ],
   )
   return rows.length
 }
 
-/** Takes the oldest events that nobody else has, for `leaseMs` milliseconds; a node that dies loses its leases then. */
-export async function leaseFromInbox(database: Queryable, limit: number, leaseMs: number): Promise<LeasedEvent[]> {
+/** Takes the oldest events of a lane that nobody else has, for `leaseMs` milliseconds; a node that dies loses its leases then. */
+export async function leaseFromInbox(
+  database: Queryable,
+  lane: Lane,
+  limit: number,
+  leaseMs: number,
+): Promise<LeasedEvent[]> {
   const rows = await database.query<{ seq: string; input: DeliverEventInput }>(
     `update inbox set leased_until = now() + make_interval(secs => $2 / 1000.0)
      where seq in (
-       select seq from inbox where refusal is null and (leased_until is null or leased_until < now())
+       select seq from inbox
+       where seq >= $3 and seq < $4 and refusal is null and (leased_until is null or leased_until < now())
        order by seq limit $1 for update skip locked)
      returning seq, input`,
-    [limit, leaseMs],
+    [limit, leaseMs, lanes[lane].from, lanes[lane].below],
   )
   return rows.sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
 }
@@ -78,12 +97,14 @@ export async function refuseInInbox(database: Queryable, seq: string, refusal: s
   await database.query('update inbox set refusal = $2 where seq = $1', [seq, refusal])
 }
 
-/** How many events wait, at most: the span of their numbers, of which some were never used or are free again. Costs two
- *  look-ups whatever its size; 0 for an empty inbox. */
+/** How many events wait, at most: the span of each lane's positions, of which some were never used or are free again. Costs
+ *  four look-ups whatever its size; 0 for an empty inbox. */
 export async function inboxDepth(database: Queryable): Promise<number> {
   const [row] = await database.query<{ depth: string }>(
-    `select coalesce((select max(seq) from inbox where refusal is null)
-       - (select min(seq) from inbox where refusal is null) + 1, 0) as depth`,
+    `select sum(coalesce((select max(seq) from inbox where seq >= lane.first and seq < lane.below and refusal is null)
+       - (select min(seq) from inbox where seq >= lane.first and seq < lane.below and refusal is null) + 1, 0)) as depth
+     from unnest($1::bigint[], $2::bigint[]) as lane(first, below)`,
+    [Object.values(lanes).map(({ from }) => from), Object.values(lanes).map(({ below }) => below)],
   )
   return Number(row?.depth ?? 0)
 }

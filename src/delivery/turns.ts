@@ -6,8 +6,8 @@ export type TurnKind = 'first' | 'retry'
 export interface TurnBounds {
   /** Most attempts in flight to one endpoint; a quarter of them while it hangs. */
   perEndpoint: number
-  /** How many may wait for a turn at one endpoint, and how long in milliseconds; nobody waits for one that has not
-   *  given a turn back for as long. */
+  /** How many may wait for a turn at one endpoint, and how long in milliseconds; nobody waits where none is likely to come
+   *  in that time. */
   maxWaiting: number
   waitMs: number
 }
@@ -27,6 +27,8 @@ export interface Turns {
   /** When an attempt that got no turn should come again, as a retry, in milliseconds: behind those that were told so
    *  before, at the pace at which the endpoint gives its turns back. */
   comeBackInMs(endpointId: string): number
+  /** Whether a first attempt would get no turn now, nor be let wait for one. */
+  isSaturated(endpointId: string): boolean
 }
 
 export type GiveBack = () => void
@@ -68,6 +70,17 @@ export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions):
   const limitOf = ({ heldMs }: Lane, { perEndpoint }: Pool): number =>
     heldMs < hangsMs ? perEndpoint : hangingLimit(perEndpoint)
 
+  const hasRoom = (lane: Lane, pool: Pool): boolean => pool.taken.size < limitOf(lane, pool)
+
+  /** Whether one more may wait: none does where no turn was given back for as long, or where too many are ahead. */
+  const letsWait = (lane: Lane, pool: Pool): boolean => {
+    const { taken, waiting, maxWaiting, waitMs } = pool
+    const [oldest] = taken
+    const hangs = oldest !== undefined && performance.now() - oldest.at > waitMs
+    const expectedMs = ((waiting.size + 1) * lane.heldMs) / limitOf(lane, pool)
+    return !hangs && waiting.size < maxWaiting && expectedMs <= waitMs
+  }
+
   /** How often the endpoint gives a turn back to a retry, in milliseconds. One that keeps a turn much longer than it used to
    *  hangs, it seems: who comes too early comes in vain. */
   const paceMs = (lane: Lane, now: number): number => {
@@ -94,7 +107,7 @@ export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions):
       const now = performance.now()
       lane.heldMs += (now - turn.at - lane.heldMs) * (lane.heldMs === 0 ? 1 : newestShare)
       const [next] = pool.waiting
-      if (next !== undefined && pool.taken.size < limitOf(lane, pool)) next(grant(endpointId, lane, pool))
+      if (next !== undefined && hasRoom(lane, pool)) next(grant(endpointId, lane, pool))
       else if (isIdle(lane, now)) lanes.delete(endpointId)
     }
   }
@@ -103,11 +116,9 @@ export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions):
     take(endpointId, kind) {
       const lane = laneOf(endpointId)
       const pool = lane[kind]
-      const { taken, waiting, maxWaiting, waitMs } = pool
-      if (taken.size < limitOf(lane, pool)) return Promise.resolve(grant(endpointId, lane, pool))
-      const [oldest] = taken
-      const hangs = oldest !== undefined && performance.now() - oldest.at > waitMs
-      if (hangs || waiting.size >= maxWaiting) return Promise.resolve(undefined)
+      const { waiting, waitMs } = pool
+      if (hasRoom(lane, pool)) return Promise.resolve(grant(endpointId, lane, pool))
+      if (!letsWait(lane, pool)) return Promise.resolve(undefined)
       return new Promise((resolve) => {
         const served: Served = (turn) => {
           clearTimeout(timer)
@@ -125,6 +136,10 @@ export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions):
       const turns = Math.min(bookedTurns(lane, pace, now) + 1, maxAwayMs / pace)
       lane.booked = { turns, at: now }
       return Math.ceil(turns * pace)
+    },
+    isSaturated(endpointId) {
+      const lane = lanes.get(endpointId)
+      return lane !== undefined && !hasRoom(lane, lane.first) && !letsWait(lane, lane.first)
     },
   }
 }

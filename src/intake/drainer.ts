@@ -1,17 +1,20 @@
-/** Starts the deliveries of the events in the inbox, in order of arrival, at the speed that Temporal takes them. */
+/** Starts the deliveries of the events in a lane of the inbox, in order of arrival, at the speed that Temporal takes them. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
-import { leaseFromInbox, refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
+import {
+  leaseFromInbox,
+  refuseInInbox,
+  releaseInInbox,
+  removeFromInbox,
+  type Lane,
+  type LeasedEvent,
+} from '../db/inbox.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { isInvalidArgument, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
-import type { StartPace } from './start-pace.ts'
-
-/** Events taken at a time. */
-const batchSize = 50
 
 /** How long this node has a batch for itself: longer than starting it takes, and how long it lies when the node dies. A
  *  batch that another node takes meanwhile is started once all the same. */
@@ -30,19 +33,29 @@ export interface Drainer {
 
 export interface DrainerDependencies {
   database: Database
+  lane: Lane
+  /** Events taken at a time: few enough to be started within the lease. */
+  batchSize: number
   start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
-  pace: Pick<StartPace, 'limit'>
+  /** How many starts may be under way now. */
+  limit: () => number
+  /** How long to leave Temporal alone after a start that took `startMs`, both in milliseconds. */
+  restMs: (input: DeliverEventInput, startMs: number) => number
   /** Resolves when the callers that wait for the inbox now have their answer: they come first. */
   giveWay: () => Promise<void>
   count: IntakeCounter
   logger: Logger
 }
 
-export function runDrainer({ database, start, pace, giveWay, count, logger }: DrainerDependencies): Drainer {
+export function runDrainer(dependencies: DrainerDependencies): Drainer {
+  const { database, lane, batchSize, start, limit, restMs, giveWay, count, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
   /** The fewer starts Temporal takes, the more one of them keeps the callers waiting, on one machine at least. */
-  const turnsGiven = (): number => Math.ceil(4 / pace.limit())
+  const turnsGiven = (): number => Math.ceil(4 / limit())
+
+  const sleepUnlessStopped = (ms: number): Promise<void> =>
+    stopping.signal.aborted ? Promise.resolve() : sleep(ms, undefined, { signal: stopping.signal }).catch(() => {})
 
   /** @returns whether Temporal took it, now or before, or refused it for good */
   const settle = async ({ seq, input }: LeasedEvent): Promise<boolean> => {
@@ -65,19 +78,22 @@ export function runDrainer({ database, start, pace, giveWay, count, logger }: Dr
     let failure: Error | undefined
     /** @param place  among those who work side by side: the last ones end when there are too many */
     const work = async (_: unknown, place: number): Promise<void> => {
-      while (place < pace.limit() && failure === undefined && !stopping.signal.aborted) {
+      while (place < limit() && failure === undefined && !stopping.signal.aborted) {
         for (let turn = 0; turn < turnsGiven(); turn++) await giveWay()
         const event = queue.shift()
         if (event === undefined) return
+        const begun = performance.now()
         try {
           if (await settle(event)) started.push(event.seq)
           open.delete(event.seq)
+          const rest = restMs(event.input, performance.now() - begun)
+          if (rest > 0) await sleepUnlessStopped(rest)
         } catch (error) {
           failure ??= error as Error
         }
       }
     }
-    await Promise.all(Array.from({ length: pace.limit() }, work))
+    await Promise.all(Array.from({ length: limit() }, work))
     if (started.length > 0) await removeFromInbox(database, started)
     if (open.size > 0) await releaseInInbox(database, [...open])
     if (failure !== undefined) throw failure
@@ -86,13 +102,12 @@ export function runDrainer({ database, start, pace, giveWay, count, logger }: Dr
   const drain = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        const batch = await leaseFromInbox(database, batchSize, leaseMs)
+        const batch = await leaseFromInbox(database, lane, batchSize, leaseMs)
         if (batch.length > 0) await startBatch(batch)
         else await pause.wait(idlePauseMs)
       } catch (error) {
         logger.warn({ error: (error as Error).message }, 'inbox.not_drained')
-        if (!stopping.signal.aborted)
-          await sleep(failurePauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+        await sleepUnlessStopped(failurePauseMs)
       }
     }
   }

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
-import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
+import { addToInbox, countInbox, inboxDepth, type Lane, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 
 /** Events in one statement. */
@@ -26,6 +26,8 @@ export interface InboxWriter {
    *  @returns how many were there already
    *  @throws AppError inbox_full; what the database throws when it is away */
   write(events: NewInboxEvent[]): Promise<number>
+  /** Whether so many wait that no further one should. */
+  isHalfFull: () => boolean
   /** Resolves when the group that is being written is through; at once when nobody waits. */
   written: () => Promise<void>
 }
@@ -36,8 +38,8 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
-/** @param onWritten  told after each group that had something new */
-export function createInboxWriter(database: Database, inboxMax: number, onWritten: () => void): InboxWriter {
+/** @param onWritten  told after each group that had something new, for each lane that it had events of */
+export function createInboxWriter(database: Database, inboxMax: number, onWritten: (lane: Lane) => void): InboxWriter {
   const queue: Waiting[] = []
   let waitingEvents = 0
   let underWay: Promise<void> | undefined
@@ -71,7 +73,7 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
         throw new AppError('inbox_full', `${inboxMax} events wait for their delivery to start`, { retryAfterSeconds })
       const added = await addToInbox(database, events)
       depth += added
-      if (added > 0) onWritten()
+      if (added > 0) new Set(events.map(({ lane }) => lane)).forEach(onWritten)
       // Which of the group's events were duplicates does not matter: they are only counted.
       group.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
     } catch (error) {
@@ -99,6 +101,7 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
         if (underWay === undefined) void writeGroups()
       })
     },
+    isHalfFull: () => depth >= inboxMax / 2,
     written: async () => underWay,
   }
 }

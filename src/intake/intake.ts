@@ -1,7 +1,8 @@
 /** Between ingest and Temporal: an event is acknowledged only when Temporal or the inbox holds it durably. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DeliverEventInput, RetrySchedule } from '../contracts/delivery.ts'
+import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
+import type { Lane } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
@@ -31,12 +32,16 @@ export interface IntakeDependencies {
   start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
   inbox: InboxWriter
   slots: DirectSlots
+  /** Whether no endpoint of an event takes an attempt now. */
+  isSaturated: (targets: readonly DeliveryTarget[]) => boolean
   retry: RetrySchedule
   count: IntakeCounter
   logger: Logger
 }
 
-export function createIntake({ start, inbox, slots, retry, count, logger }: IntakeDependencies): Intake {
+export function createIntake(dependencies: IntakeDependencies): Intake {
+  const { start, inbox, slots, isSaturated, retry, count, logger } = dependencies
+
   /** Takes slots that are free. @returns the events that Temporal did not take */
   const startAll = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
     try {
@@ -57,8 +62,8 @@ export function createIntake({ start, inbox, slots, retry, count, logger }: Inta
     }
   }
 
-  const write = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
-    const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt }))
+  const write = async (lane: Lane, sourceId: string, events: AcceptedEvent[]): Promise<void> => {
+    const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt, lane }))
     const duplicates = await within(writeLimitMs, inbox.write(waiting))
     count('inboxed', sourceId, events.length)
     if (duplicates > 0) count('duplicate', sourceId, duplicates)
@@ -78,24 +83,35 @@ export function createIntake({ start, inbox, slots, retry, count, logger }: Inta
     }
   }
 
+  const hold = async (lane: Lane, events: AcceptedEvent[]): Promise<void> => {
+    // Events of one request are all of one source.
+    const sourceId = events[0]?.sourceId
+    if (sourceId === undefined) return
+    const direct = lane === 'prompt' && slots.tryPass(sourceId, events.length)
+    const left = direct ? await startAll(sourceId, events) : events
+    if (left.length === 0) return
+    try {
+      await write(lane, sourceId, left)
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      logger.warn({ error: (error as Error).message }, 'intake.not_written')
+      if (direct) throw unavailable(error)
+      await startInTurn(sourceId, left).catch((failure: unknown) => {
+        throw unavailable(failure)
+      })
+    }
+  }
+
+  /** An attempt that finds no turn costs Temporal as much as a delivery: the endpoint is no sooner served for it, and
+   *  others wait. */
+  const laneOf = ({ targets }: AcceptedEvent): Lane =>
+    isSaturated(targets) && !inbox.isHalfFull() ? 'deferred' : 'prompt'
+
   return {
     async accept(events) {
-      // Events of one request are all of one source.
-      const sourceId = events[0]?.sourceId
-      if (sourceId === undefined) return
-      const direct = slots.tryPass(sourceId, events.length)
-      const left = direct ? await startAll(sourceId, events) : events
-      if (left.length === 0) return
-      try {
-        await write(sourceId, left)
-      } catch (error) {
-        if (error instanceof AppError) throw error
-        logger.warn({ error: (error as Error).message }, 'intake.not_written')
-        if (direct) throw unavailable(error)
-        await startInTurn(sourceId, left).catch((failure: unknown) => {
-          throw unavailable(failure)
-        })
-      }
+      const lanes: Record<Lane, AcceptedEvent[]> = { prompt: [], deferred: [] }
+      for (const event of events) lanes[laneOf(event)].push(event)
+      await Promise.all([hold('prompt', lanes.prompt), hold('deferred', lanes.deferred)])
     },
   }
 }

@@ -34,6 +34,8 @@ export interface DeliveryParts {
   steering: Steering
   bulkSteerings: BulkSteerings
   deliveryLog: DeliveryLog
+  /** Whether an endpoint takes no attempt now. */
+  isSaturated: (endpointId: string) => boolean
   stop(): Promise<void>
 }
 
@@ -56,6 +58,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     return destination && deliveryTarget(destination)
   }
   const steering = createSteering({ temporal, findTarget, retry: config.retry })
+  const turns = createTurns({ first: firstTurns, retry: retryTurns, hangsMs, maxAwayMs: config.retry.maxMs })
   const recorder = createAttemptRecorder(database, logger)
   return {
     activities: {
@@ -64,7 +67,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
         findDestination: settings.destination,
         catchUp: settings.catchUp,
         sender,
-        turns: createTurns({ first: firstTurns, retry: retryTurns, hangsMs, maxAwayMs: config.retry.maxMs }),
+        turns,
         observe: recorder.observe,
         logger,
       }),
@@ -83,6 +86,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       findDestination: settings.destination,
       temporalUiUrl,
     }),
+    isSaturated: turns.isSaturated,
     stop: () => recorder.stop(),
   }
 }

@@ -2,13 +2,15 @@
 
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
-import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { DeliverEventInput, DeliveryTarget } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
+import type { Lane } from '../db/inbox.ts'
 import { createDirectSlots } from '../intake/direct-slots.ts'
-import { runDrainer } from '../intake/drainer.ts'
+import { runDrainer, type Drainer } from '../intake/drainer.ts'
 import { createFates, type Fates } from '../intake/fates.ts'
 import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
+import { deferredLane, promptLane } from '../intake/lanes.ts'
 import { createStartPace } from '../intake/start-pace.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from '../temporal/connection.ts'
@@ -24,30 +26,33 @@ export interface IntakePartsDependencies {
   config: Config
   database: Database
   temporal: Temporal
+  /** Whether an endpoint takes no attempt now. */
+  isSaturated: (endpointId: string) => boolean
   registry: Registry
   logger: Logger
 }
 
-export function createIntakeParts({
-  config,
-  database,
-  temporal,
-  registry,
-  logger,
-}: IntakePartsDependencies): IntakeParts {
+export function createIntakeParts(dependencies: IntakePartsDependencies): IntakeParts {
+  const { config, database, temporal, registry, logger } = dependencies
   const fates = createFates(database, registry, logger)
   const { count } = fates
   const pace = createStartPace()
   const slots = createDirectSlots()
   const start = slots.watch(pace.watch((input: DeliverEventInput) => startDelivery(temporal, input)))
-  const inbox = createInboxWriter(database, config.inboxMax, () => drainer.wake())
-  const drainer = runDrainer({ database, start, pace, giveWay: inbox.written, count, logger })
-  const intake = createIntake({ start, inbox, slots, retry: config.retry, count, logger })
+  const isSaturated = (targets: readonly DeliveryTarget[]): boolean =>
+    targets.every(({ endpointIds }) => endpointIds.every(dependencies.isSaturated))
+  const inbox = createInboxWriter(database, config.inboxMax, (lane) => drainers[lane].wake())
+  const common = { database, start, giveWay: inbox.written, count, logger }
+  const drainers: Record<Lane, Drainer> = {
+    prompt: runDrainer({ ...common, ...promptLane(pace) }),
+    deferred: runDrainer({ ...common, ...deferredLane(isSaturated) }),
+  }
+  const intake = createIntake({ start, inbox, slots, isSaturated, retry: config.retry, count, logger })
   return {
     intake,
     fates,
     async stop() {
-      await drainer.stop()
+      await Promise.all(Object.values(drainers).map((drainer) => drainer.stop()))
       await fates.stop()
     },
   }

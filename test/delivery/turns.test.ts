@@ -60,6 +60,35 @@ describe('turns', () => {
     expect(await turns.take('a', 'first')).toBeTypeOf('function')
   })
 
+  it('are not waited for where too many are ahead, at the pace of the endpoint', async () => {
+    const turns = turnsWith({ perEndpoint: 2, maxWaiting: 100, waitMs: 100 })
+    const first = await turns.take('a', 'first')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    const second = await turns.take('a', 'first')
+    first?.()
+    const third = await turns.take('a', 'first')
+    const waiting: Promise<unknown>[] = []
+    while (!turns.isSaturated('a')) waiting.push(turns.take('a', 'first'))
+    expect(waiting.length).toBeGreaterThan(0)
+    expect(waiting.length).toBeLessThan(4)
+    expect(await turns.take('a', 'first')).toBeUndefined()
+    second?.()
+    third?.()
+    expect(await waiting[0]).toBeTypeOf('function')
+  })
+
+  it('are said to be taken only where nobody may wait for one', async () => {
+    const turns = turnsWith({ perEndpoint: 1, maxWaiting: 1, waitMs: 50 })
+    expect(turns.isSaturated('a')).toBe(false)
+    const giveBack = await turns.take('a', 'first')
+    expect(turns.isSaturated('a')).toBe(false)
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    expect(turns.isSaturated('a')).toBe(true)
+    expect(turns.isSaturated('b')).toBe(false)
+    giveBack?.()
+    expect(turns.isSaturated('a')).toBe(false)
+  })
+
   it('tell those that come again to come one after the other, at the pace of the endpoint', async () => {
     const turns = turnsWith({ perEndpoint: 2, ...noWait })
     const giveBack = await turns.take('slow', 'first')

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { pino } from 'pino'
 import { addToInbox } from '../../src/db/inbox.ts'
@@ -23,6 +24,10 @@ import { until } from '../support/wait.ts'
 
 const timeout = 240_000
 const limitMs = 100_000
+
+/** First attempts that one endpoint may have in flight, and how long until it seems to hang: no first attempt waits longer. */
+const firstTurns = 8
+const hangsAfterMs = 700
 
 type Api = Pick<TestApp, 'url' | 'api' | 'post'>
 
@@ -207,9 +212,40 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     }
     await expectEachOnce(first, receiver, source, ['probe', ...sent])
     const arrived = messageIdsOf(receiver).filter((id) => id.startsWith('shared-'))
-    const middle = (some: string[]): number => some.reduce((sum, id) => sum + arrived.indexOf(id), 0) / some.length
-    // A node takes the 100 oldest, while the other one begins behind them.
-    expect(middle(sent.slice(0, 50))).toBeLessThan(middle(sent.slice(50, 100)))
+    const middle = (from: number): number =>
+      sent.slice(from, from + 50).reduce((sum, id) => sum + arrived.indexOf(id), 0) / 50
+    // Each node has 50 of the oldest for itself, and the one that is through with them first begins the youngest.
+    expect(Math.min(middle(0), middle(50))).toBeLessThan(middle(100))
+  })
+
+  it('start what goes to an endpoint that hangs behind all else, and at once when it answers again', async () => {
+    const site = await makeSite()
+    await using node = await site.start({ POSTRIDER_INBOX_MAX: '100' })
+    await using hanging = await startReceiver()
+    await using good = await startReceiver()
+    hanging.answer(() => 'hang')
+    const [bad, healthy, both] = [await node.createSource(), await node.createSource(), await node.createSource()]
+    await node.connect([bad, both], [hanging.url])
+    await node.connect([healthy, both], [good.url])
+    const firsts = ids('first', firstTurns)
+    await postAll(node, bad, firsts)
+    await hanging.received(firsts.length)
+    await sleep(hangsAfterMs)
+
+    const late = ids('late', 60)
+    expect((await postBatch(node, bad, late)).status).toBe(200)
+    await postAll(node, healthy, ids('healthy', 5))
+    await postAll(node, both, ['to-both'])
+    await good.received(6, limitMs)
+    const waiting = (await listOf(node, `status=queued&sourceId=${bad.id}`)).map(({ messageId }) => messageId)
+    expect(waiting).toContain(late.at(-1))
+    expect(await listOf(node, `status=queued&sourceId=${both.id}`)).toEqual([])
+    // They leave half of the inbox to the others.
+    await postAll(node, bad, ['beyond-half'])
+    expect(await listOf(node, 'messageId=beyond-half')).toMatchObject([{ status: 'delivering' }])
+
+    hanging.answer({})
+    await expectEachOnce(node, hanging, bad, [...firsts, ...late, 'to-both', 'beyond-half'])
   })
 
   it('go on after a start that Temporal refuses for good, and show it as failed', async () => {
@@ -231,7 +267,7 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     const unusable = 'x'.repeat(2_000)
     await addToInbox(
       database,
-      [unusable, 'good'].map((id) => ({ input: input(id), receivedAt: new Date() })),
+      [unusable, 'good'].map((id) => ({ input: input(id), receivedAt: new Date(), lane: 'prompt' as const })),
     )
     await database.close()
     await receiver.received(1, limitMs)
