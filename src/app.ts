@@ -90,7 +90,16 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   cleanUps.add(() => sender.close())
   const registry = new Registry()
   const { retry } = config
-  const deliveries = createDeliveryParts({ config, database, settings, sender, temporal, temporalUiUrl, logger })
+  const deliveries = createDeliveryParts({
+    config,
+    database,
+    settings,
+    sender,
+    temporal,
+    temporalUiUrl,
+    startQueued: (...event) => startQueued(...event),
+    logger,
+  })
   cleanUps.add(() => deliveries.stop())
   const { steering } = deliveries
   const audiences = createAudienceParts({
@@ -112,7 +121,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   cleanUps.add(() => worker.stop())
 
   const { isSaturated } = deliveries
-  const { intake, fates, ...intakeParts } = createIntakeParts({
+  const { intake, fates, startQueued, ...intakeParts } = createIntakeParts({
     config,
     database,
     temporal,

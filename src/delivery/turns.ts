@@ -28,7 +28,7 @@ export interface Turns {
    *  before, at the pace at which the endpoint gives its turns back. */
   comeBackInMs(endpointId: string): number
   /** Whether a first attempt would get no turn now, nor be let wait for one. */
-  isSaturated(endpointId: string): boolean
+  isSaturated: (endpointId: string) => boolean
 }
 
 export type GiveBack = () => void

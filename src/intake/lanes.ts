@@ -11,10 +11,10 @@ type LaneSettings = Pick<DrainerDependencies, 'lane' | 'batchSize' | 'limit' | '
 const restPerStart = 7
 
 /** Events that came when Temporal was away, or faster than it takes them. */
-export const promptLane = ({ limit }: StartPace): LaneSettings => ({
+export const promptLane = (pace: StartPace): LaneSettings => ({
   lane: 'prompt',
   batchSize: 50,
-  limit,
+  limit: () => pace.limit(),
   restMs: () => 0,
 })
 

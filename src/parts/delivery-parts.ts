@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { SteeringActivities } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
+import { countQueued, queuedIds } from '../db/inbox.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createTurns } from '../delivery/turns.ts'
@@ -17,7 +18,7 @@ import type { Temporal } from '../temporal/connection.ts'
 import { createDeliveries } from '../temporal/deliveries.ts'
 import { readPendingAttempts } from '../temporal/delivery-detail.ts'
 import { oldestFirst } from '../temporal/oldest-first.ts'
-import { createSteering, type Steering } from '../temporal/steering.ts'
+import { createSteering, type Steering, type SteeringDependencies } from '../temporal/steering.ts'
 
 /** First attempts at one endpoint: each holds slots of the worker that other endpoints need. An endpoint that answers
  *  gives its turns back within the wait, and no delivery of it is deferred, which would cost Temporal three times as much. */
@@ -46,18 +47,19 @@ export interface DeliveryPartsDependencies {
   sender: Sender
   temporal: Temporal
   temporalUiUrl: string | undefined
+  startQueued: SteeringDependencies['startQueued']
   logger: Logger
 }
 
 export function createDeliveryParts(dependencies: DeliveryPartsDependencies): DeliveryParts {
-  const { config, database, settings, sender, temporal, temporalUiUrl, logger } = dependencies
+  const { config, database, settings, sender, temporal, temporalUiUrl, startQueued, logger } = dependencies
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
   const findTarget = (id: string) => {
     const destination = settings.destination(id)
     return destination && deliveryTarget(destination)
   }
-  const steering = createSteering({ temporal, findTarget, retry: config.retry })
+  const steering = createSteering({ temporal, findTarget, retry: config.retry, startQueued })
   const turns = createTurns({ first: firstTurns, retry: retryTurns, hangsMs, maxAwayMs: config.retry.maxMs })
   const recorder = createAttemptRecorder(database, logger)
   return {
@@ -73,12 +75,13 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       }),
       ...createSteeringActivities({
         steering,
+        queued: (...range) => queuedIds(database, ...range),
         oldestFirst: (...range) => oldestFirst(temporal, ...range),
         retentionMs: config.retentionMs,
       }),
     },
     steering,
-    bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
+    bulkSteerings: createBulkSteerings(temporal, pausedDestinations, (filter) => countQueued(database, filter)),
     deliveryLog: createDeliveryLog({
       database,
       temporal,

@@ -11,6 +11,7 @@ import { createFates, type Fates } from '../intake/fates.ts'
 import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
 import { deferredLane, promptLane } from '../intake/lanes.ts'
+import { createStartQueued, type StartQueued } from '../intake/start-queued.ts'
 import { createStartPace } from '../intake/start-pace.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from '../temporal/connection.ts'
@@ -19,6 +20,7 @@ import { startDelivery } from '../temporal/start-delivery.ts'
 export interface IntakeParts {
   intake: Intake
   fates: Fates
+  startQueued: StartQueued
   stop(): Promise<void>
 }
 
@@ -51,6 +53,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   return {
     intake,
     fates,
+    startQueued: createStartQueued({ database, start, count }),
     async stop() {
       await Promise.all(Object.values(drainers).map((drainer) => drainer.stop()))
       await fates.stop()

@@ -19,6 +19,9 @@ export interface SteeringDependencies {
   /** The endpoints of a destination as they are now; undefined when it is gone or switched off. */
   findTarget: (destinationId: string) => DeliveryTarget | undefined
   retry: RetrySchedule
+  /** Starts the delivery of an event that waits in the inbox, carries out what is asked of it, and takes it out of there.
+   *  @returns false when no such event waits */
+  startQueued: (deliveryId: string, act: () => Promise<unknown>) => Promise<boolean>
 }
 
 export interface Steering {
@@ -34,7 +37,7 @@ export interface Steering {
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
 }
 
-export function createSteering({ temporal, findTarget, retry }: SteeringDependencies): Steering {
+export function createSteering({ temporal, findTarget, retry, startQueued }: SteeringDependencies): Steering {
   const { client, namespace } = temporal
 
   /** Asked first: Temporal takes a cancellation of what is over without a word.
@@ -47,6 +50,7 @@ export function createSteering({ temporal, findTarget, retry }: SteeringDependen
       await act()
     } catch (error) {
       if (!isNotFound(error)) throw error
+      if (await startQueued(deliveryId, act)) return
       throw new AppError('not_found', `no delivery that runs has the id ${deliveryId}`, { cause: error })
     }
   }

@@ -117,6 +117,12 @@ function Attempt({ attempt: { at, durationMs, status, error, excerpt } }: { atte
 function NoAttempt({ delivery: { status } }: { delivery: DeliveryDetail }) {
   if (status === 'held')
     return <Alert color="grape">Its destination is paused. The first attempt is made when it is resumed.</Alert>
-  if (status === 'queued') return <Alert color="gray">It waits in the inbox until Temporal takes it.</Alert>
+  if (status === 'queued')
+    return (
+      <Alert color="gray">
+        It waits in the inbox: until Temporal takes it, or until its endpoints, which hang or are overrun, take
+        attempts.
+      </Alert>
+    )
   return <Text c="dimmed">No attempt was made yet.</Text>
 }
