@@ -73,7 +73,7 @@ function checkStatus({ temporal, database, inboxDepth }: Status): Check[] {
       : warning(
           'inbox',
           `${inboxDepth} events wait`,
-          'They start by themselves; if it grows, Temporal is away or too slow.',
+          'They start by themselves; if it grows, Temporal is away or too slow, or an endpoint hangs.',
         ),
   ]
 }
