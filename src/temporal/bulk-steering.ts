@@ -11,6 +11,7 @@ import type { BulkSteering, DeliveryFilter, SteeringAction } from '../schemas/de
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import type { Temporal } from './connection.ts'
 import { deliveryQuery, waitingQuery } from './delivery-query.ts'
+import { visibilityLagMs } from './visibility-lag.ts'
 
 /** A first round takes no longer, in milliseconds: an attempt has 5 s and waits half a second for its turn. */
 const firstRoundMs = 10_000
@@ -52,6 +53,7 @@ export function createBulkSteerings(
       workflowId: steeringWorkflowId(id),
       taskQueue,
       args: [input],
+      startDelay: visibilityLagMs,
       staticSummary: `${order.action}: ${matched} deliveries`,
     })
     return { id, matched }

@@ -1,5 +1,6 @@
 /** What deletion requests ask of Temporal. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import { deletionRequestWorkflowId, notificationPrefix } from '../contracts/deletions.ts'
 import { taskQueue } from '../contracts/names.ts'
@@ -8,6 +9,7 @@ import type { deletionRequest } from '../../workflows/deletion-request.ts'
 import type { Temporal } from './connection.ts'
 import { keyword } from './search-attributes.ts'
 import type { Steering } from './steering.ts'
+import { visibilityLagMs } from './visibility-lag.ts'
 
 /** How long one call to Temporal may take, in milliseconds. */
 const callLimitMs = 5_000
@@ -63,6 +65,7 @@ export async function cancelDeliveriesOf(
     `PostriderUserId ${oneOf(userIds)}`,
     ...(scope === null ? [] : [`PostriderSource ${oneOf(scope)}`]),
   ].join(' AND ')
+  await sleep(Math.max(0, before.getTime() + visibilityLagMs - Date.now()))
   let cancelled = 0
   for await (const { workflowId } of client.workflow.list({ query })) {
     try {
