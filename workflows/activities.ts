@@ -46,13 +46,18 @@ export const scheduled = (endpointId: string, retry: RetrySchedule, remainingMs:
     summary: endpointId,
   })
 
-/** An attempt that is made once, now, whatever the retry policy says. */
+/** An attempt that is made now, whatever the retry policy says: again only when its worker was lost, since what the endpoint
+ *  answers is a result and no failure. */
 export const once = (endpointId: string) =>
   proxyActivities<Pick<DeliveryActivities, 'attemptInTurn'>>({
     startToCloseTimeout: attemptLimit,
     heartbeatTimeout: attemptLimit,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
-    retry: { maximumAttempts: 1, nonRetryableErrorTypes: [failureTypes.endpointSaturated] },
+    retry: {
+      maximumAttempts: 3,
+      initialInterval: '1 second',
+      nonRetryableErrorTypes: [failureTypes.endpointSaturated],
+    },
     priority: { fairnessKey: endpointId },
     summary: `retry now: ${endpointId}`,
   })

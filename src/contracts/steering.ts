@@ -1,6 +1,5 @@
 /** What crosses the Temporal boundary when many deliveries are steered at once. */
 
-import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { SteeringTrace } from './delivery.ts'
 
 /** What is done to each delivery. */
@@ -12,10 +11,8 @@ export type SteeringOrder =
 /** Input of the workflow `steerDeliveries`. */
 export interface SteerDeliveriesInput {
   order: SteeringOrder
-  /** Visibility query of the deliveries, without their start times; absent for those that are queued alone. */
-  query?: string
-  /** Events that wait in the inbox and match; absent when these are left alone. */
-  queued?: DeliveryFilter
+  /** Visibility query of the deliveries, without their start times. */
+  query: string
   /** Only deliveries that started before; ISO 8601. */
   until: string
   /** How many matched when it began. */

@@ -172,21 +172,6 @@ export async function listQueued(
   return rows.map(toQueued)
 }
 
-/** Workflow ids of the events in the inbox that match, in groups, newest first. */
-export async function* queuedIds(
-  database: Queryable,
-  filter: DeliveryFilter,
-  groupSize: number,
-): AsyncGenerator<string[]> {
-  let group: QueuedEvent[]
-  let before: string | undefined
-  do {
-    group = await listQueued(database, filter, groupSize, before)
-    before = group.at(-1)?.seq
-    yield group.map(({ workflowId }) => workflowId)
-  } while (group.length === groupSize)
-}
-
 export async function countQueued(database: Queryable, filter: DeliveryFilter): Promise<number> {
   const [row] = await database.query<{ count: string }>(
     `select count(*) as count from inbox where ${matchesFilter}`,

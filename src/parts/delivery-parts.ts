@@ -5,7 +5,6 @@ import type { Config } from '../config.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { SteeringActivities } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
-import { countQueued, queuedIds } from '../db/inbox.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createTurns } from '../delivery/turns.ts'
@@ -75,13 +74,12 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       }),
       ...createSteeringActivities({
         steering,
-        queued: (...range) => queuedIds(database, ...range),
         oldestFirst: (...range) => oldestFirst(temporal, ...range),
         retentionMs: config.retentionMs,
       }),
     },
     steering,
-    bulkSteerings: createBulkSteerings(temporal, pausedDestinations, (filter) => countQueued(database, filter)),
+    bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
     deliveryLog: createDeliveryLog({
       database,
       temporal,

@@ -1,11 +1,17 @@
 /** The same for all deliveries that match: a workflow of its own, so that it outlives this node and can be watched. */
 
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkflowNotFoundError } from '@temporalio/client'
 import { defaultPayloadConverter } from '@temporalio/common'
 import type { SteeringTrace } from '../contracts/delivery.ts'
 import { taskQueue } from '../contracts/names.ts'
-import { steeringWorkflowId, type SteerDeliveriesInput, type SteeringProgress } from '../contracts/steering.ts'
+import {
+  steeringWorkflowId,
+  type SteerDeliveriesInput,
+  type SteeringOrder,
+  type SteeringProgress,
+} from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
 import type { BulkSteering, DeliveryFilter, SteeringAction } from '../schemas/delivery.ts'
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
@@ -27,33 +33,24 @@ export interface BulkSteerings {
   stop(id: string): Promise<void>
 }
 
-export function createBulkSteerings(
-  temporal: Temporal,
-  pausedDestinations: () => string[],
-  countQueued: (filter: DeliveryFilter) => Promise<number>,
-): BulkSteerings {
+export function createBulkSteerings(temporal: Temporal, pausedDestinations: () => string[]): BulkSteerings {
   const { client } = temporal
 
-  const begin = async ({ order, query, queued, until, trace }: Omit<SteerDeliveriesInput, 'matched'>) => {
-    const counts = await Promise.all([
-      query === undefined ? 0 : client.workflow.count(`${query} AND StartTime < '${until}'`).then(({ count }) => count),
-      queued === undefined ? 0 : countQueued(queued),
-    ])
-    const matched = counts[0] + counts[1]
+  const begin = async (
+    order: SteeringOrder,
+    query: string,
+    until: Date,
+    trace: SteeringTrace,
+    startDelayMs?: number,
+  ) => {
+    const { count: matched } = await client.workflow.count(`${query} AND StartTime < '${until.toISOString()}'`)
     const id = randomUUID()
-    const input: SteerDeliveriesInput = {
-      order,
-      ...(query !== undefined && { query }),
-      ...(queued !== undefined && { queued }),
-      until,
-      matched,
-      trace,
-    }
+    const input: SteerDeliveriesInput = { order, query, until: until.toISOString(), matched, trace }
     await client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
       workflowId: steeringWorkflowId(id),
       taskQueue,
       args: [input],
-      startDelay: visibilityLagMs,
+      ...(startDelayMs !== undefined && { startDelay: startDelayMs }),
       staticSummary: `${order.action}: ${matched} deliveries`,
     })
     return { id, matched }
@@ -61,28 +58,23 @@ export function createBulkSteerings(
 
   return {
     async start(action, filter, trace) {
-      const { status } = filter
-      if (status === 'queued' && action === 'redeliver')
+      if (filter.status === 'queued')
         throw new AppError('bad_request', 'status: queued events have no delivery yet', { path: 'status' })
       const { since, until = new Date().toISOString(), ...rest } = filter
-      const started = { ...rest, ...(since !== undefined && { since }) }
-      const { id, matched } = await begin({
-        order: { action },
-        ...(status !== 'queued' && { query: deliveryQuery(started, pausedDestinations()) }),
-        ...((status === 'queued' || status === undefined) &&
-          action !== 'redeliver' && { queued: { ...started, status: 'queued', until } }),
-        until,
-        trace,
-      })
+      // So that it matches what its caller saw happen.
+      await sleep(visibilityLagMs)
+      const query = deliveryQuery({ ...rest, ...(since !== undefined && { since }) }, pausedDestinations())
+      const { id, matched } = await begin({ action }, query, new Date(until), trace)
       return { id, action, status: 'running', matched, done: 0, failed: 0 }
     },
     async recheck(destinationId, trace) {
-      await begin({
-        order: { action: 'recheck', destinationId },
-        query: waitingQuery(destinationId, new Date(Date.now() - firstRoundMs)),
-        until: new Date(Date.now() + 1_000).toISOString(),
+      await begin(
+        { action: 'recheck', destinationId },
+        waitingQuery(destinationId, new Date(Date.now() - firstRoundMs)),
+        new Date(Date.now() + 1_000),
         trace,
-      })
+        visibilityLagMs,
+      )
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
     stop: (id) =>

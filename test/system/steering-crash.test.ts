@@ -68,7 +68,7 @@ describe.concurrent('steering', { timeout: 180_000 }, () => {
       await scene.untilStatus(id, 'retrying')
       expect(await scene.node().api('POST', path(id, '/retry'))).toMatchObject({ status: 200 })
       await scene.restart()
-      // The killed node may have made the attempt and not told: Temporal then waits the long pause before the next one.
+      // Whether the killed node made the attempt or only took it: Temporal repeats what it does not know of.
       await scene.receiver.received(2, 60_000)
     })
 
