@@ -150,11 +150,14 @@ describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
     await given.receiver.received(4)
     const ids = told(given.receiver.requests).filter(({ userId }) => userId === 'u2')
     expect(new Set(ids.map(({ messageId }) => messageId)).size).toBe(1)
-    const { body } = await given.node.api<{ items: { userId: string; status: string }[] }>(
-      'GET',
-      `/deliveries?sourceId=${given.audience.id}`,
-    )
-    expect(body.items).toMatchObject([{ userId: 'u2', sourceId: given.audience.id }])
+    let items: { userId: string; sourceId: string }[] = []
+    await until(async () => {
+      ;({ items } = (
+        await given.node.api<{ items: typeof items }>('GET', `/deliveries?sourceId=${given.audience.id}`)
+      ).body)
+      return items.length > 0
+    }, 'the delivery is in the list')
+    expect(items).toMatchObject([{ userId: 'u2', sourceId: given.audience.id }])
     expect(await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))).toMatchObject({
       added: 0,
       sent: 0,
