@@ -29,10 +29,13 @@ export interface QueuedEvent extends LeasedEvent {
   refusal: string | undefined
 }
 
-/** Positions of each lane: deferred ones are behind all others, so that one index serves both. */
+/** Deferred ones are behind all others, so that one index serves both lanes. */
+const deferredFrom = '4000000000000000000'
+
+/** Positions of each lane. */
 const lanes: Record<Lane, { from: string; below: string }> = {
-  prompt: { from: '0', below: '4000000000000000000' },
-  deferred: { from: '4000000000000000000', below: '8000000000000000000' },
+  prompt: { from: '0', below: deferredFrom },
+  deferred: { from: deferredFrom, below: '8000000000000000000' },
 }
 
 /** Writes events in one statement; one that waits already is left as it is.

@@ -26,7 +26,7 @@ export interface InboxWriter {
    *  @returns how many were there already
    *  @throws AppError inbox_full; what the database throws when it is away */
   write(events: NewInboxEvent[]): Promise<number>
-  /** Whether so many wait that no further one should. */
+  /** Whether half of the events that may wait do, as far as is known: it is looked at when events are written. */
   isHalfFull: () => boolean
   /** Resolves when the group that is being written is through; at once when nobody waits. */
   written: () => Promise<void>

@@ -3,9 +3,8 @@
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { findQueued, removeFromInbox } from '../db/inbox.ts'
+import type { SteeringDependencies } from '../temporal/steering.ts'
 import type { IntakeCounter } from './fates.ts'
-
-export type StartQueued = (deliveryId: string, act: () => Promise<unknown>) => Promise<boolean>
 
 /** The event is taken out last: whoever dies before that leaves it to be found and done again.
  *  @param act  is called when the delivery has started
@@ -15,7 +14,7 @@ export const createStartQueued =
     database: Database
     start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
     count: IntakeCounter
-  }): StartQueued =>
+  }): SteeringDependencies['startQueued'] =>
   async (deliveryId, act) => {
     const { database, start, count } = dependencies
     const event = await findQueued(database, deliveryId)

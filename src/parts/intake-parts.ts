@@ -11,16 +11,17 @@ import { createFates, type Fates } from '../intake/fates.ts'
 import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
 import { deferredLane, promptLane } from '../intake/lanes.ts'
-import { createStartQueued, type StartQueued } from '../intake/start-queued.ts'
+import { createStartQueued } from '../intake/start-queued.ts'
 import { createStartPace } from '../intake/start-pace.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
+import type { SteeringDependencies } from '../temporal/steering.ts'
 
 export interface IntakeParts {
   intake: Intake
   fates: Fates
-  startQueued: StartQueued
+  startQueued: SteeringDependencies['startQueued']
   stop(): Promise<void>
 }
 

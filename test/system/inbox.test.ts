@@ -53,6 +53,15 @@ const listOf = async ({ api }: Api, query: string): Promise<Delivery[]> =>
 const messageIdsOf = ({ requests }: Receiver): string[] =>
   requests.map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId)
 
+/** Posts as many events as an endpoint that hangs may have in flight, and waits until it seems to. @returns message ids */
+async function saturate(node: Api, source: Source, hanging: Receiver): Promise<string[]> {
+  const firsts = ids('first', firstTurns)
+  await postAll(node, source, firsts)
+  await hanging.received(firsts.length)
+  await sleep(hangsAfterMs)
+  return firsts
+}
+
 /** Waits until these have arrived and nothing waits, then proves with one more event that none came twice. */
 async function expectEachOnce(node: Api, receiver: Receiver, source: Source, expected: string[]): Promise<void> {
   await until('all have arrived', () => new Set(messageIdsOf(receiver)).size >= expected.length, limitMs)
@@ -227,11 +236,7 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     const [bad, healthy, both] = [await node.createSource(), await node.createSource(), await node.createSource()]
     await node.connect([bad, both], [hanging.url])
     await node.connect([healthy, both], [good.url])
-    const firsts = ids('first', firstTurns)
-    await postAll(node, bad, firsts)
-    await hanging.received(firsts.length)
-    await sleep(hangsAfterMs)
-
+    const firsts = await saturate(node, bad, hanging)
     const late = ids('late', 60)
     expect((await postBatch(node, bad, late)).status).toBe(200)
     await postAll(node, healthy, ids('healthy', 5))
@@ -262,10 +267,7 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     hanging.answer(() => 'hang')
     const source = await node.createSource()
     await node.connect([source], [hanging.url])
-    const firsts = ids('first', firstTurns)
-    await postAll(node, source, firsts)
-    await hanging.received(firsts.length)
-    await sleep(hangsAfterMs)
+    await saturate(node, source, hanging)
     const late = ids('late', 60)
     await postBatch(node, source, late)
 
