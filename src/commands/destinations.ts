@@ -103,7 +103,7 @@ export function destinationsCommand(): Command {
         type: 'webhooks',
         enabled: options.off !== true,
         sourceIds: await sourceIds(api, options.source ?? []),
-        settings: { webhooks: webhooksOf(options, []), ...secretOf(options) },
+        settings: { webhooks: webhooksOf(options), ...secretOf(options) },
         ...(options.successPolicy !== undefined && { successPolicy: options.successPolicy }),
       }
       out.result(await api.call('POST', '/destinations', DestinationSchema, input), show)
@@ -115,17 +115,17 @@ export function destinationsCommand(): Command {
     .action(async (wanted: string, options: Settings, self: Command) => {
       if (options.header !== undefined && options.url === undefined) throw usageError('--header needs --url')
       const { api, out } = await openSession(self)
-      const before = await findDestination(api, wanted)
+      const { id } = await findDestination(api, wanted)
       const change = {
         name: options.name,
         successPolicy: options.successPolicy,
         ...(options.source !== undefined && { sourceIds: await sourceIds(api, options.source) }),
         settings: {
-          ...(options.url !== undefined && { webhooks: webhooksOf(options, before.settings.webhooks) }),
+          ...(options.url !== undefined && { webhooks: webhooksOf(options) }),
           ...secretOf(options),
         },
       }
-      out.result(await api.call('PATCH', `/destinations/${segment(before.id)}`, DestinationSchema, change), show)
+      out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, change), show)
     })
 
   const switches = [
@@ -187,12 +187,8 @@ async function sourceIds(api: Api, wanted: string[]): Promise<string[]> {
   return wanted.map((one) => pick('source', sources, one).id)
 }
 
-/** Endpoints whose URL stays keep their id, and with it their headers and their history. */
-const webhooksOf = ({ url = [], header }: Settings, before: Destination['settings']['webhooks']) =>
-  url.map((target) => {
-    const id = before.find((webhook) => webhook.url === target)?.id
-    return { url: target, ...(id !== undefined && { id }), ...(header !== undefined && { headers: header }) }
-  })
+const webhooksOf = ({ url = [], header }: Settings) =>
+  url.map((target) => ({ url: target, ...(header !== undefined && { headers: header }) }))
 
 /** From the environment: other users of the machine can read command lines. */
 function secretOf({ secretEnv }: Settings): { sharedSecret?: string } {

@@ -3,6 +3,7 @@ import { newDestinationId, newEndpointId } from '../ids.ts'
 import type { Destination, DestinationPatch, NewDestination, WebhookInput } from '../schemas/destination.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Database, Queryable } from './database.ts'
+import { matchEndpoints } from './match-endpoints.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
 
@@ -119,23 +120,18 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
   }
 
   const replaceEndpoints = async (tx: Queryable, id: string, webhooks: WebhookInput[]): Promise<void> => {
-    const rows = await tx.query<EndpointRow>(
-      'select id, url, headers_encrypted from endpoints where destination_id = $1',
+    const present = await tx.query<EndpointRow>(
+      'select id, url, headers_encrypted from endpoints where destination_id = $1 order by position',
       [id],
     )
-    const known = new Map(rows.map((row) => [row.id, row]))
+    const matched = matchEndpoints(webhooks, present)
     const next = webhooks.map((webhook, position) => {
-      const path = `settings.webhooks[${position}].id`
-      const before = webhook.id === undefined ? undefined : known.get(webhook.id)
-      if (webhook.id !== undefined && before === undefined)
-        throw new AppError('bad_request', `${path}: no webhook of this destination has the id ${webhook.id}`, { path })
-      if (webhook.id !== undefined && webhooks.findIndex((other) => other.id === webhook.id) !== position)
-        throw new AppError('bad_request', `${path}: ${webhook.id} stands here twice`, { path })
-      const kept = webhook.headers === undefined ? before?.headers_encrypted : undefined
+      const before = matched[position]
+      if (webhook.id !== undefined && before === undefined) throw wrongEndpointId(webhook.id, position, present)
       return {
-        id: webhook.id ?? newEndpointId(),
+        id: before?.id ?? newEndpointId(),
         url: webhook.url,
-        headers: kept ?? secrets.seal(JSON.stringify(webhook.headers ?? {})),
+        headers: keptHeaders(webhook, before) ?? secrets.seal(JSON.stringify(webhook.headers ?? {})),
       }
     })
     await tx.query('delete from endpoints where destination_id = $1', [id])
@@ -230,4 +226,22 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         if (rows.length === 0) throw new AppError('not_found', `no destination has the id ${id}`)
       }),
   }
+}
+
+function wrongEndpointId(id: string, position: number, present: EndpointRow[]): AppError {
+  const path = `settings.webhooks[${position}].id`
+  const isKnown = present.some((one) => one.id === id)
+  return new AppError(
+    'bad_request',
+    isKnown ? `${path}: ${id} stands here twice` : `${path}: no webhook of this destination has the id ${id}`,
+    { path },
+  )
+}
+
+/** Headers often authenticate: an entry without them keeps those of the endpoint that it names by its id, or that is on
+ *  the same origin; another server must not get them unasked.
+ *  @returns undefined when it has headers of its own, or begins without any */
+function keptHeaders({ id, url, headers }: WebhookInput, before: EndpointRow | undefined): string | undefined {
+  if (headers !== undefined || before === undefined) return undefined
+  return id !== undefined || new URL(url).origin === new URL(before.url).origin ? before.headers_encrypted : undefined
 }

@@ -27,7 +27,9 @@ const headers = z
   .record(z.string(), z.string().max(maxHeaderValueLength))
   .refine((entries) => Object.keys(entries).length <= maxHeaders, `must have at most ${maxHeaders} members`)
 
-/** An endpoint. In a change, an entry with the `id` of an existing one keeps that id, and its headers unless it has new ones. */
+/** An endpoint. In a change, an entry is the endpoint of its `id`; without one that of its URL, else the next that no other
+ *  entry means. What it is keeps its id, and deliveries in progress go on with it. Without `headers` it keeps those it
+ *  had, unless the change leads to another origin and does not name the id. */
 export const WebhookInputSchema = z.strictObject({
   id: z.string().optional(),
   url: webhookUrl,

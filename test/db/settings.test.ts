@@ -18,7 +18,7 @@ import {
   rotateWriteKey,
   updateSource,
 } from '../../src/db/sources.ts'
-import type { NewDestination } from '../../src/schemas/destination.ts'
+import type { NewDestination, WebhookInput } from '../../src/schemas/destination.ts'
 import { createSecretBox } from '../../src/secrets.ts'
 import { watchSettings, type Settings } from '../../src/settings/settings.ts'
 import { findPostgres, startPostgres } from '../support/postgres.ts'
@@ -204,6 +204,67 @@ describe.each([
           settings: { webhooks: [{ id: String(a?.id), url: 'https://a.example/', headers: {} }] },
         })
         expect(emptied.settings.webhooks).toEqual([{ id: a?.id, url: 'https://a.example/', headers: {} }])
+      })
+
+      describe('given endpoints without an id', () => {
+        const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/']
+        const made = async () => {
+          const webhooks = urls.map((url) => ({ url, headers }))
+          const { id, settings } = await store.create(newDestination({ settings: { webhooks } }))
+          const [a = '', b = '', c = ''] = settings.webhooks.map((webhook) => webhook.id)
+          const change = async (to: WebhookInput[]) =>
+            (await store.update(id, { settings: { webhooks: to } })).settings.webhooks
+          return { a, b, c, change }
+        }
+
+        it('keep those of the same URL, in the new order', async () => {
+          const { a, b, c, change } = await made()
+          const [urlA = '', urlB = '', urlC = ''] = urls
+          expect(await change([{ url: urlC }, { url: urlA }, { url: urlB }])).toEqual([
+            { id: c, url: urlC, headers },
+            { id: a, url: urlA, headers },
+            { id: b, url: urlB, headers },
+          ])
+          expect(await change([{ url: 'https://B.example' }])).toEqual([{ id: b, url: 'https://B.example', headers }])
+        })
+
+        it('take a changed URL for the next endpoint that no other entry means', async () => {
+          const { a, b, c, change } = await made()
+          const changed = await change([{ url: 'https://new.example/' }, { url: 'https://a.example/' }])
+          expect(changed.map(({ id }) => id)).toEqual([b, a])
+          expect(changed.map(({ id }) => id)).not.toContain(c)
+          const grown = await change([
+            { url: 'https://x.example/' },
+            { url: 'https://y.example/' },
+            { url: 'https://z.example/' },
+          ])
+          expect(grown.map(({ id }) => id).slice(0, 2)).toEqual([b, a])
+          expect([a, b, c]).not.toContain(grown[2]?.id)
+        })
+
+        it('let an id win over the URL', async () => {
+          const { a, b, c, change } = await made()
+          const changed = await change([
+            { url: 'https://b.example/' },
+            { id: b, url: 'https://a.example/' },
+            { url: 'https://c.example/' },
+          ])
+          expect(changed.map(({ id }) => id)).toEqual([a, b, c])
+        })
+
+        it('keep the headers of a corrected path, and send none to another server unasked', async () => {
+          const { a, b, c, change } = await made()
+          const changed = await change([
+            { url: 'https://a.example/hook' },
+            { url: 'https://other.example/' },
+            { url: 'https://c.example/', headers: {} },
+          ])
+          expect(changed).toEqual([
+            { id: a, url: 'https://a.example/hook', headers },
+            { id: b, url: 'https://other.example/', headers: {} },
+            { id: c, url: 'https://c.example/', headers: {} },
+          ])
+        })
       })
 
       it('change whole or not at all', async () => {

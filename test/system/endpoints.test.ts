@@ -240,6 +240,24 @@ describe.concurrent('a failure', () => {
     })
   })
 
+  it('by a wrong URL ends when the URL is corrected by who knows no ids', { timeout: limit }, async ({ expect }) => {
+    await using right = await startReceiver()
+    await using broken = await startReceiver()
+    broken.answer({ status: 503 })
+    const source = await node.createSource()
+    const wrong = `http://127.0.0.1:${await unused()}`
+    const destination = await node.connect([source], [wrong, broken.url], { successPolicy: 'all' })
+    const delivery = await deliver(node.app.temporal, source, [destination])
+    await untilOutcome(delivery, 'retrying')
+    const webhooks = [{ url: broken.url }, { url: right.url }]
+    await node.api<Destination>('PATCH', `/destinations/${destination.id}`, { settings: { webhooks } })
+    broken.answer({ status: 200 })
+    expect((await delivery.result()).destinations[0]?.endpoints).toMatchObject(
+      endpointIds(destination).map((endpointId) => ({ endpointId, outcome: 'delivered' })),
+    )
+    expect(right.requests).toHaveLength(1)
+  })
+
   it('by a slow endpoint is one warning line per attempt', { timeout: limit }, async ({ expect }) => {
     await using receiver = await startReceiver()
     receiver.answerInTurn('hang', {})

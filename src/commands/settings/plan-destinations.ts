@@ -1,7 +1,8 @@
+import { matchEndpoints } from '../../db/match-endpoints.ts'
 import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
 import { segment } from '../shared/api.ts'
 import { destinationEntry, secretHeader, sortedByName, webhookEntry } from './current.ts'
-import type { DestinationEntry, HeaderEntries, WebhookEntry } from './file.ts'
+import type { DestinationEntry, HeaderEntries } from './file.ts'
 import {
   changedMembers,
   existing,
@@ -15,8 +16,6 @@ import {
 
 /** Stands in a diff for a secret that is not the one of the file. */
 const anotherValue = '(another value)'
-
-type Webhook = Destination['settings']['webhooks'][number]
 
 export function planDestinations(context: PlanContext): Change[] {
   const { current, file } = context
@@ -38,7 +37,7 @@ function planDestination(context: PlanContext, entry: DestinationEntry): Change[
     api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, { paused: entry.paused })
 
   if (destination === undefined) {
-    const settings = settingsOf(context, entry, [], new Set(Object.keys(entry)))
+    const settings = settingsOf(context, entry, new Set(Object.keys(entry)))
     const apply = async () => {
       const body = { name, type: 'webhooks', ...commonOf(context, entry, new Set(Object.keys(entry))), settings }
       const { id } = await api.call('POST', '/destinations', DestinationSchema, body)
@@ -51,7 +50,7 @@ function planDestination(context: PlanContext, entry: DestinationEntry): Change[
   const before = sameMembers(presentView(context, entry, destination), after)
   const changed = changedMembers(before, after)
   if (changed.size === 0) return []
-  const settings = settingsOf(context, entry, destination.settings.webhooks, changed)
+  const settings = settingsOf(context, entry, changed)
   const apply = async () => {
     const body = {
       ...commonOf(context, entry, changed),
@@ -74,12 +73,13 @@ const viewOf = (entry: DestinationEntry): View => ({
 /** What the destination is now, in the words of the entry: a secret that fits stands as the entry's reference. */
 function presentView(context: PlanContext, entry: DestinationEntry, destination: Destination): View {
   const { hasSharedSecret, webhooks } = destination.settings
-  const ids = matchWebhooks(entry.webhooks ?? [], webhooks)
+  const matched = matchEndpoints(entry.webhooks ?? [], webhooks)
   return {
     ...destinationEntry(destination, context.current.sources),
     sharedSecret: !hasSharedSecret ? null : context.updateSecrets ? anotherValue : (entry.sharedSecret ?? anotherValue),
-    webhooks: webhooks.map(({ id, url, headers }) => {
-      const wanted = entry.webhooks?.[ids.indexOf(id)]?.headers ?? {}
+    webhooks: webhooks.map((webhook) => {
+      const { url, headers } = webhook
+      const wanted = entry.webhooks?.[matched.indexOf(webhook)]?.headers ?? {}
       const shown = Object.entries(headers).map(([name, value]) => [name, presentHeader(context, wanted, name, value)])
       return webhookEntry(url, Object.fromEntries(shown) as HeaderEntries)
     }),
@@ -98,27 +98,14 @@ const commonOf = (context: PlanContext, entry: DestinationEntry, members: Set<st
   ...(members.has('sources') && { sourceIds: entry.sources?.map((name) => context.idOf('sources', name)) }),
 })
 
-function settingsOf(context: PlanContext, entry: DestinationEntry, present: Webhook[], members: Set<string>) {
+function settingsOf(context: PlanContext, entry: DestinationEntry, members: Set<string>) {
   const { sharedSecret, webhooks = [] } = entry
-  const ids = matchWebhooks(webhooks, present)
   return {
     ...(members.has('sharedSecret') && { sharedSecret: sharedSecret ? context.secret(sharedSecret) : null }),
     ...(members.has('webhooks') && {
-      webhooks: webhooks.map(({ url, headers = {} }, index): WebhookInput => {
-        const id = ids[index]
-        return { ...(id !== undefined && { id }), url, headers: resolved(context, headers) }
-      }),
+      webhooks: webhooks.map(({ url, headers = {} }): WebhookInput => ({ url, headers: resolved(context, headers) })),
     }),
   }
-}
-
-/** For each wanted endpoint the id of the present one that it is: that of its URL, else one whose URL goes. Its
- *  deliveries in progress then follow it. */
-function matchWebhooks(wanted: WebhookEntry[], present: Webhook[]): (string | undefined)[] {
-  const free = [...present]
-  const take = (index: number): string | undefined => (index < 0 ? undefined : free.splice(index, 1)[0]?.id)
-  const byUrl = wanted.map(({ url }) => take(free.findIndex((webhook) => webhook.url === url)))
-  return byUrl.map((id) => id ?? take(free.length > 0 ? 0 : -1))
 }
 
 const resolved = (context: PlanContext, headers: HeaderEntries): Record<string, string> =>
