@@ -39,6 +39,7 @@ const paths = [
   'first-success-stops-the-rest',
   'held-in-the-middle-of-retries',
   'held-then-resumed',
+  'held-while-the-database-was-away',
   'refused-by-all',
   'retried-now',
   'retried-now-beside-a-waiting-retry',

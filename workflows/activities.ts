@@ -15,22 +15,40 @@ const attemptLimit = '10 seconds'
 /** Retries stand behind first attempts when workers are busy; 3 is Temporal's default, 1 comes first. */
 const retryPriority = 4
 
-/** Activities that run inside a workflow task, on the worker that has it: no state transition of their own. */
-export const local = proxyLocalActivities<
-  Pick<DeliveryActivities, 'attemptDelivery' | 'readDestination' | 'readPendingAttempts'>
->({
+/** Activities that run inside a workflow task, on the worker that has it: no state transition of their own. Each is tried
+ *  once, since a task holds a slot of its worker. */
+export const local = proxyLocalActivities<Pick<DeliveryActivities, 'attemptDelivery'>>({
   startToCloseTimeout: attemptLimit,
   retry: { maximumAttempts: 1 },
 })
 
-/** The destination as it is now. Never cancelled: a cancellation that meets the answer fails the workflow task for good
- *  (seen with SDK 1.24: "Invalid transition in state machine"). */
-export const readDestination = (destinationId: string): Promise<DestinationState> =>
-  CancellationScope.nonCancellable(() => local.readDestination(destinationId))
+/** The same for what takes milliseconds when the database and Temporal are there. */
+const localReads = proxyLocalActivities<Pick<DeliveryActivities, 'readDestination' | 'readPendingAttempts'>>({
+  startToCloseTimeout: '3 seconds',
+  retry: { maximumAttempts: 1 },
+})
 
-/** Attempts of the activity that waits for the endpoint; the marker in the history keeps them. Not cancelled, as above. */
+/** Repeated by Temporal, on any worker, for as long as the database is away. */
+const persistent = proxyActivities<Pick<DeliveryActivities, 'readDestination'>>({
+  startToCloseTimeout: attemptLimit,
+  retry: { initialInterval: '500 milliseconds', maximumInterval: '15 seconds' },
+})
+
+/** The destination as it is now, however long that takes to find out. Inside the workflow task it is read once, and never
+ *  cancelled: a cancellation that meets the answer fails the workflow task for good (seen with SDK 1.24: "Invalid
+ *  transition in state machine"). */
+export async function readDestination(destinationId: string): Promise<DestinationState> {
+  try {
+    return await CancellationScope.nonCancellable(() => localReads.readDestination(destinationId))
+  } catch {
+    return persistent.readDestination(destinationId)
+  }
+}
+
+/** Attempts of the activity that waits for the endpoint; the marker in the history keeps them. Not cancelled, as above; none
+ *  when Temporal does not answer, since the end of a delivery does not wait for its list of attempts. */
 export const readPendingAttempts = (endpointId: string): Promise<{ attempts: Attempt[] }> =>
-  CancellationScope.nonCancellable(() => local.readPendingAttempts(endpointId))
+  CancellationScope.nonCancellable(() => localReads.readPendingAttempts(endpointId)).catch(() => ({ attempts: [] }))
 
 /** Activities that Temporal schedules and retries.
  *  @param remainingMs  what is left of the retry window: their schedule-to-close limit */

@@ -110,7 +110,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
   /** Ends the pursuit in place of the activity that waits in Temporal, whose attempts are read first. */
   const overtake = async (outcome: EndpointResult['outcome'], reason?: string): Promise<void> => {
     if (waitsInTemporal) {
-      const { attempts: made } = await readPendingAttempts(endpointId).catch(() => ({ attempts: [] }))
+      const { attempts: made } = await readPendingAttempts(endpointId)
       note(made)
     }
     settle(outcome, reason)

@@ -16,7 +16,7 @@ const moreThanTurns = 12
 const down = { status: 503 }
 const ok: Answer = {}
 
-export function deliveryPaths({ app, call, destinationFor }: Recorder): Paths {
+export function deliveryPaths({ app, database, call, destinationFor }: Recorder): Paths {
   const change = (destination: Destination, patch: object) => call('PATCH', `/destinations/${destination.id}`, patch)
 
   const deliver = async (
@@ -75,6 +75,22 @@ export function deliveryPaths({ app, call, destinationFor }: Recorder): Paths {
       await untilOutcome(handle, 'retrying')
       await change(destination, { paused: true })
       await untilOutcome(handle, 'held')
+      await change(destination, { paused: false })
+      return handle
+    },
+    'held-while-the-database-was-away': async () => {
+      const destination = await destinationFor([ok])
+      await change(destination, { paused: true })
+      const handle = await deliver('held-without-database', destination)
+      await untilOutcome(handle, 'held')
+      database.shut()
+      await handle.signal(signals.destinationChanged, destination.id)
+      await until('the destination is read again later', async () => {
+        const { raw } = await handle.describe()
+        return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'readDestination')
+      })
+      database.open()
+      await until('the database is back', async () => (await fetch(`${app.url}/readyz`)).ok)
       await change(destination, { paused: false })
       return handle
     },

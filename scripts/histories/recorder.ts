@@ -12,13 +12,17 @@ import type { Destination } from '../../src/schemas/destination.ts'
 import { findTemporalCli } from '../../src/temporal/cli-binary.ts'
 import { workflowCode } from '../../src/temporal/workflow-code.ts'
 import '../../test/support/quiet-temporal.ts'
+import { startPostgres } from '../../test/support/postgres.ts'
 import { startReceiver, type Answer, type Receiver } from '../../test/support/receiver.ts'
+import { startTcpRelay, type TcpRelay } from '../../test/support/tcp-relay.ts'
 
 /** Path → starts a workflow that takes it; recorded once it is closed. */
 export type Paths = Record<string, () => Promise<WorkflowHandle>>
 
 export interface Recorder {
   app: App
+  /** What leads to the node's database. */
+  database: TcpRelay
   /** Calls the management API. */
   call: <Body>(method: string, path: string, body?: unknown) => Promise<Body>
   receiver: (...inTurn: Answer[]) => Promise<Receiver>
@@ -33,8 +37,13 @@ const folder = join(import.meta.dirname, '../../test/histories')
 /** @param dynamicConfig  settings of its Temporal server beside those of every embedded one */
 export async function startRecorder(dynamicConfig: Record<string, string> = {}): Promise<Recorder> {
   const dataDir = await mkdtemp(join(tmpdir(), 'postrider-record-'))
+  const postgres = await startPostgres()
+  const database = await startTcpRelay(postgres.port)
+  const databaseUrl = new URL(await postgres.createDatabase())
+  databaseUrl.port = String(database.port)
   const environment = {
     ...process.env,
+    DATABASE_URL: databaseUrl.href,
     PATH: [await wrapCli(dataDir, dynamicConfig), process.env['PATH']].join(delimiter),
     PORT: '0',
     POSTRIDER_DATA_DIR: join(dataDir, 'data'),
@@ -45,7 +54,7 @@ export async function startRecorder(dynamicConfig: Record<string, string> = {}):
     POSTRIDER_RETRY_MAX: '1s',
   }
   const app = await startApp(readConfig(environment), {
-    logger: pino({ level: 'error' }),
+    logger: pino({ level: 'fatal' }),
     environment,
     onProgress: () => {},
     onReceived: () => {},
@@ -75,6 +84,7 @@ export async function startRecorder(dynamicConfig: Record<string, string> = {}):
 
   return {
     app,
+    database,
     call,
     receiver,
     async destinationFor(...answers) {
@@ -97,6 +107,8 @@ export async function startRecorder(dynamicConfig: Record<string, string> = {}):
     async stop() {
       await Promise.all(receivers.map((each) => each.close()))
       await app.stop()
+      await database[Symbol.asyncDispose]()
+      await postgres.stop()
       await rm(dataDir, { recursive: true, force: true })
     },
   }
