@@ -16,14 +16,30 @@ export interface InstallationSecrets {
 export async function installationSecrets(config: Config, dataFolder: string): Promise<InstallationSecrets> {
   return {
     adminToken: config.adminToken ?? (await keep(join(dataFolder, 'admin-token'), newAdminToken)),
-    encryptionKeys: config.encryptionKeys ?? (await keptKeys(join(dataFolder, 'encryption-keys'))),
+    encryptionKeys: config.encryptionKeys ?? (await keptKeys(join(dataFolder, keyFile))),
   }
 }
 
 const newAdminToken = (): string => randomBytes(24).toString('base64url')
 
-async function keptKeys(path: string): Promise<EncryptionKey[]> {
-  const parsed = EncryptionKeysSchema.safeParse(await keep(path, () => `k1:${randomBytes(32).toString('base64')}`))
+/** The key ring that an installation has already.
+ *  @throws StartError when it has none, or the file in the data folder is damaged */
+export async function existingKeys(config: Config, dataFolder: string): Promise<EncryptionKey[]> {
+  if (config.encryptionKeys !== undefined) return config.encryptionKeys
+  const path = join(dataFolder, keyFile)
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new StartError(`there is no POSTRIDER_ENCRYPTION_KEYS, and ${path} cannot be read`, { cause: error })
+  })
+  return parseKeys(path, text.trim())
+}
+
+const keyFile = 'encryption-keys'
+
+const keptKeys = async (path: string): Promise<EncryptionKey[]> =>
+  parseKeys(path, await keep(path, () => `k1:${randomBytes(32).toString('base64')}`))
+
+function parseKeys(path: string, text: string): EncryptionKey[] {
+  const parsed = EncryptionKeysSchema.safeParse(text)
   if (parsed.success) return parsed.data
   throw new StartError(`${path} is damaged: it ${parsed.error.issues[0]?.message ?? 'cannot be read'}`)
 }

@@ -3,6 +3,8 @@
 export const examples: Record<string, readonly string[]> = {
   start: ['start', 'PORT=9000 postrider start', 'start --json'],
   migrate: ['migrate', 'DATABASE_URL=postgres://postrider@db/postrider postrider migrate --json'],
+  'keys show': ['keys show', 'keys show --json'],
+  'keys rotate': ['keys rotate', 'keys rotate --yes --json'],
   doctor: ['doctor', 'doctor --profile production --json'],
   login: [
     'login',

@@ -10,6 +10,7 @@ import { destinationsCommand } from './destinations.ts'
 import { doctorCommand } from './doctor.ts'
 import { examplesOf } from './examples.ts'
 import { exportCommand } from './export.ts'
+import { keysCommand } from './keys.ts'
 import { listenCommand } from './listen.ts'
 import { loginCommand } from './login.ts'
 import { migrateCommand } from './migrate.ts'
@@ -55,7 +56,7 @@ export function buildProgram({ isJson = false } = {}): Command {
   const commands = [
     ...[startCommand(), migrateCommand(), doctorCommand(), loginCommand(), profilesCommand(), sendCommand()],
     ...[listenCommand(), sourcesCommand(), destinationsCommand(), deliveriesCommand(), audiencesCommand()],
-    ...[exportCommand(), applyCommand()],
+    ...[exportCommand(), applyCommand(), keysCommand()],
   ]
   for (const command of commands) program.addCommand(command)
   addCompletion(program)

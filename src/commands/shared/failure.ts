@@ -6,7 +6,7 @@ export const exitCodes = {
   failed: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** The node, or for `migrate` the database, does not answer. */
+  /** The node, or for commands without one the database, does not answer. */
   unreachable: 3,
   /** The token is missing or wrong, or its role may not do this. */
   unauthorized: 4,

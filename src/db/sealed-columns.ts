@@ -1,0 +1,107 @@
+/** The columns that hold sealed secrets, whichever table they are in, and the change of the key they are sealed with. */
+
+import type { SecretBox } from '../secrets.ts'
+import type { Database } from './database.ts'
+
+/** A place where a sealed secret stands. */
+export interface SealedValue {
+  table: string
+  column: string
+  id: string
+}
+
+/** Every sealed column; its table has a primary key `id`. A secret moves from `shared_` to `previous_`, so that the order
+ *  here lets a walk over all meet one that moves meanwhile. */
+export const sealedColumns = [
+  { table: 'destinations', column: 'shared_secret_encrypted' },
+  { table: 'destinations', column: 'previous_secret_encrypted' },
+  { table: 'endpoints', column: 'headers_encrypted' },
+  { table: 'audiences', column: 'membership_encrypted' },
+] as const
+type SealedColumn = (typeof sealedColumns)[number]
+
+/** Secrets that are read at once. */
+const batchSize = 200
+
+/** How many secrets each key holds, by the key's id. */
+export async function countByKey(database: Database): Promise<Map<string, number>> {
+  const columns = sealedColumns.map(({ table, column }) => `select ${column} as sealed from ${table}`)
+  const rows = await database.query<{ key: string; count: string }>(
+    `select split_part(sealed, ':', 1) as key, count(*) as count from (${columns.join(' union all ')}) as s
+     where sealed is not null group by 1`,
+  )
+  return new Map(rows.map(({ key, count }) => [key, Number(count)]))
+}
+
+export interface ResealReport {
+  /** Called with how many secrets have been looked at. */
+  onProgress: (done: number) => void
+  /** Called for each secret that cannot be opened; it stays as it is. */
+  onUnreadable: (value: SealedValue, error: Error) => void
+}
+
+/** Seals with the newest key of `secrets` what an older one holds. May run beside nodes and beside itself: a secret that
+ *  changes meanwhile keeps the change. What was done stays done when it is cut off.
+ *  @param newestKey  id of the key that `secrets` seals with
+ *  @returns how many it sealed anew */
+export async function resealAll(
+  database: Database,
+  secrets: SecretBox,
+  newestKey: string,
+  { onProgress, onUnreadable }: ResealReport,
+): Promise<number> {
+  let done = 0
+  let resealed = 0
+  for (const place of sealedColumns)
+    for await (const { id, sealed } of sealedWithOthers(database, place, newestKey)) {
+      const plaintext = open(secrets, sealed)
+      if (plaintext instanceof Error) onUnreadable({ ...place, id }, plaintext)
+      else if (await replace(database, place, id, sealed, secrets.seal(plaintext))) resealed++
+      onProgress(++done)
+    }
+  return resealed
+}
+
+/** What another key than `newestKey` holds in a column, by id. */
+async function* sealedWithOthers(
+  database: Database,
+  { table, column }: SealedColumn,
+  newestKey: string,
+): AsyncGenerator<{ id: string; sealed: string }> {
+  let after = ''
+  for (;;) {
+    const rows = await database.query<{ id: string; sealed: string }>(
+      `select id, ${column} as sealed from ${table}
+       where ${column} is not null and split_part(${column}, ':', 1) <> $1 and id > $2 order by id limit $3`,
+      [newestKey, after, batchSize],
+    )
+    yield* rows
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.id
+  }
+}
+
+function open(secrets: SecretBox, sealed: string): string | Error {
+  try {
+    return secrets.open(sealed)
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** One row at a time: two that do this at once, or a node that changes the row, wait for each other and never in a ring.
+ *  @returns whether it still stood there */
+async function replace(
+  database: Database,
+  { table, column }: SealedColumn,
+  id: string,
+  before: string,
+  after: string,
+): Promise<boolean> {
+  const rows = await database.query(
+    `update ${table} set ${column} = $3 where id = $1 and ${column} = $2 returning id`,
+    [id, before, after],
+  )
+  return rows.length > 0
+}
