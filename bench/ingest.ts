@@ -1,6 +1,7 @@
 /** `npm run bench:ingest`: accepted events per second and the time of the answer, beside a bare route that parses the
- *  same JSON, with Temporal up and stopped; then 20,000 events that come while it is stopped, until all are delivered.
- *  Everything in one run; quote the ratios. For a quick look: `npm run bench:ingest -- --only bare,up --seconds 3`. */
+ *  same JSON, with Temporal up and stopped; then 20,000 events that come while it is stopped, until all are delivered;
+ *  then a batch of one source beside 100,000 waiting events of another. Everything in one run; quote the ratios. For a
+ *  quick look: `npm run bench:ingest -- --only bare,up --seconds 3`. */
 
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Source } from '../src/schemas/source.ts'
 import { connect } from './delivery/events.ts'
+import { measureTurns } from './ingest/turns.ts'
 import { openReport } from './support/figures.ts'
 import type { LoadOrder, LoadResult } from './support/load.ts'
 import { startNode, type BenchNode } from './support/node.ts'
@@ -15,9 +17,10 @@ import { startBenchReceiver, type BenchReceiver } from './support/receiver.ts'
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'bare,backlog,up,stopped' },
+    only: { type: 'string', default: 'bare,backlog,up,stopped,turns' },
     seconds: { type: 'string', default: '10' },
     backlog: { type: 'string', default: '20000' },
+    flood: { type: 'string', default: '100000' },
   },
 })
 const only = new Set(values.only.split(','))
@@ -100,6 +103,16 @@ async function measureBacklog(node: BenchNode, receiver: BenchReceiver, source: 
   add('backlog: most memory above idle', mostMb - idleMb, 'MB', { most: 200 })
 }
 
+/** A batch of one source beside what waits of another, on a node of their own. */
+async function measureTurnsOfSources(): Promise<void> {
+  const node = await startNode()
+  try {
+    await measureTurns({ node, report, runLoad, flood: Number(values.flood) })
+  } finally {
+    await node.stop()
+  }
+}
+
 const [bare, { url: bareUrl }] = await startChild<{ url: string }>('bare-route.ts')
 const receiver = await startBenchReceiver()
 const node = await startNode({ POSTRIDER_INBOX_MAX: '10000000' })
@@ -115,12 +128,13 @@ try {
     await node.stopTemporal()
     await measureBoth(node, receiver, 'Temporal stopped')
   }
-  report.close()
 } finally {
   // A server that is suspended does not end.
   await node.continueTemporal()
   bare.disconnect()
-  load.disconnect()
   receiver.stop()
   await node.stop()
 }
+if (only.has('turns')) await measureTurnsOfSources()
+load.disconnect()
+report.close()

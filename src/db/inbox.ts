@@ -29,13 +29,19 @@ export interface QueuedEvent extends LeasedEvent {
   refusal: string | undefined
 }
 
-/** Deferred ones are behind all others, so that one index serves both lanes. */
+/** Deferred ones are behind all others, so that one column tells lane and order. */
 const deferredFrom = '4000000000000000000'
 
 /** Positions of each lane. */
 const lanes: Record<Lane, { from: string; below: string }> = {
   prompt: { from: '0', below: deferredFrom },
   deferred: { from: deferredFrom, below: '8000000000000000000' },
+}
+
+/** Events of a lane that wait: each lane has an index of its own with just this condition. */
+const waiting: Record<Lane, string> = {
+  prompt: `seq < ${deferredFrom} and settled_at is null`,
+  deferred: `seq >= ${deferredFrom} and settled_at is null`,
 }
 
 /** Writes events in one statement; one that waits already is left as it is.
@@ -66,21 +72,42 @@ export async function addToInbox(database: Queryable, events: readonly NewInboxE
   return rows.length
 }
 
-/** Takes the oldest events of a lane that nobody else has, for `leaseMs` milliseconds; a node that dies loses its leases then. */
+/** Sources that have events in a lane, leased ones too, in the order of their ids: one look-up in an index for each.
+ *  @param after  only those behind this id */
+export async function sourcesInInbox(database: Queryable, lane: Lane, after: string, limit: number): Promise<string[]> {
+  const next = (previous: string): string =>
+    `(select source_id from inbox where ${waiting[lane]} and source_id > ${previous} order by source_id, seq limit 1)`
+  const rows = await database.query<{ source_id: string }>(
+    `with recursive sources as (
+       select ${next('$1')} as source_id
+       union all
+       select ${next('sources.source_id')} from sources where sources.source_id is not null)
+     select source_id from sources where source_id is not null limit $2`,
+    [after, limit],
+  )
+  return rows.map(({ source_id }) => source_id)
+}
+
+/** Takes the oldest events of each source in a lane that nobody else has, for `leaseMs` milliseconds; a node that dies loses
+ *  its leases then.
+ *  @param perSource  at most so many of each
+ *  @returns in order of arrival */
 export async function leaseFromInbox(
   database: Queryable,
   lane: Lane,
-  limit: number,
+  sourceIds: readonly string[],
+  perSource: number,
   leaseMs: number,
 ): Promise<LeasedEvent[]> {
   const rows = await database.query<{ seq: string; input: DeliverEventInput }>(
-    `update inbox set leased_until = now() + make_interval(secs => $2 / 1000.0)
+    `update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
      where seq in (
-       select seq from inbox
-       where seq >= $3 and seq < $4 and refusal is null and (leased_until is null or leased_until < now())
-       order by seq limit $1 for update skip locked)
+       select oldest.seq from unnest($1::text[]) as source(id) cross join lateral (
+         select seq from inbox
+         where ${waiting[lane]} and source_id = source.id and (leased_until is null or leased_until < now())
+         order by seq limit $2 for update skip locked) as oldest)
      returning seq, input`,
-    [limit, leaseMs, lanes[lane].from, lanes[lane].below],
+    [[...sourceIds], perSource, leaseMs],
   )
   return rows.sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
 }
@@ -97,15 +124,15 @@ export async function releaseInInbox(database: Queryable, seqs: readonly string[
 
 /** Marks an event that Temporal refuses for good; it stays, visibly failed. */
 export async function refuseInInbox(database: Queryable, seq: string, refusal: string): Promise<void> {
-  await database.query('update inbox set refusal = $2 where seq = $1', [seq, refusal])
+  await database.query('update inbox set refusal = $2, settled_at = now() where seq = $1', [seq, refusal])
 }
 
 /** How many events wait, at most: the span of each lane's positions, of which some were never used or are free again. Costs
  *  four look-ups whatever its size; 0 for an empty inbox. */
 export async function inboxDepth(database: Queryable): Promise<number> {
   const [row] = await database.query<{ depth: string }>(
-    `select sum(coalesce((select max(seq) from inbox where seq >= lane.first and seq < lane.below and refusal is null)
-       - (select min(seq) from inbox where seq >= lane.first and seq < lane.below and refusal is null) + 1, 0)) as depth
+    `select sum(coalesce((select max(seq) from inbox where seq >= lane.first and seq < lane.below and settled_at is null)
+       - (select min(seq) from inbox where seq >= lane.first and seq < lane.below and settled_at is null) + 1, 0)) as depth
      from unnest($1::bigint[], $2::bigint[]) as lane(first, below)`,
     [Object.values(lanes).map(({ from }) => from), Object.values(lanes).map(({ below }) => below)],
   )

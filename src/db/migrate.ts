@@ -7,6 +7,7 @@ import { audienceQueue } from './migrations/0011-audience-queue.ts'
 import { access } from './migrations/0020-access.ts'
 import { attemptStats } from './migrations/0021-attempt-stats.ts'
 import { roomForSettlements } from './migrations/0022-room-for-settlements.ts'
+import { inboxTurns } from './migrations/0033-inbox-turns.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -18,6 +19,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   access,
   attemptStats,
   roomForSettlements,
+  inboxTurns,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

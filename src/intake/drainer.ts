@@ -1,20 +1,15 @@
-/** Starts the deliveries of the events in a lane of the inbox, in order of arrival, at the speed that Temporal takes them. */
+/** Starts the deliveries of the events in a lane of the inbox at the speed that Temporal takes them. Sources take turns; the
+ *  events of each start in order of arrival. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
-import {
-  leaseFromInbox,
-  refuseInInbox,
-  releaseInInbox,
-  removeFromInbox,
-  type Lane,
-  type LeasedEvent,
-} from '../db/inbox.ts'
+import { refuseInInbox, releaseInInbox, removeFromInbox, type Lane, type LeasedEvent } from '../db/inbox.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { isInvalidArgument, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
+import { createInboxTurns } from './inbox-turns.ts'
 
 /** How long this node has a batch for itself: longer than starting it takes, and how long it lies when the node dies. A
  *  batch that another node takes meanwhile is started once all the same. */
@@ -25,8 +20,8 @@ const idlePauseMs = 1_000
 const failurePauseMs = 1_000
 
 export interface Drainer {
-  /** There is something to do: ends an idle pause. */
-  wake: () => void
+  /** An event of this source has come: ends an idle pause, and a batch that has none of it. */
+  wake: (sourceId: string) => void
   /** Lets the starts under way finish; the rest of the batch goes back. */
   stop(): Promise<void>
 }
@@ -41,6 +36,8 @@ export interface DrainerDependencies {
   limit: () => number
   /** How long to leave Temporal alone after a start that took `startMs`, both in milliseconds. */
   restMs: (input: DeliverEventInput, startMs: number) => number
+  /** Whether an event comes after the others of its batch, and is the last one that is started of it. */
+  isBehind: (input: DeliverEventInput) => boolean
   /** Resolves when the callers that wait for the inbox now have their answer: they come first. */
   giveWay: () => Promise<void>
   count: IntakeCounter
@@ -48,9 +45,13 @@ export interface DrainerDependencies {
 }
 
 export function runDrainer(dependencies: DrainerDependencies): Drainer {
-  const { database, lane, batchSize, start, limit, restMs, giveWay, count, logger } = dependencies
+  const { database, lane, batchSize, start, limit, restMs, isBehind, giveWay, count, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
+  const nextBatch = createInboxTurns(database, lane, batchSize, leaseMs)
+  /** Those in the batch that is being started, and whether another one has come since. */
+  let sources = new Set<string>()
+  let hasNewcomer = false
   /** The fewer starts Temporal takes, the more one of them keeps the callers waiting, on one machine at least. */
   const turnsGiven = (): number => Math.ceil(4 / limit())
 
@@ -71,17 +72,20 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     }
   }
 
-  const startBatch = async (batch: LeasedEvent[]): Promise<void> => {
-    const queue = [...batch]
+  /** @param isCutShort  whether to leave the rest for now */
+  const startBatch = async (batch: LeasedEvent[], isCutShort: () => boolean): Promise<void> => {
+    const queue = [...batch.filter(({ input }) => !isBehind(input)), ...batch.filter(({ input }) => isBehind(input))]
     const open = new Set(batch.map(({ seq }) => seq))
     const started: string[] = []
     let failure: Error | undefined
+    let isOver = false
     /** @param place  among those who work side by side: the last ones end when there are too many */
     const work = async (_: unknown, place: number): Promise<void> => {
-      while (place < limit() && failure === undefined && !stopping.signal.aborted) {
+      while (place < limit() && failure === undefined && !isOver && !isCutShort() && !stopping.signal.aborted) {
         for (let turn = 0; turn < turnsGiven(); turn++) await giveWay()
         const event = queue.shift()
         if (event === undefined) return
+        isOver = isBehind(event.input)
         const begun = performance.now()
         try {
           if (await settle(event)) started.push(event.seq)
@@ -100,11 +104,18 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   }
 
   const drain = async (): Promise<void> => {
+    let wasCutShort = false
     while (!stopping.signal.aborted) {
       try {
-        const batch = await leaseFromInbox(database, lane, batchSize, leaseMs)
-        if (batch.length > 0) await startBatch(batch)
+        hasNewcomer = false
+        const batch = await nextBatch()
+        sources = new Set(batch.map(({ input }) => input.sourceId))
+        // Each second batch runs to its end: those who have much waiting get on, however many newcomers there are.
+        const mayBeCutShort = !wasCutShort
+        const isCutShort = (): boolean => mayBeCutShort && hasNewcomer
+        if (batch.length > 0) await startBatch(batch, isCutShort)
         else await pause.wait(idlePauseMs)
+        wasCutShort = isCutShort()
       } catch (error) {
         logger.warn({ error: (error as Error).message }, 'inbox.not_drained')
         await sleepUnlessStopped(failurePauseMs)
@@ -114,7 +125,10 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 
   const draining = drain()
   return {
-    wake: pause.wake,
+    wake(sourceId) {
+      if (!sources.has(sourceId)) hasNewcomer = true
+      pause.wake()
+    },
     async stop() {
       stopping.abort()
       pause.wake()

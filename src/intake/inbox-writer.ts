@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
-import { addToInbox, countInbox, inboxDepth, type Lane, type NewInboxEvent } from '../db/inbox.ts'
+import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 
 /** Events in one statement. */
@@ -38,8 +38,12 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
-/** @param onWritten  told after each group that had something new, for each lane that it had events of */
-export function createInboxWriter(database: Database, inboxMax: number, onWritten: (lane: Lane) => void): InboxWriter {
+/** @param onWritten  told after each group that had something new */
+export function createInboxWriter(
+  database: Database,
+  inboxMax: number,
+  onWritten: (events: readonly NewInboxEvent[]) => void,
+): InboxWriter {
   const queue: Waiting[] = []
   let waitingEvents = 0
   let underWay: Promise<void> | undefined
@@ -73,7 +77,7 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
         throw new AppError('inbox_full', `${inboxMax} events wait for their delivery to start`, { retryAfterSeconds })
       const added = await addToInbox(database, events)
       depth += added
-      if (added > 0) new Set(events.map(({ lane }) => lane)).forEach(onWritten)
+      if (added > 0) onWritten(events)
       // Which of the group's events were duplicates does not matter: they are only counted.
       group.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
     } catch (error) {

@@ -44,7 +44,9 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   const start = slots.watch(pace.watch((input: DeliverEventInput) => startDelivery(temporal, input)))
   const isSaturated = (targets: readonly DeliveryTarget[]): boolean =>
     targets.every(({ endpointIds }) => endpointIds.every(dependencies.isSaturated))
-  const inbox = createInboxWriter(database, config.inboxMax, (lane) => drainers[lane].wake())
+  const inbox = createInboxWriter(database, config.inboxMax, (events) => {
+    for (const { lane, input } of events) drainers[lane].wake(input.sourceId)
+  })
   const common = { database, start, giveWay: inbox.written, count, logger }
   const drainers: Record<Lane, Drainer> = {
     prompt: runDrainer({ ...common, ...promptLane(pace) }),

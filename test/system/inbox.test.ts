@@ -227,6 +227,30 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     expect(Math.min(middle(0), middle(50))).toBeLessThan(middle(100))
   })
 
+  it('let sources take turns: a flood of one does not hold up the batch of another', async () => {
+    const site = await makeSite()
+    await using node = await site.start()
+    await using receiver = await startReceiver()
+    const [flooding, other] = [await node.createSource(), await node.createSource()]
+    await node.connect([flooding, other], [receiver.url])
+    const flood = ids('flood', 400)
+    const batch = ids('batch', 20)
+    await signalTemporal('SIGSTOP')
+    try {
+      for (let start = 0; start < flood.length; start += 100)
+        expect((await postBatch(node, flooding, flood.slice(start, start + 100))).status).toBe(200)
+      expect((await postBatch(node, other, batch)).status).toBe(200)
+    } finally {
+      await signalTemporal('SIGCONT')
+    }
+    const isThere = (id: string): boolean => messageIdsOf(receiver).includes(id)
+    await until('the batch has arrived', () => batch.every(isThere), limitMs)
+    // A share of 20, what was in the drainer's hands when the batch came, and some that overtook its last ones.
+    expect(flood.filter(isThere).length).toBeLessThan(flood.length / 2)
+    // They are called off: nobody needs to wait for them.
+    await node.api('POST', '/deletion-requests', { userIds: ['u1'], sourceIds: [flooding.id] })
+  })
+
   it('start what goes to an endpoint that hangs behind all else, and at once when it answers again', async () => {
     const site = await makeSite()
     await using node = await site.start({ POSTRIDER_INBOX_MAX: '100' })
