@@ -7,8 +7,9 @@ import { inboxDepth } from './db/inbox.ts'
 import { packageVersion } from './package-version.ts'
 import type { Status } from './schemas/system.ts'
 import type { Temporal } from './temporal/connection.ts'
+import { within } from './within.ts'
 
-/** How long a look at Temporal may take, in milliseconds. */
+/** How long a look at Temporal or the database may take, in milliseconds. */
 const lookLimitMs = 2_000
 
 export interface StatusDependencies {
@@ -24,7 +25,7 @@ export function statusReader({ config, database, temporal, temporalUiUrl }: Stat
   return async () => {
     const [engine, databaseVersion] = await Promise.all([
       lookAtTemporal(temporal).catch(() => undefined),
-      readDatabaseVersion(database).catch(() => undefined),
+      within(lookLimitMs, 'the database', readDatabaseVersion(database)).catch(() => undefined),
     ])
     return {
       version,
@@ -44,7 +45,10 @@ export function statusReader({ config, database, temporal, temporalUiUrl }: Stat
       // An existing namespace has a retention of its own.
       retentionMs: engine?.retentionMs ?? config.retentionMs,
       retry: config.retry,
-      inboxDepth: databaseVersion === undefined ? 0 : await inboxDepth(database).catch(() => 0),
+      inboxDepth:
+        databaseVersion === undefined
+          ? 0
+          : await within(lookLimitMs, 'the database', inboxDepth(database)).catch(() => 0),
     }
   }
 }

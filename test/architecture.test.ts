@@ -17,7 +17,15 @@ interface Layer {
 }
 
 /** Modules of `src` that every layer there may use. */
-const basics = ['src/errors.ts', 'src/ids.ts', 'src/secrets.ts', 'src/config.ts', 'src/logger.ts', 'src/ports.ts']
+const basics = [
+  'src/errors.ts',
+  'src/ids.ts',
+  'src/secrets.ts',
+  'src/config.ts',
+  'src/logger.ts',
+  'src/ports.ts',
+  'src/within.ts',
+]
 
 const rules = ['src/contracts', 'src/schemas', ...basics]
 
@@ -30,6 +38,7 @@ const layers: Record<string, Layer> = {
   'src/config.ts': { values: ['src/errors.ts'] },
   'src/logger.ts': { values: [], libraries: ['pino'] },
   'src/ports.ts': { values: [] },
+  'src/within.ts': { values: [], libraries: [] },
   'src/schemas': { values: [], libraries: ['zod'] },
   'src/contracts': { values: [], types: ['src/schemas'], libraries: [] },
   'src/delivery': { values: rules },

@@ -72,7 +72,8 @@ export async function createDeletionRequest(
   database: Database,
   { id, userIds, scope, sourceIds, suppress, createdAt }: NewStoredDeletionRequest,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  // The inbox has no index by user, and may be long.
+  await database.patient.transaction(async (tx) => {
     await tx.query(
       `insert into deletion_requests (id, suppress, scope, source_ids, users, notifications, created_at)
        values ($1, $2, $3, $4, $5, $6, $7)`,

@@ -28,7 +28,7 @@ const advisoryLock = 7_766_351_001
 /** Brings the tables up to date. Several nodes may call it at once: the first migrates, the others wait and find it done.
  *  @returns names of the migrations that this call applied */
 export async function migrate(database: Database): Promise<string[]> {
-  return database.transaction(async (tx) => {
+  return database.patient.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [advisoryLock])
     await tx.query(
       `create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`,

@@ -10,6 +10,12 @@ import { databaseOf, type Database } from './database.ts'
  *  connections would mix. */
 const maxConnections = 1
 
+/** How long a statement waits for its turn, in milliseconds. */
+const turnLimitMs = 60_000
+
+/** It is part of this process and cannot be gone: what takes long is work that goes on whoever waits for it. */
+const statementLimits = { ordinaryMs: 600_000, patientMs: 600_000 }
+
 /** Name that PostgreSQL's clients expect of a socket for port 5432. */
 const socketName = '.s.PGSQL.5432'
 
@@ -30,9 +36,10 @@ export async function openPglite(folder: string, logger: Logger): Promise<Databa
     user: 'postgres',
     database: 'postgres',
     max: maxConnections,
+    connectionTimeoutMillis: turnLimitMs,
   })
   pool.on('error', (error) => logger.warn({ error: error.message }, 'database.connection_lost'))
-  return databaseOf(pool, async () => {
+  return databaseOf(pool, statementLimits, async () => {
     const stopped = new Promise((resolve) => worker.once('exit', resolve))
     worker.postMessage('close')
     await stopped

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Logger } from '../logger.ts'
-import { databaseOf, type Database } from './database.ts'
+import { within } from '../within.ts'
+import { databaseOf, type Database, type StatementLimits } from './database.ts'
 
 /** Connections of one node; PostgreSQL allows 100 in all by default. */
 const maxConnections = 10
@@ -8,14 +9,28 @@ const maxConnections = 10
 /** Milliseconds until a server that does not answer counts as away. */
 const connectTimeoutMs = 5_000
 
+/** How soon a server whose machine is gone is noticed on a connection that waits for it: after so many milliseconds of
+ *  silence it is asked each second for ten seconds whether it is there. */
+const keepAliveMs = 10_000
+
+/** A statement of ours takes milliseconds, one on a whole table of millions of rows minutes. */
+const statementLimits: StatementLimits = { ordinaryMs: 10_000, patientMs: 600_000 }
+
+/** A server goes on with a statement that nobody waits for any more, unless it looks; older ones than 14 cannot. The
+ *  pool waits for the promise. */
+const endAbandoned = (client: pg.ClientBase): unknown =>
+  within(connectTimeoutMs, 'the database', client.query(`set client_connection_check_interval = '2s'`)).catch(() => {})
+
 /** Connects to a PostgreSQL. Connections are made when needed, so that a server that is away for a while is no fault. */
-export function openPostgres(url: string, logger: Logger): Database {
+export function openPostgres(url: string, logger: Logger, limits = statementLimits): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    onConnect: endAbandoned,
   })
   pool.on('error', (error) => logger.warn({ error: error.message }, 'database.connection_lost'))
-  return databaseOf(pool)
+  return databaseOf(pool, limits)
 }

@@ -42,7 +42,7 @@ export function createFates(database: Database, registry: Registry, logger: Logg
     try {
       if (batch.size > 0) await addEventFates(database, [...batch.values()])
       if (performance.now() - removedAt > removePauseMs) {
-        await removeOldEventFates(database, new Date(Date.now() - keepMs))
+        await removeOldEventFates(database.patient, new Date(Date.now() - keepMs))
         removedAt = performance.now()
       }
     } catch (error) {

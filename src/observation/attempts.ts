@@ -73,7 +73,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
       writtenMinutes.clear()
       if (writtenHealth.size > 0) await writeEndpointHealth(database, [...writtenHealth.values()])
       if (performance.now() - removedAt < removePauseMs) return
-      await removeOldAttemptStats(database, new Date(Date.now() - keepMs))
+      await removeOldAttemptStats(database.patient, new Date(Date.now() - keepMs))
       removedAt = performance.now()
     } catch (error) {
       logger.warn({ error: (error as Error).message }, 'attempts.not_written')
@@ -82,9 +82,10 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     }
   }
 
-  let writing = Promise.resolve()
+  let writing: Promise<void> | undefined
   const timer = setInterval(() => {
-    writing = writing.then(write)
+    // A database that hangs gets no second statement.
+    writing ??= write().finally(() => (writing = undefined))
   }, writePauseMs).unref()
   return {
     observe(observation) {

@@ -59,7 +59,8 @@ export function createAudienceParts(parts: {
   const liveTraffic = createLiveTraffic()
   const activities = createAudienceActivities({
     liveTraffic,
-    database,
+    // Their statements take whole ranges of a membership.
+    database: database.patient,
     audiences,
     guard: pullGuard,
     findDestination: settings.destination,

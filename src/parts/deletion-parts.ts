@@ -58,7 +58,8 @@ export async function createDeletionParts(parts: {
     },
   })
   const activities = createDeletionActivities({
-    database,
+    // Neither the inbox nor memberships have an index by user.
+    database: database.patient,
     cancelDeliveries: (order) => cancelDeliveriesOf(temporal, steering, order),
     notify: createNotifier({
       targetsOf,

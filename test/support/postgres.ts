@@ -35,6 +35,9 @@ export interface PostgresServer {
   readonly pid: number
   /** Makes an empty database and tells its connection URL. */
   createDatabase(): Promise<string>
+  /** Stops all of its processes where they are; it hangs until it is thawed. */
+  freeze(): void
+  thaw(): void
   /** Ends the server and removes its data. */
   stop(): Promise<void>
 }
@@ -132,9 +135,28 @@ async function startOnce(binaries: string): Promise<PostgresServer> {
       await query(urlOf('postgres'), `create database ${name}`)
       return urlOf(name)
     },
-    stop: () => server.stop(),
+    freeze: () => signalAll(server.pid, 'SIGSTOP'),
+    thaw: () => signalAll(server.pid, 'SIGCONT'),
+    stop() {
+      // A frozen process would not see that it is told to end.
+      signalAll(server.pid, 'SIGCONT')
+      return server.stop()
+    },
   }
 }
+
+/** The postmaster first, so that it makes no more processes meanwhile. Each of them has a session of its own, so that no
+ *  process group holds them all. */
+function signalAll(postmaster: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  process.kill(postmaster, signal)
+  for (const pid of childrenOf(postmaster)) process.kill(pid, signal)
+}
+
+const childrenOf = (parent: number): number[] =>
+  execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (pid !== undefined && ppid === parent ? [pid] : []))
 
 async function waitUntilReady(server: TetheredProcess, url: string): Promise<void> {
   const deadline = Date.now() + START_LIMIT_MS

@@ -69,8 +69,10 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(liveRoutes, dependencies)
   await app.register(destinationRoutes, dependencies)
   await app.register(deliveryRoutes, dependencies)
-  await app.register(audienceRoutes, dependencies)
-  await app.register(audienceMemberRoutes, dependencies)
-  await app.register(audienceSyncRoutes, dependencies)
+  // Memberships have millions of rows.
+  const audienceDependencies = { ...dependencies, database: database.patient }
+  await app.register(audienceRoutes, audienceDependencies)
+  await app.register(audienceMemberRoutes, audienceDependencies)
+  await app.register(audienceSyncRoutes, audienceDependencies)
   await app.register(deletionRequestRoutes, dependencies)
 }
