@@ -6,6 +6,7 @@ import { SourceSchema, type Source } from '../schemas/source.ts'
 import { segment } from './shared/api.ts'
 import { usageError } from './shared/failure.ts'
 import { findSource, listSources } from './shared/lookup.ts'
+import { duration } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -19,6 +20,7 @@ const show = (source: Source): string =>
     'write key': source.writeKey,
     state: state(source),
     created: source.createdAt,
+    ...(source.previousKeyExpiresAt !== null && { 'earlier key until': source.previousKeyExpiresAt }),
   })
 
 export function sourcesCommand(): Command {
@@ -71,13 +73,28 @@ export function sourcesCommand(): Command {
 
   command
     .command('rotate-key <source>')
-    .description('give a source a new write key; the old one ends at once')
+    .description('give a source a new write key; the old one ends at once, or after an overlap')
+    .option('--overlap <duration>', 'how long the old key still works, such as 24h (at most 30d)', duration)
+    .option('--yes', 'do not ask')
+    .action(async (wanted: string, options: { overlap?: number; yes?: true }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const source = await findSource(api, wanted)
+      const overlapSeconds = Math.round((options.overlap ?? 0) / 1_000)
+      if (overlapSeconds === 0)
+        await confirm(`The write key of ${source.name}, and those before it, stop working at once. Go on?`, options)
+      const path = `/sources/${segment(source.id)}/rotate-key`
+      out.result(await api.call('POST', path, SourceSchema, { overlapSeconds }), show)
+    })
+
+  command
+    .command('end-previous-keys <source>')
+    .description('end the write keys that were replaced with an overlap, before their time')
     .option('--yes', 'do not ask')
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
-      await confirm(`The present write key of ${source.name} stops working at once. Go on?`, options)
-      out.result(await api.call('POST', `/sources/${segment(source.id)}/rotate-key`, SourceSchema), show)
+      await confirm(`The earlier write keys of ${source.name} stop working at once. Go on?`, options)
+      out.result(await api.call('DELETE', `/sources/${segment(source.id)}/previous-keys`, SourceSchema), show)
     })
 
   command

@@ -8,6 +8,7 @@ import { access } from './migrations/0020-access.ts'
 import { attemptStats } from './migrations/0021-attempt-stats.ts'
 import { roomForSettlements } from './migrations/0022-room-for-settlements.ts'
 import { inboxTurns } from './migrations/0033-inbox-turns.ts'
+import { previousWriteKeys } from './migrations/0035-previous-write-keys.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -20,6 +21,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   attemptStats,
   roomForSettlements,
   inboxTurns,
+  previousWriteKeys,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

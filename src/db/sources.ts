@@ -11,9 +11,26 @@ interface SourceRow {
   write_key: string
   enabled: boolean
   created_at: Date
+  previous_key_expires_at: Date | null
 }
 
-const columns = 'id, name, write_key, enabled, created_at'
+/** A write key that was replaced. */
+export interface PreviousKey {
+  writeKey: string
+  expiresAt: Date
+}
+
+/** A source as ingest needs it: with the replaced keys that may still count. */
+export interface StoredSource extends Source {
+  previousKeys: PreviousKey[]
+}
+
+/** Replaced keys of a source that may count at a time. */
+export const maxPreviousKeys = 10
+
+const columns = `id, name, write_key, enabled, created_at,
+  (select max(expires_at) from previous_write_keys p
+   where p.source_id = sources.id and expires_at > now()) as previous_key_expires_at`
 
 const toSource = (row: SourceRow): Source => ({
   id: row.id,
@@ -21,6 +38,7 @@ const toSource = (row: SourceRow): Source => ({
   writeKey: row.write_key,
   enabled: row.enabled,
   createdAt: row.created_at.toISOString(),
+  previousKeyExpiresAt: row.previous_key_expires_at?.toISOString() ?? null,
 })
 
 function found(rows: SourceRow[], id: string): Source {
@@ -39,8 +57,21 @@ export async function listSources(database: Queryable, request: PageRequest): Pr
   return pageOf(rows, request, toSource)
 }
 
-export async function allSources(database: Queryable): Promise<Source[]> {
-  return (await database.query<SourceRow>(`select ${columns} from sources`)).map(toSource)
+export async function allSources(database: Queryable): Promise<StoredSource[]> {
+  const rows = await database.query<SourceRow & { previous_keys: { write_key: string; expires_ms: number }[] }>(
+    `select ${columns},
+       (select coalesce(json_agg(json_build_object(
+          'write_key', p.write_key, 'expires_ms', floor(extract(epoch from p.expires_at) * 1000))), '[]')
+        from previous_write_keys p where p.source_id = sources.id and p.expires_at > now()) as previous_keys
+     from sources`,
+  )
+  return rows.map((row) => ({
+    ...toSource(row),
+    previousKeys: row.previous_keys.map(({ write_key, expires_ms }) => ({
+      writeKey: write_key,
+      expiresAt: new Date(expires_ms),
+    })),
+  }))
 }
 
 /** @throws AppError not_found */
@@ -73,17 +104,46 @@ export async function updateSource(database: Database, id: string, patch: Source
   })
 }
 
-/** Gives the source a new write key; the old one is refused from then on.
- *  @throws AppError not_found */
-export async function rotateWriteKey(database: Database, id: string): Promise<Source> {
+/** Gives the source a new write key.
+ *  @param overlapSeconds  how long the replaced key still counts; those replaced before keep their own time. At 0 none of
+ *    them counts any more: a key that leaked ends for certain
+ *  @throws AppError not_found; conflict when too many replaced keys count */
+export async function rotateWriteKey(database: Database, id: string, overlapSeconds: number): Promise<Source> {
   return database.transaction(async (tx) => {
     await raiseSettingsVersion(tx)
+    if (overlapSeconds === 0) await removePreviousKeys(tx, id)
+    else await keepPresentKey(tx, id, overlapSeconds)
     const rows = await tx.query<SourceRow>(`update sources set write_key = $2 where id = $1 returning ${columns}`, [
       id,
       newWriteKey(),
     ])
     return found(rows, id)
   })
+}
+
+/** Ends all replaced write keys of the source before their time.
+ *  @throws AppError not_found */
+export async function endPreviousKeys(database: Database, id: string): Promise<Source> {
+  return database.transaction(async (tx) => {
+    await raiseSettingsVersion(tx)
+    await removePreviousKeys(tx, id)
+    return getSource(tx, id)
+  })
+}
+
+const removePreviousKeys = (tx: Queryable, id: string): Promise<unknown> =>
+  tx.query('delete from previous_write_keys where source_id = $1', [id])
+
+async function keepPresentKey(tx: Queryable, id: string, overlapSeconds: number): Promise<void> {
+  await tx.query('delete from previous_write_keys where source_id = $1 and expires_at <= now()', [id])
+  const rows = await tx.query('select write_key from previous_write_keys where source_id = $1', [id])
+  if (rows.length >= maxPreviousKeys)
+    throw new AppError('conflict', `${maxPreviousKeys} replaced keys of this source still count: end them first`)
+  await tx.query(
+    `insert into previous_write_keys (write_key, source_id, expires_at)
+     select write_key, id, now() + make_interval(secs => $2) from sources where id = $1`,
+    [id, overlapSeconds],
+  )
 }
 
 /** @throws AppError not_found */

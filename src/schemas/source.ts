@@ -13,11 +13,22 @@ export type NewSource = z.infer<typeof NewSourceSchema>
 export const SourcePatchSchema = z.strictObject({ name: NameSchema.optional(), enabled: z.boolean().optional() })
 export type SourcePatch = z.infer<typeof SourcePatchSchema>
 
+/** Longest time for which a replaced write key still counts: 30 days. */
+const maxKeyOverlapSeconds = 30 * 24 * 3600
+
+export const RotateKeySchema = z.strictObject({
+  /** How long the replaced key still counts, in seconds. At 0, the default, it ends at once, and so do those replaced before. */
+  overlapSeconds: z.int().min(0).max(maxKeyOverlapSeconds).optional(),
+})
+export type RotateKey = z.infer<typeof RotateKeySchema>
+
 export const SourceSchema = z.object({
   id: z.string(),
   name: z.string(),
   writeKey: z.string(),
   enabled: z.boolean(),
   createdAt: z.iso.datetime(),
+  /** When the last of the replaced write keys ends; null when none counts any more. */
+  previousKeyExpiresAt: z.iso.datetime().nullable(),
 })
 export type Source = z.infer<typeof SourceSchema>

@@ -3,21 +3,22 @@
 import type { Database } from '../db/database.ts'
 import type { DestinationStore, StoredDestination } from '../db/destinations.ts'
 import { readSettingsVersion } from '../db/settings-version.ts'
-import { allSources } from '../db/sources.ts'
+import { allSources, type StoredSource } from '../db/sources.ts'
 import type { Logger } from '../logger.ts'
-import type { Source } from '../schemas/source.ts'
 
 /** Milliseconds between two looks at the version: a change on another node counts within twice this time. */
 const pollMs = 750
 
 /** A source with the switched-on destinations that its events go to. */
-export interface ConnectedSource extends Source {
+export interface ConnectedSource extends StoredSource {
   destinations: StoredDestination[]
 }
 
 interface Snapshot {
   version: string
   sourcesByKey: Map<string, ConnectedSource>
+  /** By the write keys that were replaced and count until a time. */
+  sourcesByPreviousKey: Map<string, { source: ConnectedSource; expiresAt: Date }>
   sourcesById: Map<string, ConnectedSource>
   destinations: Map<string, StoredDestination>
 }
@@ -73,7 +74,7 @@ export async function watchSettings(
   let timer = setTimeout(() => void poll(), pollMs).unref()
 
   return {
-    sourceByWriteKey: (writeKey) => snapshot.sourcesByKey.get(writeKey),
+    sourceByWriteKey: (writeKey) => snapshot.sourcesByKey.get(writeKey) ?? sourceByPreviousKey(snapshot, writeKey),
     source: (id) => snapshot.sourcesById.get(id),
     sources: () => snapshot.sourcesById.values(),
     destination: (id) => snapshot.destinations.get(id),
@@ -87,6 +88,11 @@ export async function watchSettings(
   }
 }
 
+function sourceByPreviousKey({ sourcesByPreviousKey }: Snapshot, writeKey: string): ConnectedSource | undefined {
+  const found = sourcesByPreviousKey.get(writeKey)
+  return found !== undefined && found.expiresAt.getTime() > Date.now() ? found.source : undefined
+}
+
 async function readSnapshot(database: Database, destinationStore: DestinationStore): Promise<Snapshot> {
   // The version first: a change between the reads then leads to one read too many, never to one too few.
   const version = await readSettingsVersion(database)
@@ -98,6 +104,11 @@ async function readSnapshot(database: Database, destinationStore: DestinationSto
   return {
     version,
     sourcesByKey: new Map(sources.map((source) => [source.writeKey, source])),
+    sourcesByPreviousKey: new Map(
+      sources.flatMap((source) =>
+        source.previousKeys.map(({ writeKey, expiresAt }) => [writeKey, { source, expiresAt }] as const),
+      ),
+    ),
     sourcesById: new Map(sources.map((source) => [source.id, source])),
     destinations: new Map(destinations.map((destination) => [destination.id, destination])),
   }

@@ -13,8 +13,10 @@ import { openPostgres } from '../../src/db/postgres.ts'
 import {
   createSource,
   deleteSource,
+  endPreviousKeys,
   getSource,
   listSources,
+  maxPreviousKeys,
   rotateWriteKey,
   updateSource,
 } from '../../src/db/sources.ts'
@@ -97,14 +99,51 @@ describe.each([
         const renamed = { ...source, name: 'T' }
         expect(await updateSource(database, source.id, { name: 'T' })).toEqual(renamed)
         expect(await updateSource(database, source.id, { enabled: false })).toEqual({ ...renamed, enabled: false })
-        const { writeKey } = await rotateWriteKey(database, source.id)
+        const { writeKey } = await rotateWriteKey(database, source.id, 0)
         expect(writeKey).not.toBe(source.writeKey)
         expect(await getSource(database, source.id)).toEqual({ ...renamed, enabled: false, writeKey })
         await deleteSource(database, source.id)
         await expect(getSource(database, source.id)).rejects.toMatchObject({ code: 'not_found' })
         await expect(updateSource(database, source.id, { name: 'U' })).rejects.toMatchObject({ code: 'not_found' })
-        await expect(rotateWriteKey(database, source.id)).rejects.toMatchObject({ code: 'not_found' })
+        await expect(rotateWriteKey(database, source.id, 60)).rejects.toMatchObject({ code: 'not_found' })
         await expect(deleteSource(database, source.id)).rejects.toMatchObject({ code: 'not_found' })
+      })
+
+      it('keep each replaced write key for its own time, until one is replaced at once', async () => {
+        const { id, writeKey: first } = await createSource(database, { name: 'S' })
+        const node = await watchSettings(database, store, logger)
+        const sourcesOf = async (...keys: string[]) => {
+          await node.catchUp()
+          return keys.map((key) => node.sourceByWriteKey(key)?.id)
+        }
+        const second = await rotateWriteKey(database, id, 3_600)
+        const third = await rotateWriteKey(database, id, 1)
+        expect(Date.parse(second.previousKeyExpiresAt ?? '')).toBeGreaterThan(Date.now() + 3_500_000)
+        expect(third.previousKeyExpiresAt).toBe(second.previousKeyExpiresAt)
+        expect(await getSource(database, id)).toEqual(third)
+        expect(await sourcesOf(first, second.writeKey, third.writeKey)).toEqual([id, id, id])
+        await until('the second key has ended', () => node.sourceByWriteKey(second.writeKey) === undefined)
+        expect(await sourcesOf(first, third.writeKey)).toEqual([id, id])
+
+        const fourth = await rotateWriteKey(database, id, 0)
+        expect(fourth.previousKeyExpiresAt).toBeNull()
+        expect(await sourcesOf(first, third.writeKey, fourth.writeKey)).toEqual([undefined, undefined, id])
+        const fifth = await rotateWriteKey(database, id, 3_600)
+        expect(await sourcesOf(fourth.writeKey, fifth.writeKey)).toEqual([id, id])
+        expect(await endPreviousKeys(database, id)).toEqual({ ...fifth, previousKeyExpiresAt: null })
+        expect(await sourcesOf(fourth.writeKey, fifth.writeKey)).toEqual([undefined, id])
+        node.close()
+      })
+
+      it(`have up to ${maxPreviousKeys} replaced keys that count, and lose them with the source`, async () => {
+        const { id } = await createSource(database, { name: 'S' })
+        for (let replaced = 0; replaced < maxPreviousKeys; replaced++) await rotateWriteKey(database, id, 60)
+        const before = await getSource(database, id)
+        await expect(rotateWriteKey(database, id, 60)).rejects.toMatchObject({ code: 'conflict' })
+        expect(await getSource(database, id)).toEqual(before)
+        await expect(endPreviousKeys(database, 'src_none')).rejects.toMatchObject({ code: 'not_found' })
+        await deleteSource(database, id)
+        expect(await database.query('select 1 from previous_write_keys where source_id = $1', [id])).toEqual([])
       })
 
       it('are listed in pages, each one once, in the order in which they were made', async () => {

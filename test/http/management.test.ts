@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Destination } from '../../src/schemas/destination.ts'
+import type { Source } from '../../src/schemas/source.ts'
 import type { EndpointTest } from '../../src/schemas/endpoint-test.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
 
 let node: TestApp
 beforeAll(async () => {
@@ -22,6 +24,46 @@ interface Refusal {
   path?: string
 }
 const create = (body: unknown) => node.api<Refusal & Destination>('POST', '/destinations', body)
+
+describe('a write key that is replaced', () => {
+  const send = async (writeKey: string) => (await node.post('/track', writeKey, { userId: 'u', event: 'E' })).status
+  const rotate = (id: string, body?: unknown) => node.api<Source & Refusal>('POST', `/sources/${id}/rotate-key`, body)
+
+  it('is refused at once, unless it may overlap', async () => {
+    const { id, writeKey } = await node.createSource()
+    const { body } = await rotate(id)
+    expect(body.previousKeyExpiresAt).toBeNull()
+    expect([await send(writeKey), await send(body.writeKey)]).toEqual([401, 200])
+  })
+
+  it('is taken until its time is over', async () => {
+    const { id, writeKey } = await node.createSource()
+    const { body } = await rotate(id, { overlapSeconds: 2 })
+    expect([await send(writeKey), await send(body.writeKey)]).toEqual([200, 200])
+    expect((await node.api<Source>('GET', `/sources/${id}`)).body).toEqual(body)
+    await until('the old key is refused', async () => (await send(writeKey)) === 401)
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(body.previousKeyExpiresAt ?? ''))
+    expect(await send(body.writeKey)).toBe(200)
+    expect((await node.api<Source>('GET', `/sources/${id}`)).body.previousKeyExpiresAt).toBeNull()
+  })
+
+  it('can be ended before its time, and is refused when its source is switched off', async () => {
+    const { id, writeKey } = await node.createSource()
+    await rotate(id, { overlapSeconds: 3_600 })
+    await node.api('PATCH', `/sources/${id}`, { enabled: false })
+    expect(await send(writeKey)).toBe(401)
+    await node.api('PATCH', `/sources/${id}`, { enabled: true })
+    expect(await send(writeKey)).toBe(200)
+    const ended = await node.api<Source>('DELETE', `/sources/${id}/previous-keys`)
+    expect(ended).toMatchObject({ status: 200, body: { id, previousKeyExpiresAt: null } })
+    expect(await send(writeKey)).toBe(401)
+  })
+
+  it.each([-1, 1.5, 30 * 24 * 3600 + 1, '24h'])('does not overlap for %j', async (overlapSeconds) => {
+    const { id } = await node.createSource()
+    expect(await rotate(id, { overlapSeconds })).toMatchObject({ status: 400, body: { path: 'overlapSeconds' } })
+  })
+})
 
 describe('a destination', () => {
   it('has up to 5 webhooks, none at first', async () => {
@@ -143,6 +185,7 @@ describe('a call', () => {
     ['PATCH', '/sources/src_none'],
     ['DELETE', '/sources/src_none'],
     ['POST', '/sources/src_none/rotate-key'],
+    ['DELETE', '/sources/src_none/previous-keys'],
     ['GET', '/destinations/dst_none'],
     ['PATCH', '/destinations/dst_none'],
     ['DELETE', '/destinations/dst_none'],

@@ -11,7 +11,7 @@ export const timeoutOption = (what: string, limit: string): Option =>
   new Option('--timeout <duration>', what).argParser(duration).default(duration(limit), limit)
 
 /** A duration such as `30s`, in milliseconds. */
-function duration(text: string): number {
+export function duration(text: string): number {
   const value = durationMs(text)
   if (value === undefined) throw new InvalidArgumentError('It must be a duration such as 30s, 15m or 2h.')
   return value

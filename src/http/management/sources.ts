@@ -1,7 +1,15 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Database } from '../../db/database.ts'
-import { createSource, deleteSource, getSource, listSources, rotateWriteKey, updateSource } from '../../db/sources.ts'
-import { NewSourceSchema, SourcePatchSchema, SourceSchema } from '../../schemas/source.ts'
+import {
+  createSource,
+  deleteSource,
+  endPreviousKeys,
+  getSource,
+  listSources,
+  rotateWriteKey,
+  updateSource,
+} from '../../db/sources.ts'
+import { NewSourceSchema, RotateKeySchema, SourcePatchSchema, SourceSchema } from '../../schemas/source.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
@@ -72,9 +80,27 @@ export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (ap
 
   app.post(
     '/sources/:id/rotate-key',
+    {
+      schema: {
+        tags,
+        security,
+        params: IdParamsSchema,
+        body: RotateKeySchema.nullish(),
+        response: { 200: SourceSchema, ...errorResponses },
+      },
+    },
+    async ({ params, body }) => {
+      const source = await rotateWriteKey(database, params.id, body?.overlapSeconds ?? 0)
+      await settings.refresh()
+      return source
+    },
+  )
+
+  app.delete(
+    '/sources/:id/previous-keys',
     { schema: { tags, security, params: IdParamsSchema, response: { 200: SourceSchema, ...errorResponses } } },
     async ({ params }) => {
-      const source = await rotateWriteKey(database, params.id)
+      const source = await endPreviousKeys(database, params.id)
       await settings.refresh()
       return source
     },

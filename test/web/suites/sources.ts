@@ -40,12 +40,28 @@ export const sources = (web: WebTest) =>
       await page.goto(`${web.node.url}/sources/${source.id}`)
       const send = async (writeKey: string): Promise<number> =>
         (await web.node.post('/track', writeKey, { userId: 'ada', event: 'Sent' })).status
-      await page.getByRole('button', { name: 'Rotate' }).click()
-      await page.getByRole('button', { name: 'Replace it' }).click()
-      const field = page.getByRole('textbox', { name: 'Write key' })
-      await eventually(() => field.inputValue()).not.toBe(source.writeKey)
-      const writeKey = await field.inputValue()
-      expect([await send(source.writeKey), await send(writeKey)]).toEqual([401, 200])
+      const field = page.getByRole('textbox', { name: 'Write key', exact: true })
+      const rotate = async (from: string): Promise<string> => {
+        await page.getByRole('button', { name: 'Rotate' }).click()
+        await page.getByRole('button', { name: 'Replace it' }).click()
+        await eventually(() => field.inputValue()).not.toBe(from)
+        return field.inputValue()
+      }
+      const overlap = page.getByRole('combobox', { name: 'the old key goes on working' })
+      await overlap.click()
+      await page.getByRole('option', { name: 'One day' }).click()
+      const second = await rotate(source.writeKey)
+      expect([await send(source.writeKey), await send(second)]).toEqual([200, 200])
+      await page.getByText('An earlier key works until').waitFor()
+      await page.getByRole('button', { name: 'End it now' }).click()
+      await page.getByRole('button', { name: 'End them' }).click()
+      await page.getByText('An earlier key works until').waitFor({ state: 'detached' })
+      expect(await send(source.writeKey)).toBe(401)
+
+      await overlap.click()
+      await page.getByRole('option', { name: 'Not at all' }).click()
+      const writeKey = await rotate(second)
+      expect([await send(second), await send(writeKey)]).toEqual([401, 200])
 
       await page.getByRole('switch', { name: 'On' }).press('Space')
       await page.getByText('Events with this write key are refused').waitFor()
@@ -59,6 +75,7 @@ export const sources = (web: WebTest) =>
       await page.goto(`${web.node.url}/settings?tab=audit`)
       await page
         .getByRole('row', { name: /sources\.rotate-key/ })
+        .first()
         .getByRole('button')
         .click()
       const before = page.getByRole('dialog').getByRole('region', { name: 'before' })

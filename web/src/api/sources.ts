@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { NewSource, Source, SourcePatch } from '../../../src/schemas/source.ts'
+import type { NewSource, RotateKey, Source, SourcePatch } from '../../../src/schemas/source.ts'
 import { readAll } from './query-client.ts'
 import { request, segment } from './request.ts'
 
@@ -21,4 +21,8 @@ export const changeSource = (id: string, body: SourcePatch): Promise<Source> =>
 
 export const deleteSource = (id: string): Promise<unknown> => request('DELETE', `/sources/${segment(id)}`)
 
-export const rotateWriteKey = (id: string): Promise<Source> => request('POST', `/sources/${segment(id)}/rotate-key`)
+export const rotateWriteKey = (id: string, body: RotateKey): Promise<Source> =>
+  request('POST', `/sources/${segment(id)}/rotate-key`, { body })
+
+export const endPreviousKeys = (id: string): Promise<Source> =>
+  request('DELETE', `/sources/${segment(id)}/previous-keys`)

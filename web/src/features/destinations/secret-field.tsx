@@ -2,6 +2,7 @@ import { Button, Group, PasswordInput, Select, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconRefresh } from '@tabler/icons-react'
 import { CopyTextButton } from '../../shared/copy.tsx'
+import { overlaps } from '../../shared/overlaps.ts'
 import { generateSecret, type DestinationValues } from './destination-form.ts'
 
 interface Props {
@@ -9,13 +10,6 @@ interface Props {
   /** Whether there is a secret already; it is never shown. */
   isSet: boolean
 }
-
-const overlaps = [
-  { value: '0', label: 'Not at all' },
-  { value: '3600', label: 'One hour' },
-  { value: '86400', label: 'One day' },
-  { value: '604800', label: 'One week' },
-]
 
 /** The secret that signs every request: made here, copied once, never shown again. */
 export function SecretField({ form, isSet }: Props) {

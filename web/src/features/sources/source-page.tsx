@@ -1,12 +1,9 @@
-import { Alert, Badge, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
-import { IconRefresh } from '@tabler/icons-react'
+import { Alert, Badge, Stack, Switch, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { Source, SourcePatch } from '../../../../src/schemas/source.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
-import { changeSource, deleteSource, rotateWriteKey, sourceQuery } from '../../api/sources.ts'
-import { confirm } from '../../shared/confirm.tsx'
-import { CopyTextButton } from '../../shared/copy.tsx'
+import { changeSource, deleteSource, sourceQuery } from '../../api/sources.ts'
 import { DeleteSection } from '../../shared/delete-section.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -16,6 +13,7 @@ import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { LiveEvents } from './live-events.tsx'
 import { Snippets } from './snippets.tsx'
+import { WriteKey } from './write-key.tsx'
 
 export function SourcePage() {
   const { id } = useParams({ from: '/shell/sources/$id' })
@@ -82,50 +80,6 @@ function SourceView({ source }: { source: Source }) {
         )}
       </Stack>
     </>
-  )
-}
-
-function WriteKey({ source: { id, writeKey }, canChange }: { source: Source; canChange: boolean }) {
-  const rotate = useChange({
-    change: () => rotateWriteKey(id),
-    stale: ['sources'],
-    done: 'A new write key is in force',
-  })
-  return (
-    <Section title="Write key">
-      {canChange ? (
-        <Group align="flex-end" gap="xs">
-          <TextInput
-            aria-label="Write key"
-            readOnly
-            value={writeKey}
-            ff="monospace"
-            style={{ flex: '1 1 16rem' }}
-            onFocus={({ currentTarget }) => currentTarget.select()}
-          />
-          <CopyTextButton value={writeKey} name="write key" />
-          <Button
-            variant="default"
-            leftSection={<IconRefresh size={16} aria-hidden />}
-            loading={rotate.isPending}
-            onClick={() =>
-              confirm({
-                title: 'Replace the write key?',
-                text: 'The present key stops working at once: events of programs that still use it are refused.',
-                yes: 'Replace it',
-                onYes: () => rotate.mutate(),
-              })
-            }
-          >
-            Rotate
-          </Button>
-        </Group>
-      ) : (
-        <Text size="sm" c="dimmed">
-          Write keys are shown to administrators alone.
-        </Text>
-      )}
-    </Section>
   )
 }
 
