@@ -3,13 +3,23 @@
 /** The task queue of every Postrider worker. */
 export const taskQueue = 'postrider'
 
-/** Workflow id of an event's delivery; the same `messageId` from the same source is the same delivery. A message id that
- *  looks like a redelivery of another one must not be taken for it. */
+/** How the id of a redelivery ends, and what `eventWorkflowId` makes of a message id that ends so. */
+const redeliveryEnding = /(^|\/)redelivery(\/|%(?:25)*2F)(\d+)$/
+
+/** Workflow id of an event's delivery; the same `messageId` from the same source is the same delivery. Where a message id
+ *  ends as a redelivery does, the last slash is percent-encoded, and one that is encoded already once more: no two
+ *  deliveries share an id. */
 export const eventWorkflowId = (sourceId: string, messageId: string): string =>
-  `event/${sourceId}/${messageId.replace(/\/(?=redelivery\/\d+$)/, '%2F')}`
+  `event/${sourceId}/${messageId.replace(
+    redeliveryEnding,
+    (_, before: string, slash: string, n: string) => `${before}redelivery${encodeURIComponent(slash)}${n}`,
+  )}`
 
 /** Workflow id of the `n`-th repeated delivery of an event (1, 2, …). */
 export const redeliveryWorkflowId = (eventId: string, n: number): string => `${eventId}/redelivery/${n}`
+
+/** Id of the event that a delivery is of: its own, or what it repeats. */
+export const eventIdOf = (deliveryId: string): string => deliveryId.replace(/\/redelivery\/\d+$/, '')
 
 /** Custom search attributes of a delivery and their Temporal types. Values are at most 255 characters long. A Temporal
  *  with an SQL database has room for ten keywords in a namespace. */

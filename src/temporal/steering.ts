@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from '../contracts/delivery.ts'
 import { signals } from '../contracts/delivery.ts'
-import { redeliveryWorkflowId } from '../contracts/names.ts'
+import { eventIdOf, redeliveryWorkflowId } from '../contracts/names.ts'
 import type { SteeringOrder } from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
 import type { Temporal } from './connection.ts'
@@ -73,7 +73,7 @@ export function createSteering({ temporal, findTarget, retry, startQueued }: Ste
     deliveryId: string,
     trace: SteeringTrace,
   ): Promise<string> => {
-    const eventId = deliveryId.replace(/\/redelivery\/\d+$/, '')
+    const eventId = eventIdOf(deliveryId)
     for (let n = 1; n <= maxRedeliveries; n++) {
       const id = redeliveryWorkflowId(eventId, n)
       if ((await startDelivery(temporal, input, { workflowId: id, redelivery: trace })) === 'started') return id
