@@ -14,20 +14,20 @@ export interface SteeringActivityDependencies {
   steering: Steering
   /** Deliveries of a query that started in [from, until), in groups from the oldest on. */
   oldestFirst: (query: string, from: Date, until: Date) => AsyncIterable<OldWorkflow[]>
-  retentionMs: number
+  /** A moment before which none of a query started. */
+  beforeOldest: (query: string, until: Date) => Promise<Date>
 }
 
 export function createSteeringActivities(dependencies: SteeringActivityDependencies): SteeringActivities {
-  const { steering, oldestFirst, retentionMs } = dependencies
+  const { steering, oldestFirst, beforeOldest } = dependencies
   return {
     async steerMatching(input) {
       const context = Context.current()
       const until = new Date(input.until)
-      const begin = new Date(until.getTime() - 2 * retentionMs).toISOString()
       const progress = (context.info.heartbeatDetails as SteeringProgress | undefined) ?? {
         done: 0,
         failed: 0,
-        position: begin,
+        position: (await beforeOldest(input.query, until)).toISOString(),
       }
       context.heartbeat(progress)
       for await (const group of oldestFirst(input.query, new Date(progress.position), until)) {

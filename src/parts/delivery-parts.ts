@@ -16,7 +16,7 @@ import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steeri
 import type { Temporal } from '../temporal/connection.ts'
 import { createDeliveries } from '../temporal/deliveries.ts'
 import { readPendingAttempts } from '../temporal/delivery-detail.ts'
-import { oldestFirst } from '../temporal/oldest-first.ts'
+import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { createSteering, type Steering, type SteeringDependencies } from '../temporal/steering.ts'
 
 /** First attempts at one endpoint: each holds slots of the worker that other endpoints need. An endpoint that answers
@@ -75,7 +75,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       ...createSteeringActivities({
         steering,
         oldestFirst: (...range) => oldestFirst(temporal, ...range),
-        retentionMs: config.retentionMs,
+        beforeOldest: (...range) => beforeOldest(temporal, ...range),
       }),
     },
     steering,

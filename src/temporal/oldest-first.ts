@@ -12,6 +12,19 @@ export interface OldWorkflow {
   startedAt: Date
 }
 
+/** How far `beforeOldest` looks back at first, in milliseconds. */
+const firstLookMs = 60 * 60 * 1_000
+
+/** A moment before which no workflow of `query` started. Neither Temporal nor a setting tells: what runs is kept for ever, and
+ *  what has ended for as long as the namespace said at that time. So it is looked for, twice as far back each time. */
+export async function beforeOldest({ client }: Temporal, query: string, until: Date): Promise<Date> {
+  for (let lookMs = firstLookMs; ; lookMs *= 2) {
+    const from = new Date(Math.max(0, until.getTime() - lookMs))
+    const { count } = await client.workflow.count(`${query} AND StartTime < '${from.toISOString()}'`)
+    if (count === 0) return from
+  }
+}
+
 /** Yields the workflows of `query` that started in [from, until), in groups by age.
  *  @param query  without conditions on the start time */
 export async function* oldestFirst(
