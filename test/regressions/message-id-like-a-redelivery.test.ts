@@ -53,7 +53,7 @@ it('each is delivered, found and delivered again', async () => {
     await node.post('/track', source.writeKey, { messageId, userId: 'u1', event: 'E' })
     const found = await until(`${messageId} is in the list`, async () => {
       const query = new URLSearchParams({ messageId, sourceId: source.id, status: 'delivered' })
-      const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?${query}`)
+      const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?${query.toString()}`)
       return body.items[0]
     })
     expect(await untilDelivered(found.id)).toMatchObject({ messageId, message: { messageId } })
