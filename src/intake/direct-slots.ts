@@ -1,7 +1,7 @@
 /** Which events may go to Temporal while their caller waits: a few at a time, so that a source that floods fills the
  *  inbox and not the way of the others; and none while Temporal does not take them. */
 
-import { isInvalidArgument } from '../temporal/grpc-errors.ts'
+import { isRefusedForGood } from '../temporal/grpc-errors.ts'
 
 /** Starts under way at a time, in all and of one source. */
 const maxInFlight = 32
@@ -68,7 +68,7 @@ export function createDirectSlots(): DirectSlots {
         return result
       } catch (error) {
         // A refusal for good says nothing of the next event.
-        if (!isInvalidArgument(error)) {
+        if (!isRefusedForGood(error)) {
           failing = true
           restUntil = performance.now() + restMs
         }

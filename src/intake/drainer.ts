@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts'
 import { refuseInInbox, releaseInInbox, removeFromInbox, type Lane, type LeasedEvent } from '../db/inbox.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
-import { isInvalidArgument, refusalText } from '../temporal/grpc-errors.ts'
+import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
 import { createInboxTurns } from './inbox-turns.ts'
 
@@ -64,7 +64,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
       count(await start(input), input.sourceId, 1)
       return true
     } catch (error) {
-      if (!isInvalidArgument(error)) throw error
+      if (!isRefusedForGood(error)) throw error
       const reason = refusalText(error as Error)
       logger.error({ messageId: input.messageId, error: reason }, 'inbox.refused')
       await refuseInInbox(database, seq, reason)
@@ -117,7 +117,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
         else await pause.wait(idlePauseMs)
         wasCutShort = isCutShort()
       } catch (error) {
-        logger.warn({ error: (error as Error).message }, 'inbox.not_drained')
+        logger.warn({ error: refusalText(error as Error) }, 'inbox.not_drained')
         await sleepUnlessStopped(failurePauseMs)
       }
     }

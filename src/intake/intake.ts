@@ -6,6 +6,7 @@ import type { Lane } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
+import { refusalText } from '../temporal/grpc-errors.ts'
 import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './fates.ts'
 import type { InboxWriter } from './inbox-writer.ts'
@@ -51,7 +52,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
             count(await start(deliveryInput(event, retry)), sourceId, 1)
             return []
           } catch (error) {
-            logger.warn({ error: (error as Error).message }, 'intake.start_failed')
+            logger.warn({ error: refusalText(error as Error) }, 'intake.start_failed')
             return [event]
           }
         }),

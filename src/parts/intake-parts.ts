@@ -15,6 +15,7 @@ import { createStartQueued } from '../intake/start-queued.ts'
 import { createStartPace } from '../intake/start-pace.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from '../temporal/connection.ts'
+import { createNamespaceRepair } from '../temporal/repair-namespace.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import type { SteeringDependencies } from '../temporal/steering.ts'
 
@@ -41,7 +42,8 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   const { count } = fates
   const pace = createStartPace()
   const slots = createDirectSlots()
-  const start = slots.watch(pace.watch((input: DeliverEventInput) => startDelivery(temporal, input)))
+  const repair = createNamespaceRepair(temporal, logger)
+  const start = slots.watch(pace.watch(repair.watch((input: DeliverEventInput) => startDelivery(temporal, input))))
   const isSaturated = (targets: readonly DeliveryTarget[]): boolean =>
     targets.every(({ endpointIds }) => endpointIds.every(dependencies.isSaturated))
   const inbox = createInboxWriter(database, config.inboxMax, (events) => {
@@ -58,7 +60,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
     fates,
     startQueued: createStartQueued({ database, start, count }),
     async stop() {
-      await Promise.all(Object.values(drainers).map((drainer) => drainer.stop()))
+      await Promise.all([...Object.values(drainers), repair].map((part) => part.stop()))
       await fates.stop()
     },
   }

@@ -21,5 +21,13 @@ export const refusalText = (error: Error): string => {
   return isGrpcServiceError(cause) ? cause.details || cause.message : error.message
 }
 
-/** The same request would be refused again. */
-export const isInvalidArgument = (error: unknown): boolean => codeOf(error) === invalidArgument
+/** The namespace lacks a search attribute, or has it as another type: what was refused is taken once that is mended. A value
+ *  that exceeds a limit is the request's own fault. */
+export const isNamespaceFault = (error: unknown): boolean => {
+  const text = codeOf(error) === invalidArgument ? refusalText(error as Error) : ''
+  return /search ?attribute/i.test(text) && !/exceed/i.test(text)
+}
+
+/** The same request would be refused again, whatever the namespace has. */
+export const isRefusedForGood = (error: unknown): boolean =>
+  codeOf(error) === invalidArgument && !isNamespaceFault(error)
