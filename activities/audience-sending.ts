@@ -14,12 +14,13 @@ import {
 } from '../src/contracts/audiences.ts'
 import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
-import { nextChanges, settleChanges } from '../src/db/audiences-changes.ts'
+import { nextChanges, openChanges, settleChanges } from '../src/db/audiences-changes.ts'
 import type { Database } from '../src/db/database.ts'
 import { bookCalls } from '../src/db/destination-paces.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
-import { SendAbortedError, type Sender, type SendOutcome } from '../src/delivery/send.ts'
+import { CalledOffError, SendAbortedError, type Sender, type SendOutcome } from '../src/delivery/send.ts'
+import type { Suppression } from '../src/deletions/suppression.ts'
 import { heartbeating } from './heartbeating.ts'
 
 /** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
@@ -44,17 +45,27 @@ export interface SendingDependencies {
   database: Database
   findDestination: (id: string) => StoredDestination | undefined
   sender: Sender
+  suppression: Pick<Suppression, 'isSuppressed' | 'upToDate' | 'forgets'>
   metrics: AudienceMetrics
   liveTraffic: Pick<LiveTraffic, 'callsPerSecond'>
   /** Starts a delivery of its own; the same one only once. */
   startDelivery: (input: DeliverEventInput, workflowId: string) => Promise<unknown>
 }
 
+/** Changes as they were read. */
+interface ChangesPage {
+  /** How often users had been taken off the audiences before. */
+  forgets: string
+  /** The user before the first. */
+  after: string
+  changes: Change[]
+}
+
 /** Sends for some seconds. A call that failed in a way that may pass is handed on to a delivery of its own.
  *  @throws ApplicationFailure EndpointDown, to be retried, when nothing gets through; all that was sent is settled
  *  @throws CancelledFailure when it is stopped, after the same */
 export async function sendChanges(dependencies: SendingDependencies, input: SendInput): Promise<SendResult> {
-  const { database } = dependencies
+  const { database, suppression } = dependencies
   const { sync, link } = input
   const { info, cancellationSignal } = Context.current()
   const identify: IdentifyContext = { audience: sync.audience, syncId: sync.syncId, timestamp: sync.startedAt }
@@ -73,8 +84,14 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
       performance.now() + waitMs,
     )
   }
-  const goesOn = (): boolean =>
-    !cancellationSignal.aborted && performance.now() < endsAt && obstacleOf(destination()) === undefined
+  /** What was read is sent only as long as no user was taken off the audiences since, and this node would know. */
+  const isValid = ({ forgets }: ChangesPage): boolean =>
+    forgets === suppression.forgets() && suppression.upToDate() === undefined
+  const goesOn = (page: ChangesPage): boolean =>
+    !cancellationSignal.aborted &&
+    performance.now() < endsAt &&
+    obstacleOf(destination()) === undefined &&
+    isValid(page)
   // After a failure one call alone finds out whether the endpoint is back.
   let probes = info.attempt > 1
   let result: Omit<SendResult, 'kind'> = { after: input.after }
@@ -84,22 +101,24 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
     result = { ...result, ...(await settling) }
   }
 
-  const readPage = async (after: string, limit: number): Promise<{ after: string; changes: Change[] }> => ({
-    after,
-    changes: await nextChanges(database, sync.number, link, after, limit),
-  })
+  const readPage = async (after: string, limit: number): Promise<ChangesPage> => {
+    await suppression.upToDate()
+    const forgets = suppression.forgets()
+    return { forgets, after, changes: await nextChanges(database, sync.number, link, after, limit) }
+  }
 
   return heartbeating(async () => {
     let upcoming = readPage(result.after, probes ? 1 : pageOf)
     for (;;) {
-      const { after, changes } = await upcoming
+      const page = await upcoming
+      const { after, changes } = page
       const last = changes.at(-1)
       if (last !== undefined) upcoming = readPage(last.userId, pageOf)
       await book(changes.length)
       const posted = await postSideBySide(
         changes,
-        (change) => postChange(dependencies.sender, destination(), identify, change),
-        { concurrency, maxUnavailableInRow: probes ? 1 : maxUnavailableInRow, pace, goesOn },
+        (change) => postChange(dependencies, destination(), identify, change),
+        { concurrency, maxUnavailableInRow: probes ? 1 : maxUnavailableInRow, pace, goesOn: () => goesOn(page) },
       )
       await settled()
       settling = settle(dependencies, input, identify, after, posted)
@@ -128,22 +147,25 @@ const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'he
 /** One call to all endpoints of a destination, side by side. Chained rather than awaited: with async hooks, as activities
  *  have them, each promise costs dearly. */
 function postChange(
-  sender: Sender,
+  { sender, suppression }: SendingDependencies,
   destination: StoredDestination | undefined,
   identify: IdentifyContext,
   change: Change,
 ): Promise<Posted> {
   if (destination === undefined) return Promise.resolve({ kind: 'unmade' })
+  const isCalledOff = (): boolean => suppression.isSuppressed(identify.audience.id, change.userId)
+  if (isCalledOff()) return Promise.resolve({ kind: 'withheld' })
   const message = identifyBody(identify, change)
   const { messageId } = message
   const { secrets, successPolicy } = destination
   const endpoints = destination.settings.webhooks
   const attempts = endpoints.map((endpoint) =>
-    postMessage(sender, { messageId, message, endpoint, secrets, at: new Date() }),
+    postMessage(sender, { messageId, message, endpoint, secrets, at: new Date(), isCalledOff }),
   )
   const judge = (outcomes: SendOutcome[]): Posted => verdict(outcomes, endpoints, successPolicy)
   const stopped = (error: unknown): Posted => {
     if (error instanceof SendAbortedError) return { kind: 'unmade' }
+    if (error instanceof CalledOffError) return { kind: 'withheld' }
     throw error
   }
   // Mostly there is one endpoint, and `Promise.all` costs some promises.
@@ -177,8 +199,8 @@ async function settle(
   const successPolicy = findDestination(link.destinationId)?.successPolicy ?? 'any'
   const failed: string[] = []
   const open: string[] = []
-  const handedOn: { userId: string; workflowId: string }[] = []
-  const toStart: (() => Promise<unknown>)[] = []
+  const withheld: string[] = []
+  const handedOn: { userId: string; workflowId: string; start: () => Promise<unknown> }[] = []
   let reason: string | undefined
   for (const { change, posted } of made) {
     const { userId } = change
@@ -193,24 +215,30 @@ async function settle(
         const messageId = changeMessageId(identify, userId)
         const workflowId = changeWorkflowId(sync.audience.id, messageId, link.destinationId)
         const target = { destinationId: link.destinationId, endpointIds: posted.endpointIds, successPolicy }
-        toStart.push(() => startDelivery(deliveryOf(sync, target, identify, change), workflowId))
-        handedOn.push({ userId, workflowId })
+        const start = (): Promise<unknown> => startDelivery(deliveryOf(sync, target, identify, change), workflowId)
+        handedOn.push({ userId, workflowId, start })
         break
       }
+      case 'withheld':
+        withheld.push(userId)
+        break
       case 'unmade':
         open.push(userId)
         break
     }
   }
-  const starters = toStart.values()
+  // Who was taken off the audience meanwhile is told no more.
+  const left = handedOn.length === 0 ? handedOn : await openChanges(database, sync.number, link, handedOn)
+  const starters = left.values()
   await Promise.all(
     Array.from({ length: startConcurrency }, async () => {
-      for (const start of starters) await start()
+      for (const { start } of starters) await start()
     }),
   )
   const range = { after, upTo: last.change.userId }
-  const totals = await settleChanges(database, sync.number, link, { range, failed, handedOn, open })
-  metrics.identifies.inc({ outcome: 'sent' }, made.length - failed.length - handedOn.length - open.length)
+  const totals = await settleChanges(database, sync.number, link, { range, failed, handedOn, withheld, open })
+  const sent = made.length - failed.length - handedOn.length - withheld.length - open.length
+  metrics.identifies.inc({ outcome: 'sent' }, sent)
   metrics.identifies.inc({ outcome: 'handedOn' }, handedOn.length)
   metrics.identifies.inc({ outcome: 'failed' }, failed.length)
   // What was not made is read again: the cursor stays before it.

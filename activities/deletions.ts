@@ -2,7 +2,7 @@
 
 import { Context } from '@temporalio/activity'
 import type { DeletionActivities } from '../src/contracts/deletions.ts'
-import { forgetMembers } from '../src/db/audiences-forget.ts'
+import { forgetMembers, noteForget } from '../src/db/audiences-forget.ts'
 import type { Database } from '../src/db/database.ts'
 import {
   markDeletionCompleted,
@@ -14,9 +14,11 @@ import {
   type OpenDeletionRequest,
   type UserToDelete,
 } from '../src/db/deletion-requests.ts'
+import type { CancelOrder } from '../src/temporal/deletions.ts'
 import { heartbeating } from './heartbeating.ts'
 
-/** Users done at a time, and notifications started side by side. */
+/** Users taken off the audiences at a time; users done at a time, and notifications started side by side. */
+const forgetSize = 200
 const pageSize = 20
 const concurrency = 8
 
@@ -25,14 +27,16 @@ const leasedPauseMs = 500
 
 export interface DeletionActivityDependencies {
   database: Database
+  /** Resolves once no node goes by what stood in the database before. */
+  agree: () => Promise<void>
   /** Calls off deliveries; answers how many. */
-  cancelDeliveries: (order: { userIds: string[]; scope: string[] | null; before: Date; why: string }) => Promise<number>
+  cancelDeliveries: (order: CancelOrder) => Promise<number>
   /** Starts a notification; false when the source has no destination. */
   notify: (order: { requestId: string; sourceId: string; userId: string; requestedAt: Date }) => Promise<boolean>
 }
 
 export function createDeletionActivities(dependencies: DeletionActivityDependencies): DeletionActivities {
-  const { database, cancelDeliveries, notify } = dependencies
+  const { database, agree, cancelDeliveries, notify } = dependencies
 
   /** Waits until no queued event is left that a node may still start. */
   const clearQueue = async (requestId: string): Promise<Date> => {
@@ -41,6 +45,21 @@ export function createDeletionActivities(dependencies: DeletionActivityDependenc
       await new Promise((resolve) => setTimeout(resolve, leasedPauseMs))
     }
     return markQueueCleared(database, requestId, new Date())
+  }
+
+  /** Takes the users off the audiences, and waits until no sync tells of them any more.
+   *  @returns until when syncs may have handed calls on */
+  const forgetAll = async (requestId: string): Promise<Date> => {
+    for (let after = 0; ;) {
+      const users = await usersToDelete(database, requestId, after, forgetSize)
+      const last = users.at(-1)
+      if (last === undefined) break
+      await forgetMembers(database, idsOf(users))
+      after = last.position
+    }
+    await noteForget(database)
+    await agree()
+    return new Date()
   }
 
   const notifyAll = async (request: OpenDeletionRequest, users: UserToDelete[]): Promise<number> => {
@@ -65,23 +84,21 @@ export function createDeletionActivities(dependencies: DeletionActivityDependenc
     const request = await openDeletionRequest(database, requestId)
     if (request === undefined) return
     const before = request.clearedAt ?? (await clearQueue(requestId))
+    const forgottenAt = await forgetAll(requestId)
+    const { scope } = request
+    const why = `deletion request ${requestId}`
     for (;;) {
-      const users = await usersToDelete(database, requestId, pageSize)
+      const users = await usersToDelete(database, requestId, 0, pageSize)
       if (users.length === 0) break
-      const userIds = users.map(({ userId }) => userId)
-      await forgetMembers(database, userIds)
-      const cancelled = await cancelDeliveries({
-        userIds,
-        scope: request.scope,
-        before,
-        why: `deletion request ${requestId}`,
-      })
+      const cancelled = await cancelDeliveries({ userIds: idsOf(users), scope, before, forgottenAt, why })
       const started = await notifyAll(request, users)
       const skipped = users.length * request.sourceIds.length - started
-      await settleUsers(database, requestId, users, { started, skipped, cancelled })
+      await settleUsers(database, request, users, { started, skipped, cancelled }, forgottenAt)
     }
     await markDeletionCompleted(database, requestId)
   }
 
   return { carryOutDeletion: ({ requestId }) => heartbeating(() => carryOut(requestId)) }
 }
+
+const idsOf = (users: UserToDelete[]): string[] => users.map(({ userId }) => userId)

@@ -14,9 +14,10 @@ import { failureTypes } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
-import type { Sender } from '../src/delivery/send.ts'
+import { CalledOffError, type Sender } from '../src/delivery/send.ts'
 import type { TurnKind, Turns } from '../src/delivery/turns.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
+import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Logger } from '../src/logger.ts'
 
 /** Milliseconds between two heartbeats: how long a cancellation takes to reach a running request. */
@@ -32,6 +33,8 @@ export interface DeliveryDependencies {
   /** Reads what other nodes changed in the settings. */
   catchUp: () => Promise<void>
   sender: Sender
+  /** Users to whom nothing goes out any more. */
+  suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Bound on attempts in flight to one endpoint; first ones beyond it are deferred. */
   turns: Turns
   /** Told of each attempt that was made. */
@@ -98,7 +101,12 @@ async function attempt(
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
-  const { turns } = dependencies
+  const { turns, suppression } = dependencies
+  // Awaited only where there is something to wait for.
+  const look = suppression.upToDate()
+  if (look !== undefined) await look
+  const isCalledOff = (): boolean => isOfSuppressed(suppression, input)
+  if (isCalledOff()) return userDeleted
   const giveBack = await turns.take(endpoint.id, kind)
   if (giveBack === undefined) {
     const turnInMs = turns.comeBackInMs(endpoint.id)
@@ -107,15 +115,26 @@ async function attempt(
   try {
     const at = new Date()
     const { messageId, message } = input
-    const outbound = { messageId, message, endpoint, secrets: destination.secrets, at }
+    const outbound = { messageId, message, endpoint, secrets: destination.secrets, at, isCalledOff }
     const outcome = await postMessage(dependencies.sender, outbound, Context.current().cancellationSignal)
     log(dependencies.logger, input, outcome)
     dependencies.observe(observation(input, outcome))
     return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
+  } catch (error) {
+    if (error instanceof CalledOffError) return userDeleted
+    throw error
   } finally {
     giveBack()
   }
 }
+
+const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }
+
+/** The notification that the user is to be deleted is none of the user's own messages. */
+const isOfSuppressed = (
+  { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
+  { sourceId, message: { type, userId } }: AttemptInput,
+): boolean => type !== 'delete' && userId !== undefined && isSuppressed(sourceId, userId)
 
 interface Ready {
   kind: 'ready'

@@ -9,6 +9,7 @@ import { openDataFolder } from './data-folder.ts'
 import { createDestinationStore } from './db/destinations.ts'
 import { openDatabase } from './parts/open-database.ts'
 import { createTokenStore } from './db/tokens.ts'
+import { watchSuppression } from './deletions/suppression.ts'
 import { createDeletionParts } from './parts/deletion-parts.ts'
 import { createDeliveryParts } from './parts/delivery-parts.ts'
 import { createAddressGuard } from './delivery/guard-address.ts'
@@ -81,6 +82,9 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const settings = await watchSettings(database, destinations, logger)
   cleanUps.add(() => settings.close())
 
+  const suppression = await watchSuppression(database, { isShared: config.databaseUrl !== undefined }, logger)
+  cleanUps.add(() => suppression.close())
+
   let quickstart: Quickstart | undefined
   // Stopped late: attempts that are finished while the node stops may lead to it.
   cleanUps.add(() => quickstart?.receiver.stop())
@@ -94,6 +98,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     config,
     database,
     settings,
+    suppression,
     sender,
     temporal,
     temporalUiUrl,
@@ -106,6 +111,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     database,
     secrets,
     settings,
+    suppression,
     guard,
     sender,
     temporal,
@@ -114,7 +120,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     logger,
   })
   cleanUps.add(() => audiences.stop())
-  const deletions = await createDeletionParts({ database, settings, temporal, steering, retry, logger })
+  const deletions = createDeletionParts({ database, settings, suppression, temporal, steering, retry, logger })
   cleanUps.add(() => deletions.stop())
   const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
   const worker = await runWorker(temporal, options.workflowCode, activities, logger)
@@ -131,7 +137,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   })
   cleanUps.add(() => intakeParts.stop())
   const liveEvents = createLiveEvents()
-  const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, deletions.suppression)
+  const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, suppression)
   const server = await buildServer({
     ...deliveries,
     adminToken,

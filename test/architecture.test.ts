@@ -67,7 +67,7 @@ const layers: Record<string, Layer> = {
   },
   activities: {
     values: [...rules, 'src/audiences', 'src/db', 'src/delivery'],
-    types: ['src/observation', 'src/temporal'],
+    types: ['src/deletions', 'src/observation', 'src/temporal'],
   },
   workflows: { values: ['src/contracts'], types: ['src/schemas'], libraries: ['@temporalio/workflow'] },
 }

@@ -65,6 +65,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
   if (first.kind === 'unavailable') note([first.attempt])
 
   const attemptInput = (): RetryInput => ({
+    sourceId: input.sourceId,
     messageId: input.messageId,
     message: input.message,
     destinationId,

@@ -10,6 +10,8 @@ export type Posted =
   | { kind: 'failed'; reason: string }
   /** Failed in a way that may pass at these endpoints. */
   | { kind: 'unavailable'; endpointIds: string[] }
+  /** Not made: nothing goes out for the user any more. */
+  | { kind: 'withheld' }
   /** Not made: this side is stopping. */
   | { kind: 'unmade' }
 

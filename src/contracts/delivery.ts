@@ -34,6 +34,8 @@ export interface DeliverEventInput {
 
 /** One message to one endpoint. */
 export interface AttemptInput {
+  /** Absent in attempts that an earlier version asked for. */
+  sourceId?: string
   messageId: string
   message: MessageBody
   destinationId: string
@@ -73,7 +75,7 @@ export type AttemptOutcome =
   | { kind: 'deferred'; turnInMs?: number; pausedTotalMs?: number }
   /** Not made: the destination is paused. */
   | { kind: 'held' }
-  /** Not made: the destination is switched off or deleted. */
+  /** Not made: the destination is switched off or deleted, or the user is. */
   | { kind: 'discarded'; reason: string }
 
 /** What came of an activity that tried on; `attempts` are the requests it made, oldest first. */

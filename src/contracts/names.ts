@@ -3,6 +3,9 @@
 /** The task queue of every Postrider worker. */
 export const taskQueue = 'postrider'
 
+/** Beginning of the ids of audiences: in a delivery one stands in the place of the source. */
+export const audienceIdPrefix = 'aud_'
+
 /** How the id of a redelivery ends, and what `eventWorkflowId` makes of a message id that ends so. */
 const redeliveryEnding = /(^|\/)redelivery(\/|%(?:25)*2F)(\d+)$/
 

@@ -10,6 +10,8 @@ export interface Settlement {
   range: { after: string; upTo: string }
   failed: string[]
   handedOn: readonly { userId: string; workflowId: string }[]
+  /** Nothing goes out for them any more: not told, and not acknowledged. */
+  withheld: string[]
   /** Not told yet. */
   open: string[]
 }
@@ -29,6 +31,22 @@ export async function nextChanges(
   )
 }
 
+/** Those of some changes that are there still and not settled. */
+export async function openChanges<Some extends { userId: string }>(
+  database: Queryable,
+  sync: string,
+  { link }: AudienceLink,
+  changes: readonly Some[],
+): Promise<Some[]> {
+  const rows = await database.query<{ userId: string }>(
+    `select user_id as "userId" from audience_changes
+     where sync = $1 and link = $2 and state = 0 and user_id = any($3::text[])`,
+    [sync, link, changes.map(({ userId }) => userId)],
+  )
+  const open = new Set(rows.map(({ userId }) => userId))
+  return changes.filter(({ userId }) => open.has(userId))
+}
+
 /** Settles changes: what was sent or handed on is acknowledged in the same statement, so that it is never one without the
  *  other. A change that is settled already stays as it is. Arrays rather than joins with them: these are looked up in the
  *  index whatever the planner knows of the tables. Who was not acknowledged before is inserted without looking for a
@@ -38,12 +56,13 @@ export async function settleChanges(
   database: Queryable,
   sync: string,
   { link }: AudienceLink,
-  { range, failed, handedOn, open }: Settlement,
+  { range, failed, handedOn, withheld, open }: Settlement,
 ): Promise<SyncTotals> {
   const [row] = await database.query<Record<keyof SyncTotals, string>>(
     `with settled as (
        update audience_changes
-       set state = case when user_id = any($5::text[]) then 3 when user_id = any($6::text[]) then 2 else 1 end
+       set state = case when user_id = any($5::text[]) then 3 when user_id = any($6::text[]) then 2
+         when user_id = any($9::text[]) then 4 else 1 end
        where sync = $1 and link = $2 and user_id > $3 and user_id <= $4 and state = 0 and user_id <> all($8::text[])
        returning user_id, present, value, state, was_present, previous),
      first_told as (
@@ -55,7 +74,7 @@ export async function settleChanges(
        on conflict (link, user_id) do update set value = excluded.value),
      gone as (
        delete from audience_acknowledged where link = $2
-         and user_id = any(array(select user_id from settled where state < 3 and not present))),
+         and user_id = any(array(select user_id from settled where state = 4 or state < 3 and not present))),
      handed as (
        insert into audience_handed_on (link, user_id, sync, workflow_id, was_present, previous)
        select $2, user_id, $1, workflow_id, was_present, previous
@@ -77,6 +96,7 @@ export async function settleChanges(
       handedOn.map(({ userId }) => userId),
       handedOn.map(({ workflowId }) => workflowId),
       open,
+      withheld,
     ],
   )
   return { sent: Number(row?.sent), handedOn: Number(row?.handedOn), failed: Number(row?.failed) }

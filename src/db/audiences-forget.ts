@@ -1,6 +1,6 @@
 /** Takes users off all audiences without a word to the destinations: these are told that the users are to be deleted. */
 
-import type { Database } from './database.ts'
+import type { Database, Queryable } from './database.ts'
 
 /** Removes the users' memberships, what destinations acknowledged of them, and changes that are still to be sent. A later
  *  upload or pull that has them adds them again. */
@@ -26,4 +26,15 @@ export async function forgetMembers(database: Database, userIds: readonly string
         users,
       )
   })
+}
+
+/** Makes syncs read what they have to tell anew: what they have read may be about users that were taken off since. */
+export async function noteForget(database: Queryable): Promise<void> {
+  await database.query('update audience_forgets set times = times + 1')
+}
+
+/** How often users were taken off the audiences so far. */
+export async function countForgets(database: Queryable): Promise<string> {
+  const [row] = await database.query<{ times: string }>('select times from audience_forgets')
+  return row?.times ?? '0'
 }

@@ -3,8 +3,9 @@
 import { AppError } from '../errors.ts'
 import type { DeletionRequest } from '../schemas/deletion-request.ts'
 import type { Database, Queryable } from './database.ts'
+import { noteDeleted } from './deleted-users.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
-import { addSuppressed, suppressionHash } from './suppressed-users.ts'
+import { addSuppressed } from './suppressed-users.ts'
 
 export interface NewStoredDeletionRequest {
   id: string
@@ -92,11 +93,8 @@ export async function createDeletionRequest(
        select $1, position, user_id from unnest($2::text[]) with ordinality as u(user_id, position)`,
       [id, [...userIds]],
     )
-    if (suppress)
-      await addSuppressed(
-        tx,
-        (scope ?? [undefined]).flatMap((sourceId) => userIds.map((userId) => suppressionHash(sourceId, userId))),
-      )
+    await noteDeleted(tx, scope ?? null, userIds, createdAt)
+    if (suppress) await addSuppressed(tx, scope ?? null, userIds)
     await removeQueuedEvents(tx, id)
   })
 }
@@ -175,11 +173,17 @@ export async function openDeletionRequest(database: Queryable, id: string): Prom
   )
 }
 
-/** The next users to be done, `limit` at most. */
-export async function usersToDelete(database: Queryable, requestId: string, limit: number): Promise<UserToDelete[]> {
+/** The next users to be done behind a position (counted from 1), `limit` at most. */
+export async function usersToDelete(
+  database: Queryable,
+  requestId: string,
+  after: number,
+  limit: number,
+): Promise<UserToDelete[]> {
   return database.query(
-    `select position, user_id as "userId" from deletion_request_users where request_id = $1 order by position limit $2`,
-    [requestId, limit],
+    `select position, user_id as "userId" from deletion_request_users
+     where request_id = $1 and position > $2 order by position limit $3`,
+    [requestId, after, limit],
   )
 }
 
@@ -190,19 +194,25 @@ export interface DeletionCounts {
   cancelled: number
 }
 
-/** Forgets users that are done and counts what came of them, both or neither. */
+/** Forgets users that are done and counts what came of them, both or neither.
+ *  @param calledOff  until when what began was called off */
 export async function settleUsers(
-  database: Queryable,
-  requestId: string,
+  database: Database,
+  { id, scope }: Pick<OpenDeletionRequest, 'id' | 'scope'>,
   users: readonly UserToDelete[],
   { started, skipped, cancelled }: DeletionCounts,
+  calledOff: Date,
 ): Promise<void> {
-  await database.query(
-    `with done as (delete from deletion_request_users where request_id = $1 and position = any($2::integer[]))
-     update deletion_requests
-     set started = started + $3, skipped = skipped + $4, cancelled = cancelled + $5 where id = $1`,
-    [requestId, users.map(({ position }) => position), started, skipped, cancelled],
-  )
+  const userIds = users.map(({ userId }) => userId)
+  await database.transaction(async (tx) => {
+    await noteDeleted(tx, scope, userIds, calledOff)
+    await tx.query(
+      `with done as (delete from deletion_request_users where request_id = $1 and position = any($2::integer[]))
+       update deletion_requests
+       set started = started + $3, skipped = skipped + $4, cancelled = cancelled + $5 where id = $1`,
+      [id, users.map(({ position }) => position), started, skipped, cancelled],
+    )
+  })
 }
 
 export async function markDeletionCompleted(database: Queryable, id: string): Promise<void> {

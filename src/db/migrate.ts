@@ -9,6 +9,7 @@ import { attemptStats } from './migrations/0021-attempt-stats.ts'
 import { roomForSettlements } from './migrations/0022-room-for-settlements.ts'
 import { inboxTurns } from './migrations/0033-inbox-turns.ts'
 import { previousWriteKeys } from './migrations/0035-previous-write-keys.ts'
+import { deletedUsers } from './migrations/0039-deleted-users.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -22,6 +23,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   roomForSettlements,
   inboxTurns,
   previousWriteKeys,
+  deletedUsers,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

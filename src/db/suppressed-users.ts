@@ -1,7 +1,7 @@
-/** Users whose events are dropped at the door, as hashes. */
+/** Users to whom nothing goes out any more, as hashes. */
 
-import { hash } from 'node:crypto'
 import type { Queryable } from './database.ts'
+import { hashesIn, userHashes } from './user-hashes.ts'
 
 /** Most hashes: each node keeps them in memory, about 100 bytes each. */
 export const maxSuppressed = 1_000_000
@@ -9,20 +9,18 @@ export const maxSuppressed = 1_000_000
 /** Any number of ours that no other advisory lock has. */
 const advisoryLock = 7_766_351_002
 
-const hashBytes = 16
-
-/** What stands for a user of a source, or of all sources when there is none. */
-export const suppressionHash = (sourceId: string | undefined, userId: string): Buffer =>
-  hash('sha256', `${sourceId ?? ''}\n${userId}`, 'buffer').subarray(0, hashBytes)
-
-/** Adds hashes; one that is there already is left as it is. Their numbers rise in the order in which they become visible,
- *  so that `suppressedAfter` misses none. */
-export async function addSuppressed(tx: Queryable, hashes: readonly Buffer[]): Promise<void> {
+/** Suppresses users; those who are suppressed already stay so. The numbers rise in the order in which they become visible,
+ *  so that `suppressedAfter` misses none.
+ *  @param scope  of these sources; null: of all, and of the audiences */
+export async function addSuppressed(
+  tx: Queryable,
+  scope: readonly string[] | null,
+  userIds: readonly string[],
+): Promise<void> {
   await tx.query('select pg_advisory_xact_lock($1)', [advisoryLock])
-  await tx.query(
-    `insert into suppressed_users (hash) select decode(h, 'hex') from unnest($1::text[]) as h on conflict (hash) do nothing`,
-    [hashes.map((one) => one.toString('hex'))],
-  )
+  await tx.query(`insert into suppressed_users (hash) select unnest(${hashesIn('$1')}) on conflict (hash) do nothing`, [
+    userHashes(scope, userIds),
+  ])
 }
 
 export async function countSuppressed(database: Queryable): Promise<number> {

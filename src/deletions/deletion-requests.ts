@@ -23,8 +23,8 @@ export interface DeletionRequestDependencies {
   sources: () => Map<string, boolean>
   /** Notifications that arrived and that failed. */
   countNotifications: (requestId: string) => Promise<{ delivered: number; failed: number }>
-  /** Told after a request was stored. */
-  onCreated: () => Promise<void>
+  /** Told after a request was stored; it is answered when this resolves. */
+  onCreated: (request: { suppress: boolean }) => Promise<void>
 }
 
 export function createDeletionRequests(dependencies: DeletionRequestDependencies): DeletionRequests {
@@ -59,7 +59,7 @@ export function createDeletionRequests(dependencies: DeletionRequestDependencies
       if (suppress) await checkRoom(userIds.length * (scope?.length ?? 1))
       const id = newDeletionRequestId()
       await createDeletionRequest(database, { id, userIds, scope, sourceIds, suppress, createdAt: new Date() })
-      await onCreated()
+      await onCreated({ suppress })
       return { ...(await getDeletionRequest(database, id)), delivered: 0, failed: 0 }
     },
     read,

@@ -1,26 +1,54 @@
-/** Users whose events are dropped at the door, in memory: asked for every event. */
+/** Users to whom nothing goes out any more, in memory: asked for every event and every attempt. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { countForgets } from '../db/audiences-forget.ts'
 import type { Database } from '../db/database.ts'
-import { suppressedAfter, suppressionHash } from '../db/suppressed-users.ts'
+import { suppressedAfter } from '../db/suppressed-users.ts'
+import { userHash } from '../db/user-hashes.ts'
 import type { Logger } from '../logger.ts'
 
-/** Milliseconds between two looks for new ones: a request made on another node counts within twice this time. */
-const pollMs = 750
+/** Milliseconds between two looks for what other nodes were asked for. */
+const pollMs = 400
+
+/** An attempt relies on a look that is so old at most, in milliseconds. */
+const freshMs = 1_000
+
+/** Timers may be early by some of this, in milliseconds. */
+const timerLeewayMs = 50
+
+/** How long attempts wait for a look while the database does not answer, in milliseconds; then they go on without. */
+const readLimitMs = 3_000
 
 const pageSize = 10_000
 
 export interface Suppression {
-  isSuppressed: (sourceId: string, userId: string) => boolean
-  /** Reads what is new: after a request made by this node. */
-  refresh(): Promise<void>
+  /** @param sourceId  absent where it is not known: then only a suppression for all sources counts */
+  isSuppressed: (sourceId: string | undefined, userId: string) => boolean
+  /** Resolves when this node knows what other nodes were asked for until a second ago; undefined when it does already, and
+   *  while the database is away: what was known then stands. */
+  upToDate(): Promise<void> | undefined
+  /** How often users were taken off the audiences, as far as this node knows. */
+  forgets: () => string
+  /** Reads what this node was asked for, and resolves once no node goes by what stood before.
+   *  @throws what the database throws */
+  agree(): Promise<void>
   close(): void
 }
 
-export async function watchSuppression(database: Database, logger: Logger): Promise<Suppression> {
+/** @param isShared  other nodes may work on the same database */
+export async function watchSuppression(
+  database: Database,
+  { isShared }: { isShared: boolean },
+  logger: Logger,
+): Promise<Suppression> {
   const hashes = new Set<string>()
   let last = '0'
+  let forgets = '0'
+  let readAt = -Infinity
+  let isAway = false
+  let catchingUp: Promise<void> | undefined
 
-  const refresh = async (): Promise<void> => {
+  const readHashes = async (): Promise<void> => {
     for (;;) {
       const page = await suppressedAfter(database, last, pageSize)
       for (const { hash } of page) hashes.add(hash.toString('latin1'))
@@ -29,6 +57,15 @@ export async function watchSuppression(database: Database, logger: Logger): Prom
       if (number !== undefined && BigInt(number) > BigInt(last)) last = number
       if (page.length < pageSize) return
     }
+  }
+
+  const refresh = async (): Promise<void> => {
+    const begunAt = performance.now()
+    await readHashes()
+    const counted = await countForgets(database)
+    if (BigInt(counted) > BigInt(forgets)) forgets = counted
+    readAt = Math.max(readAt, begunAt)
+    isAway = false
   }
 
   const poll = async (): Promise<void> => {
@@ -40,15 +77,31 @@ export async function watchSuppression(database: Database, logger: Logger): Prom
     if (!closed) timer = setTimeout(() => void poll(), pollMs).unref()
   }
 
+  /** Nobody but this node was asked for anything where the database is its own. */
+  const isFresh = (): boolean => !isShared || performance.now() - readAt <= freshMs
+
+  const catchUp = async (): Promise<void> => {
+    const limit = sleep(readLimitMs, 'late', { ref: false })
+    const outcome = await Promise.race([refresh().catch(() => 'failed'), limit])
+    if (outcome !== undefined) isAway = true
+    catchingUp = undefined
+  }
+
   await refresh()
   let closed = false
   let timer = setTimeout(() => void poll(), pollMs).unref()
 
   const has = (sourceId: string | undefined, userId: string): boolean =>
-    hashes.has(suppressionHash(sourceId, userId).toString('latin1'))
+    hashes.has(userHash(sourceId, userId).toString('latin1'))
   return {
-    isSuppressed: (sourceId, userId) => hashes.size > 0 && (has(undefined, userId) || has(sourceId, userId)),
-    refresh,
+    isSuppressed: (sourceId, userId) =>
+      hashes.size > 0 && (has(undefined, userId) || (sourceId !== undefined && has(sourceId, userId))),
+    upToDate: () => (isFresh() || isAway ? undefined : (catchingUp ??= catchUp())),
+    forgets: () => forgets,
+    async agree() {
+      await refresh()
+      if (isShared) await sleep(freshMs + timerLeewayMs)
+    },
     close() {
       closed = true
       clearTimeout(timer)

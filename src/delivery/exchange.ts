@@ -26,6 +26,19 @@ export class AttemptTimeoutError extends Error {
   override name = 'AttemptTimeoutError'
 }
 
+/** The request was called off before any of it went out. */
+export class CalledOffError extends Error {
+  override name = 'CalledOffError'
+}
+
+interface Outbound {
+  origin: string
+  path: string
+  headers: Record<string, string>
+  body: string
+  isCalledOff: (() => boolean) | undefined
+}
+
 const noBody = Buffer.alloc(0)
 
 /** The limits of exchanges that all have the same. */
@@ -42,11 +55,11 @@ export const createLimits = (timeoutMs: number): ExchangeLimits => ({
 
 /** Posts on a connection that carries nothing else, and gives it back when the answer is read to its end. A success is
  *  told as soon as its head is there.
- *  @throws AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
+ *  @throws CalledOffError; AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
  *    network otherwise; the connection is then closed, which also stops what still runs on it */
 export const exchange = (
   { dispatcher, release }: Lease,
-  { origin, path, headers, body }: { origin: string; path: string; headers: Record<string, string>; body: string },
+  { origin, path, headers, body, isCalledOff }: Outbound,
   limits: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<Answer> =>
@@ -80,8 +93,10 @@ export const exchange = (
     }
 
     const handler: Dispatcher.DispatchHandler = {
-      // undici takes a handler for one of the present kind only with this member.
-      onRequestStart: () => undefined,
+      // undici calls it when the connection is there; what it throws is the request's error.
+      onRequestStart() {
+        if (isCalledOff?.() === true) throw new CalledOffError()
+      },
       onResponseStart(_controller, status, headers) {
         if (status < 200) return
         signal?.removeEventListener('abort', onAbort)

@@ -15,6 +15,8 @@ export interface OutboundMessage {
   secrets: readonly { secret: string; until: Date | null }[]
   /** When the attempt is made. */
   at: Date
+  /** Asked just before the message goes out. */
+  isCalledOff?: () => boolean
 }
 
 /** The request as it goes out. */
@@ -26,7 +28,8 @@ export function messageRequest({ messageId, message, endpoint, secrets, at }: Ou
 }
 
 /** @param signal  stops the attempt
- *  @throws SendAbortedError when it was stopped before an answer */
+ *  @throws SendAbortedError when it was stopped before an answer; CalledOffError when it was called off */
 export function postMessage(sender: Sender, outbound: OutboundMessage, signal?: AbortSignal): Promise<SendOutcome> {
-  return sender.send(messageRequest(outbound), signal)
+  const { isCalledOff } = outbound
+  return sender.send({ ...messageRequest(outbound), ...(isCalledOff && { isCalledOff }) }, signal)
 }

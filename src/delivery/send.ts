@@ -7,12 +7,13 @@ import { classifyAnswer } from './classify-answer.ts'
 import { classifyFailure } from './classify-failure.ts'
 import { createConnect } from './connect.ts'
 import type { Lookup } from './connect.ts'
-import { createLimits, exchange, type Answer } from './exchange.ts'
+import { CalledOffError, createLimits, exchange, type Answer } from './exchange.ts'
 import { createAddressGuard, type Refusal } from './guard-address.ts'
 import { isOwn } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
 import { createSocketPool, PoolClosedError, type Lease } from './socket-pool.ts'
 
+export { CalledOffError } from './exchange.ts'
 export type { SendOutcome } from './outcome.ts'
 
 /** The limit of `spec/`, "Limits". */
@@ -50,13 +51,16 @@ export interface SendRequest {
   url: string
   headers: Record<string, string>
   body: string
+  /** Asked when the connection is there, just before the request goes out. */
+  isCalledOff?: () => boolean
 }
 
 export interface Sender {
   /** Posts a request and tells what became of it. Redirects are not followed; the head of the answer decides, its body
    *  is only read for the excerpt.
    *  @param signal  stops the attempt
-   *  @throws SendAbortedError (`name` is AbortError) when the signal fires before an answer, or the sender is closed */
+   *  @throws SendAbortedError (`name` is AbortError) when the signal fires before an answer, or the sender is closed
+   *  @throws CalledOffError when the request is called off; nothing of it went out */
   send(request: SendRequest, signal?: AbortSignal): Promise<SendOutcome>
   /** Takes no more requests, waits for those under way (at most the time limit and a second), closes all connections. */
   close(): Promise<void>
@@ -93,17 +97,18 @@ export const createSender = (options: SenderOptions): Sender => {
   }
 
   // Chained rather than awaited, for the promises that saves: see `exchange`.
-  const send = ({ url, headers, body }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
+  const send = ({ url, headers, body, isCalledOff }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
     const target = targetOf(url)
     if (target.kind === 'refused') return Promise.resolve({ kind: 'rejected', ...target.refusal, durationMs: 0 })
     const { origin, host, path } = target
     let startedAt: number | undefined
     const post = (lease: Lease): Promise<Answer> => {
       startedAt = performance.now()
-      return exchange(lease, { origin, path, headers, body }, limits, signal)
+      return exchange(lease, { origin, path, headers, body, isCalledOff }, limits, signal)
     }
     const read = (answer: Answer): SendOutcome => classifyAnswer(answer, () => secretsOf(headers))
     const fail = (error: unknown): SendOutcome => {
+      if (error instanceof CalledOffError) throw error
       if (signal?.aborted === true || error instanceof PoolClosedError) {
         throw new SendAbortedError('The attempt was stopped.', { cause: error })
       }

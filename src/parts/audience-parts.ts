@@ -13,6 +13,7 @@ import type { Database } from '../db/database.ts'
 import { createConnect } from '../delivery/connect.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
 import type { Sender } from '../delivery/send.ts'
+import type { Suppression } from '../deletions/suppression.ts'
 import type { Logger } from '../logger.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -46,6 +47,7 @@ export function createAudienceParts(parts: {
   database: Database
   secrets: SecretBox
   settings: Settings
+  suppression: Suppression
   guard: AddressGuard
   sender: Sender
   temporal: Temporal
@@ -53,7 +55,7 @@ export function createAudienceParts(parts: {
   registry: Registry
   logger: Logger
 }): AudienceParts {
-  const { database, secrets, settings, guard, sender, temporal, retry, registry, logger } = parts
+  const { database, secrets, settings, suppression, guard, sender, temporal, retry, registry, logger } = parts
   const audiences = createAudienceStore(database, secrets)
   const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard, timeoutMs: pullConnectMs }) }
   const liveTraffic = createLiveTraffic()
@@ -65,6 +67,7 @@ export function createAudienceParts(parts: {
     guard: pullGuard,
     findDestination: settings.destination,
     sender,
+    suppression,
     retry,
     startDelivery: (input, workflowId) => startDelivery(temporal, input, { workflowId }),
     deliveryState: (workflowId) => deliveryState(temporal, workflowId),

@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts'
 import { markDeletionRunning, waitingDeletionRequests } from '../db/deletion-requests.ts'
 import { createDeletionRequests, type DeletionRequests } from '../deletions/deletion-requests.ts'
 import { createNotifier } from '../deletions/notifier.ts'
-import { watchSuppression, type Suppression } from '../deletions/suppression.ts'
+import type { Suppression } from '../deletions/suppression.ts'
 import type { Logger } from '../logger.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -23,22 +23,21 @@ const batchSize = 20
 export interface DeletionParts {
   activities: DeletionActivities
   deletionRequests: DeletionRequests
-  suppression: Suppression
   stop(): Promise<void>
 }
 
-export async function createDeletionParts(parts: {
+export function createDeletionParts(parts: {
   database: Database
   settings: Settings
+  suppression: Suppression
   temporal: Temporal
   steering: Steering
   retry: RetrySchedule
   logger: Logger
-}): Promise<DeletionParts> {
-  const { database, settings, temporal, steering, retry, logger } = parts
+}): DeletionParts {
+  const { database, settings, suppression, temporal, steering, retry, logger } = parts
   const targetsOf = (sourceId: string): DeliveryTarget[] =>
     settings.source(sourceId)?.destinations.flatMap((destination) => deliveryTarget(destination) ?? []) ?? []
-  const suppression = await watchSuppression(database, logger)
   const starter = runStarter({
     waiting: () => waitingDeletionRequests(database, batchSize),
     async start(id) {
@@ -52,14 +51,15 @@ export async function createDeletionParts(parts: {
     database,
     sources: () => new Map([...settings.sources()].map(({ id }) => [id, targetsOf(id).length > 0])),
     countNotifications: (id) => countNotifications(temporal, id),
-    async onCreated() {
+    async onCreated({ suppress }) {
       starter.wake()
-      await suppression.refresh()
+      if (suppress) await suppression.agree()
     },
   })
   const activities = createDeletionActivities({
     // Neither the inbox nor memberships have an index by user.
     database: database.patient,
+    agree: () => suppression.agree(),
     cancelDeliveries: (order) => cancelDeliveriesOf(temporal, steering, order),
     notify: createNotifier({
       targetsOf,
@@ -70,10 +70,6 @@ export async function createDeletionParts(parts: {
   return {
     activities,
     deletionRequests,
-    suppression,
-    async stop() {
-      suppression.close()
-      await starter.stop()
-    },
+    stop: () => starter.stop(),
   }
 }

@@ -5,6 +5,8 @@ import type { Config } from '../config.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { SteeringActivities } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
+import { isDeletedSince } from '../db/deleted-users.ts'
+import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createTurns } from '../delivery/turns.ts'
@@ -43,6 +45,7 @@ export interface DeliveryPartsDependencies {
   config: Config
   database: Database
   settings: Settings
+  suppression: Suppression
   sender: Sender
   temporal: Temporal
   temporalUiUrl: string | undefined
@@ -51,14 +54,20 @@ export interface DeliveryPartsDependencies {
 }
 
 export function createDeliveryParts(dependencies: DeliveryPartsDependencies): DeliveryParts {
-  const { config, database, settings, sender, temporal, temporalUiUrl, startQueued, logger } = dependencies
+  const { config, database, settings, suppression, sender, temporal, temporalUiUrl, startQueued, logger } = dependencies
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
   const findTarget = (id: string) => {
     const destination = settings.destination(id)
     return destination && deliveryTarget(destination)
   }
-  const steering = createSteering({ temporal, findTarget, retry: config.retry, startQueued })
+  const steering = createSteering({
+    temporal,
+    findTarget,
+    isDeletedSince: (...asked) => isDeletedSince(database, ...asked),
+    retry: config.retry,
+    startQueued,
+  })
   const turns = createTurns({ first: firstTurns, retry: retryTurns, hangsMs, maxAwayMs: config.retry.maxMs })
   const recorder = createAttemptRecorder(database, logger)
   return {
@@ -68,6 +77,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
         findDestination: settings.destination,
         catchUp: settings.catchUp,
         sender,
+        suppression,
         turns,
         observe: recorder.observe,
         logger,

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import { deletionRequestWorkflowId, notificationPrefix } from '../contracts/deletions.ts'
-import { taskQueue } from '../contracts/names.ts'
+import { audienceIdPrefix, taskQueue } from '../contracts/names.ts'
 import { AppError } from '../errors.ts'
 import type { deletionRequest } from '../../workflows/deletion-request.ts'
 import type { Temporal } from './connection.ts'
@@ -50,22 +50,37 @@ export async function countNotifications(
   })
 }
 
-/** Calls off the deliveries of users that began before a moment and are not over; notifications of deletions stay.
- *  @param scope  only those of these sources
+/** Whose deliveries are called off. */
+export interface CancelOrder {
+  userIds: string[]
+  /** Only those of these sources, and of audiences; null: of all. */
+  scope: string[] | null
+  /** Only those that began by then. */
+  before: Date
+  /** The same for those that syncs of audiences handed on: users of named sources leave the audiences too. */
+  forgottenAt: Date
+  why: string
+}
+
+/** Calls off the deliveries of users that are not over; notifications of deletions stay.
  *  @returns how many were called off */
 export async function cancelDeliveriesOf(
   { client }: Temporal,
   steering: Pick<Steering, 'cancel'>,
-  { userIds, scope, before, why }: { userIds: string[]; scope: string[] | null; before: Date; why: string },
+  { userIds, scope, before, forgottenAt, why }: CancelOrder,
 ): Promise<number> {
   const oneOf = (values: string[]): string => `IN (${values.map((value) => `'${keyword(value)}'`).join(', ')})`
-  const query = [
-    `WorkflowType = 'deliverEvent' AND ExecutionStatus = 'Running' AND PostriderType != 'delete'`,
+  const ofAudiences = `PostriderSource STARTS_WITH '${audienceIdPrefix}'`
+  const ofSources = [
     `StartTime <= '${before.toISOString()}'`,
-    `PostriderUserId ${oneOf(userIds)}`,
     ...(scope === null ? [] : [`PostriderSource ${oneOf(scope)}`]),
   ].join(' AND ')
-  await sleep(Math.max(0, before.getTime() + visibilityLagMs - Date.now()))
+  const query = [
+    `WorkflowType = 'deliverEvent' AND ExecutionStatus = 'Running' AND PostriderType != 'delete'`,
+    `PostriderUserId ${oneOf(userIds)}`,
+    `(${ofAudiences} AND StartTime <= '${forgottenAt.toISOString()}' OR ${ofSources})`,
+  ].join(' AND ')
+  await sleep(Math.max(0, forgottenAt.getTime() + visibilityLagMs - Date.now()))
   let cancelled = 0
   for await (const { workflowId } of client.workflow.list({ query })) {
     try {

@@ -18,6 +18,8 @@ export interface SteeringDependencies {
   temporal: Temporal
   /** The endpoints of a destination as they are now; undefined when it is gone or switched off. */
   findTarget: (destinationId: string) => DeliveryTarget | undefined
+  /** Whether a user was deleted at a moment or later. */
+  isDeletedSince: (sourceId: string, userId: string, since: Date) => Promise<boolean>
   retry: RetrySchedule
   /** Starts the delivery of an event that waits in the inbox, carries out what is asked of it, and takes it out of there.
    *  @returns false when no such event waits */
@@ -31,13 +33,14 @@ export interface Steering {
   cancel(deliveryId: string, trace: SteeringTrace): Promise<void>
   /** Delivers a finished one again, to the endpoints as they are now.
    *  @returns id of the new delivery
-   *  @throws AppError not_found; conflict when it still runs, or has no destination left */
+   *  @throws AppError not_found; conflict when it still runs, has no destination left, or its user was deleted since */
   redeliver(deliveryId: string, trace: SteeringTrace): Promise<string>
   /** Carries out an order of a bulk steering on one delivery. */
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
 }
 
-export function createSteering({ temporal, findTarget, retry, startQueued }: SteeringDependencies): Steering {
+export function createSteering(dependencies: SteeringDependencies): Steering {
+  const { temporal, findTarget, isDeletedSince, retry, startQueued } = dependencies
   const { client, namespace } = temporal
 
   /** Asked first: Temporal takes a cancellation of what is over without a word.
@@ -62,6 +65,10 @@ export function createSteering({ temporal, findTarget, retry, startQueued }: Ste
     const delivery = await readDelivery(temporal, deliveryId, () => false)
     if (delivery === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
     if (delivery.endedAt === null) throw new AppError('conflict', 'the delivery still runs: retry or cancel it')
+    const { type, userId } = delivery.input.message
+    const since = new Date(delivery.startedAt)
+    if (type !== 'delete' && userId !== undefined && (await isDeletedSince(delivery.sourceId, userId, since)))
+      throw new AppError('conflict', 'the user of this event was deleted')
     const targets = delivery.destinationIds.flatMap((id) => findTarget(id) ?? [])
     if (targets.length === 0)
       throw new AppError('conflict', 'no destination of this delivery is left and switched on with an endpoint')

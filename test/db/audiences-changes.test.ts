@@ -34,6 +34,7 @@ it.each(['PGlite', 'PostgreSQL'])('settles a range of changes but for its except
       range: { after: '', upTo: 'f' },
       failed: ['d'],
       handedOn: [{ userId: 'e', workflowId: 'w' }],
+      withheld: [],
       open: ['f'],
     }
     const totals = { sent: 3, handedOn: 1, failed: 1 }

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { createGzip } from 'node:zlib'
 import { Client } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createSender } from '../../src/delivery/send.ts'
+import { CalledOffError, createSender } from '../../src/delivery/send.ts'
 import type { Sender } from '../../src/delivery/send.ts'
 import { createSocketPool, maxWaitersPerOrigin, PoolSaturatedError } from '../../src/delivery/socket-pool.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -42,6 +42,19 @@ describe('connections', () => {
     const outcomes = await sendMany(40)
     expect(outcomes.filter(({ kind }) => kind === 'delivered')).toHaveLength(40)
     expect(receiver.connections()).toBe(4)
+  })
+
+  it('carry nothing of a request that is called off while it waits for one', async () => {
+    receiver.answer({ delayMs: 100 })
+    let isCalledOff = false
+    const waiting = sendMany(4).then(() => (isCalledOff = true))
+    const late = sender.send({ url: receiver.url, ...request, body: '"late"', isCalledOff: () => isCalledOff })
+    await expect(late).rejects.toThrow(CalledOffError)
+    const onNewOne = sender.send({ url: `${receiver.url}/new`, ...request, isCalledOff: () => true })
+    await expect(onNewOne).rejects.toThrow(CalledOffError)
+    await waiting
+    expect(await send()).toMatchObject({ kind: 'delivered' })
+    expect(receiver.requests.map(({ body }) => String(body))).toEqual(Array.from({ length: 5 }, () => '{}'))
   })
 
   it('are replaced while others wait when requests fail', async () => {
