@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
+import { within } from '../within.ts'
 
 /** Events in one statement. */
 const maxGroup = 1_000
@@ -18,13 +19,21 @@ const maxWaiting = 20_000
 /** How long a measured depth is believed, in milliseconds; what is written meanwhile is added to it. */
 const depthAgeMs = 1_000
 
+/** How long a group may take, in milliseconds. Whoever waits for it, or behind it, is then told that the database is away:
+ *  Temporal may take their events. */
+const writeLimitMs = 5_000
+
+/** For so long after a group that failed nobody tries again, in milliseconds; then one group finds out. */
+const restMs = 1_000
+
 /** When a caller that found the inbox full should come again, in seconds. */
 const retryAfterSeconds = 5
 
 export interface InboxWriter {
   /** Resolves once the events are in the table.
    *  @returns how many were there already
-   *  @throws AppError inbox_full; what the database throws when it is away */
+   *  @throws AppError inbox_full; what the database throws when it is away, at once when that is known. Events may then be in
+   *  the table all the same, later */
   write(events: NewInboxEvent[]): Promise<number>
   /** Whether half of the events that may wait do, as far as is known: it is looked at when events are written. */
   isHalfFull: () => boolean
@@ -49,6 +58,9 @@ export function createInboxWriter(
   let underWay: Promise<void> | undefined
   let depth = 0
   let depthReadAt = -Infinity
+  /** Why the last group failed. */
+  let failure: Error | undefined
+  let restUntil = -Infinity
 
   const readDepth = async (): Promise<void> => {
     if (performance.now() - depthReadAt < depthAgeMs) return
@@ -68,20 +80,40 @@ export function createInboxWriter(
     return group
   }
 
+  /** Refuses callers whose events do not fit any more. @returns the others */
+  const admit = (group: Waiting[]): Waiting[] => {
+    let room = inboxMax - depth
+    return group.filter(({ events, reject }) => {
+      const fits = events.length <= room
+      if (fits) room -= events.length
+      else reject(inboxFull(`${inboxMax} events wait for their delivery to start`))
+      return fits
+    })
+  }
+
+  const fill = async (group: Waiting[]): Promise<void> => {
+    await readDepth()
+    const admitted = admit(group)
+    const events = admitted.flatMap((waiting) => waiting.events)
+    if (events.length === 0) return
+    const added = await addToInbox(database, events)
+    depth += added
+    if (added > 0) onWritten(events)
+    // Which of the group's events were duplicates does not matter: they are only counted.
+    admitted.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
+  }
+
   const writeGroup = async (group: Waiting[]): Promise<void> => {
-    const events = group.flatMap((waiting) => waiting.events)
-    waitingEvents -= events.length
+    waitingEvents -= sizeOf(group)
     try {
-      await readDepth()
-      if (depth + events.length > inboxMax)
-        throw new AppError('inbox_full', `${inboxMax} events wait for their delivery to start`, { retryAfterSeconds })
-      const added = await addToInbox(database, events)
-      depth += added
-      if (added > 0) onWritten(events)
-      // Which of the group's events were duplicates does not matter: they are only counted.
-      group.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
+      await within(writeLimitMs, 'the database', fill(group))
+      failure = undefined
     } catch (error) {
-      for (const { reject } of group) reject(error)
+      failure = error as Error
+      restUntil = performance.now() + restMs
+      const behind = queue.splice(0)
+      waitingEvents -= sizeOf(behind)
+      for (const { reject } of [...group, ...behind]) reject(error)
     }
   }
 
@@ -95,10 +127,10 @@ export function createInboxWriter(
 
   return {
     write(events) {
+      if (failure !== undefined && (underWay !== undefined || performance.now() < restUntil))
+        return Promise.reject(failure)
       if (waitingEvents + events.length > maxWaiting)
-        return Promise.reject(
-          new AppError('inbox_full', 'more events arrive than the database can take', { retryAfterSeconds }),
-        )
+        return Promise.reject(inboxFull('more events arrive than the database can take'))
       waitingEvents += events.length
       return new Promise((resolve, reject) => {
         queue.push({ events, resolve, reject })
@@ -109,3 +141,7 @@ export function createInboxWriter(
     written: async () => underWay,
   }
 }
+
+const sizeOf = (group: readonly Waiting[]): number => group.reduce((size, { events }) => size + events.length, 0)
+
+const inboxFull = (message: string): AppError => new AppError('inbox_full', message, { retryAfterSeconds })

@@ -11,9 +11,6 @@ import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './fates.ts'
 import type { InboxWriter } from './inbox-writer.ts'
 
-/** How long a caller waits for the database, in milliseconds. */
-const writeLimitMs = 5_000
-
 /** How long events wait for slots while the database is away, and between two looks for one, in milliseconds. */
 const turnLimitMs = 5_000
 const turnPauseMs = 20
@@ -65,7 +62,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
 
   const write = async (lane: Lane, sourceId: string, events: AcceptedEvent[]): Promise<void> => {
     const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt, lane }))
-    const duplicates = await within(writeLimitMs, inbox.write(waiting))
+    const duplicates = await inbox.write(waiting)
     count('inboxed', sourceId, events.length)
     if (duplicates > 0) count('duplicate', sourceId, duplicates)
   }
@@ -119,19 +116,6 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
 
 const unavailable = (cause: unknown): AppError =>
   new AppError('unavailable', 'neither Temporal nor the database takes events', { cause, retryAfterSeconds })
-
-/** @throws when the work takes longer; it goes on all the same */
-async function within<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the database did not answer within ${limitMs} ms`)), limitMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 const deliveryInput = (
   { sourceId, messageId, message, targets }: AcceptedEvent,

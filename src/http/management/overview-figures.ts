@@ -17,6 +17,7 @@ import { percentile } from '../../observation/latency-buckets.ts'
 import { deliveryStatuses, type StartedStatus } from '../../schemas/delivery.ts'
 import type { Overview, OverviewQuery } from '../../schemas/overview.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { within } from '../../within.ts'
 
 const minuteMs = 60_000
 const defaultRangeMs = 24 * 60 * minuteMs
@@ -118,7 +119,7 @@ async function countDeliveries(
   }
   const [queued, counts] = await Promise.all([
     deliveryLog.count({ ...filter, status: 'queued' }),
-    within(countLimitMs, deliveryLog.countEach(filter)).catch((error: Error) => {
+    within(countLimitMs, 'Temporal', deliveryLog.countEach(filter)).catch((error: Error) => {
       logger.warn({ error: error.message }, 'overview.not_counted')
       return uncounted
     }),
@@ -127,14 +128,6 @@ async function countDeliveries(
 }
 
 const uncounted = Object.fromEntries(deliveryStatuses.map((status) => [status, null])) as Record<StartedStatus, null>
-
-async function within<Value>(limitMs: number, work: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs)
-  })
-  return Promise.race([work, tooLate]).finally(() => clearTimeout(timer))
-}
 
 const sum = (counts: readonly { events: number }[]): number => counts.reduce((total, { events }) => total + events, 0)
 

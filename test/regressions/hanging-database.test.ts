@@ -1,0 +1,93 @@
+/** Symptom: a PostgreSQL that hung, or was taken over without closing its connections, stopped the inbox, the settings and
+ *  the management API until TCP gave up, a quarter of an hour later, and went on stopping them after it was back. Each batch
+ *  of events waited 5 seconds for it.
+ *  Cause: statements had no time limit, and the pool handed out connections that led nowhere.
+ *  Consequence: every statement has a limit, one that gets no answer costs all connections of before, and events go to
+ *  Temporal at once while the inbox is known not to take them. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pino } from 'pino'
+import type { Source } from '../../src/schemas/source.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { openTcpGate, type TcpGate } from '../support/tcp-gate.ts'
+import { until } from '../support/wait.ts'
+
+const batchSize = 20
+
+describe.skipIf(findPostgres() === undefined)('a node whose PostgreSQL hangs', () => {
+  let server: PostgresServer
+  let gate: TcpGate
+  let node: TestApp
+  let receiver: Receiver
+  let source: Source
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    gate = await openTcpGate(server.host, server.port)
+    const url = new URL(await server.createDatabase())
+    url.port = String(gate.port)
+    node = await startTestApp({ environment: { DATABASE_URL: url.href }, logger: pino({ level: 'silent' }) })
+    receiver = await startReceiver()
+    source = await node.createSource()
+    await node.connect([source], [receiver.url])
+  })
+  afterAll(async () => {
+    server.thaw()
+    await node[Symbol.asyncDispose]()
+    await Promise.all([receiver.close(), gate.close()])
+    await server.stop()
+  })
+
+  let batches = 0
+  /** More events than go to Temporal at once. @returns the answer's status */
+  const postBatch = async (): Promise<number> => {
+    const name = `batch ${++batches}`
+    const batch = Array.from({ length: batchSize }, (_, index) => ({
+      type: 'track',
+      userId: 'u1',
+      event: 'Kept',
+      messageId: `${name}-${index}`,
+    }))
+    return (await node.post('/batch', source.writeKey, { batch })).status
+  }
+  const inboxed = async (): Promise<number> => {
+    const metrics = await (await fetch(`${node.url}/metrics`)).text()
+    return Number(/fate="inboxed"[^}]*\} (\d+)/.exec(metrics)?.[1] ?? 0)
+  }
+  const allReceived = () => receiver.received(batches * batchSize, 30_000)
+  const inboxTakesEvents = () =>
+    until('the inbox takes events', async () => {
+      const before = await inboxed()
+      expect(await postBatch()).toBe(200)
+      return (await inboxed()) > before
+    })
+
+  it('delivers through Temporal alone, and uses the inbox again once it is back', async () => {
+    await inboxTakesEvents()
+    await allReceived()
+    server.freeze()
+    const before = await inboxed()
+    expect(await Promise.all([postBatch(), postBatch(), postBatch()])).toEqual([200, 200, 200])
+    expect(await postBatch()).toBe(200)
+    await allReceived()
+    expect(await inboxed()).toBe(before)
+    server.thaw()
+    await inboxTakesEvents()
+  })
+
+  it('goes on with new connections when those that it had lead nowhere', async () => {
+    await inboxTakesEvents()
+    await allReceived()
+    gate.silence()
+    await until('the management API answers', async () => {
+      const { status } = await node.api('PATCH', `/sources/${source.id}`, { name: 'Renamed' })
+      return status === 200
+    })
+    await inboxTakesEvents()
+    await allReceived()
+    const ids = receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId)
+    expect(new Set(ids).size).toBe(batches * batchSize)
+  })
+})
