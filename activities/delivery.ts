@@ -15,6 +15,7 @@ import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
 import { CalledOffError, type Sender } from '../src/delivery/send.ts'
+import type { UnlessTaken } from '../src/delivery/taken.ts'
 import type { TurnKind, Turns } from '../src/delivery/turns.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
@@ -37,6 +38,8 @@ export interface DeliveryDependencies {
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Bound on attempts in flight to one endpoint; first ones beyond it are deferred. */
   turns: Turns
+  /** Keeps an attempt from being made again that an endpoint took, when only its report came too late. */
+  unlessTaken: UnlessTaken
   /** Told of each attempt that was made. */
   observe: (observation: AttemptObservation) => void
   logger: Logger
@@ -93,7 +96,14 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
   }
 }
 
-async function attempt(
+/** A run delivers an event to an endpoint once, so that their ids name it; what is ordered again has a run of its own. */
+function attempt(dependencies: DeliveryDependencies, kind: TurnKind, input: AttemptInput): Promise<AttemptOutcome> {
+  const runId = Context.current().info.workflowExecution?.runId
+  const now = () => attemptNow(dependencies, kind, input)
+  return runId === undefined ? now() : dependencies.unlessTaken(`${runId}/${input.endpointId}`, now)
+}
+
+async function attemptNow(
   dependencies: DeliveryDependencies,
   kind: TurnKind,
   input: AttemptInput,

@@ -9,6 +9,7 @@ import { isDeletedSince } from '../db/deleted-users.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../delivery/send.ts'
+import { createUnlessTaken } from '../delivery/taken.ts'
 import { createTurns } from '../delivery/turns.ts'
 import type { Logger } from '../logger.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
@@ -79,6 +80,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
         sender,
         suppression,
         turns,
+        unlessTaken: createUnlessTaken(),
         observe: recorder.observe,
         logger,
       }),

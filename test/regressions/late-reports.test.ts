@@ -1,0 +1,66 @@
+/** Symptom: an endpoint got events twice while Temporal or the node was slow, hundreds of them while a backlog was worked off.
+ *  Cause: a task whose report comes after its time limit is given out again, and the attempt was made again with it.
+ *  Consequence: repeats, and more load on what was slow already. */
+
+import { rm } from 'node:fs/promises'
+import { Client, Connection } from '@temporalio/client'
+import { temporal as protocol } from '@temporalio/proto'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { makeDataFolder } from '../support/app.ts'
+import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
+import { startReceiver, type Answer } from '../support/receiver.ts'
+import { createNamespace, temporalAddress } from '../support/temporal.ts'
+import { until } from '../support/wait.ts'
+import { deliveryOf, type DeliveryHandle } from '../system/deliveries.ts'
+
+/** Temporal gives a task up after 10 s. */
+const givenUpLimitMs = 60_000
+
+let node: NodeProcess
+let client: Client
+let connection: Connection
+let dataDir: string
+beforeEach(async () => {
+  const namespace = await createNamespace()
+  dataDir = await makeDataFolder()
+  node = await startNodeProcess({ namespace, dataDir })
+  connection = await Connection.connect({ address: temporalAddress() })
+  client = new Client({ connection, namespace })
+})
+afterEach(async () => {
+  process.kill(node.pid, 'SIGCONT')
+  await node.stop()
+  await connection.close()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+const { EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT } = protocol.api.enums.v1.EventType
+
+const workflowTaskTimedOut = async (delivery: DeliveryHandle): Promise<boolean> => {
+  const { events } = await delivery.fetchHistory()
+  return events?.some(({ eventType }) => eventType === EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) === true
+}
+
+const activityTimedOut = async (delivery: DeliveryHandle): Promise<boolean> => {
+  const { raw } = await delivery.describe()
+  return raw.pendingActivities?.some(({ lastFailure }) => lastFailure?.timeoutFailureInfo != null) === true
+}
+
+it.for<[string, Answer[], typeof activityTimedOut]>([
+  ['first attempt', [], workflowTaskTimedOut],
+  ['retry', [{ status: 503 }], activityTimedOut],
+])('an endpoint that took a %s gets it once, although the report came too late', async ([, failures, isGivenUp]) => {
+  await using receiver = await startReceiver()
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  receiver.answerInTurn(...failures, { delayMs: 1_000 })
+  await node.post('/track', source.writeKey, { messageId: 'late', userId: 'u1', event: 'E' })
+  await receiver.received(failures.length + 1)
+  process.kill(node.pid, 'SIGSTOP')
+  const delivery = deliveryOf({ client } as never, source, 'late')
+  await until('Temporal gives the task up', () => isGivenUp(delivery), givenUpLimitMs)
+  process.kill(node.pid, 'SIGCONT')
+
+  expect(await delivery.result()).toMatchObject({ outcome: 'delivered' })
+  expect(receiver.requests).toHaveLength(failures.length + 1)
+})
