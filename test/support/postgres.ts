@@ -31,13 +31,17 @@ export interface PostgresServer {
   readonly port: number
   readonly user: string
   readonly password: string
-  /** Process id of the postmaster. */
+  /** Process id of the postmaster, as long as it is not halted. */
   readonly pid: number
   /** Makes an empty database and tells its connection URL. */
   createDatabase(): Promise<string>
   /** Stops all of its processes where they are; it hangs until it is thawed. */
   freeze(): void
   thaw(): void
+  /** Ends the server and its connections, and keeps its data. */
+  halt(): Promise<void>
+  /** Starts a halted server again, on the same port. */
+  resume(): Promise<void>
   /** Ends the server and removes its data. */
   stop(): Promise<void>
 }
@@ -110,12 +114,16 @@ async function startOnce(binaries: string): Promise<PostgresServer> {
     '-c',
     `${name}=${value}`,
   ])
-  const server = await spawnTethered(join(binaries, 'postgres'), ['-D', data, ...settings], {
-    logFile,
-    stopSignal: 'QUIT',
-    removeAfterwards: folder,
-    ...(owner && { owner }),
-  })
+  const launch = (): Promise<TetheredProcess> =>
+    spawnTethered(join(binaries, 'postgres'), ['-D', data, ...settings], {
+      logFile,
+      stopSignal: 'QUIT',
+      removeAfterwards: folder,
+      ...(owner && { owner }),
+    })
+  let server = await launch()
+  /** Their tethers remove the data when they are cut. */
+  const halted: TetheredProcess[] = []
   const urlOf = (database: string): string => `postgres://${user}:${password}@127.0.0.1:${String(port)}/${database}`
   try {
     await waitUntilReady(server, urlOf('postgres'))
@@ -129,7 +137,9 @@ async function startOnce(binaries: string): Promise<PostgresServer> {
     port,
     user,
     password,
-    pid: server.pid,
+    get pid() {
+      return server.pid
+    },
     createDatabase: async () => {
       const name = `test_${randomBytes(6).toString('hex')}`
       await query(urlOf('postgres'), `create database ${name}`)
@@ -137,10 +147,19 @@ async function startOnce(binaries: string): Promise<PostgresServer> {
     },
     freeze: () => signalAll(server.pid, 'SIGSTOP'),
     thaw: () => signalAll(server.pid, 'SIGCONT'),
-    stop() {
+    async halt() {
+      process.kill(server.pid, 'SIGINT')
+      await server.exited
+    },
+    async resume() {
+      halted.push(server)
+      server = await launch()
+      await waitUntilReady(server, urlOf('postgres'))
+    },
+    async stop() {
       // A frozen process would not see that it is told to end.
-      signalAll(server.pid, 'SIGCONT')
-      return server.stop()
+      if (server.isRunning()) signalAll(server.pid, 'SIGCONT')
+      await Promise.all([...halted, server].map((one) => one.stop()))
     },
   }
 }
