@@ -1,5 +1,6 @@
 /** The account of a chaos run: what became of every message id. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import type { ChaosEndpoint } from './endpoint.ts'
 import type { Installation } from './installation.ts'
@@ -21,34 +22,41 @@ export interface Account {
   lost: string[]
 }
 
+/** Lists lag by less than this, in milliseconds. */
+const listLagMs = 2_000
+
 export async function takeAccount(load: Load, { taken }: ChaosEndpoint, installation: Installation): Promise<Account> {
   const times = (messageId: string): number => taken.get(messageId)?.length ?? 0
-  const account: Account = {
+  const missing = [...load.acknowledged.keys()].filter((messageId) => times(messageId) === 0)
+  const standing = new Map<string, string>()
+  for (const messageId of missing) await note(standing, installation, messageId)
+  const unknown = missing.filter((messageId) => !standing.has(messageId))
+  // They may have moved from the inbox to Temporal, or arrived, while they were looked for.
+  if (unknown.length > 0) await sleep(listLagMs)
+  for (const messageId of unknown) await note(standing, installation, messageId)
+
+  const delivered = [...load.acknowledged.keys()].map(times).filter((count) => count > 0)
+  return {
     acknowledged: load.acknowledged.size,
     unacknowledged: load.unacknowledged.size,
-    unacknowledgedDelivered: [...load.unacknowledged].filter((id) => times(id) > 0).length,
-    deliveredOnce: 0,
-    deliveredOften: {},
+    unacknowledgedDelivered: [...load.unacknowledged].filter((messageId) => times(messageId) > 0).length,
+    deliveredOnce: delivered.filter((count) => count === 1).length,
+    deliveredOften: tally(delivered.filter((count) => count > 1)),
     repeats: [...taken.values()].reduce((sum, moments) => sum + moments.length - 1, 0),
-    listed: {},
-    lost: [],
+    listed: tally(missing.filter((messageId) => times(messageId) === 0).flatMap((id) => standing.get(id) ?? [])),
+    lost: unknown.filter((messageId) => !standing.has(messageId) && times(messageId) === 0),
   }
-  for (const messageId of load.acknowledged.keys()) {
-    const count = times(messageId)
-    if (count === 1) account.deliveredOnce++
-    else if (count > 1) account.deliveredOften[count] = (account.deliveredOften[count] ?? 0) + 1
-    else {
-      const status = await statusInList(installation, messageId)
-      if (status === undefined) account.lost.push(messageId)
-      else account.listed[status] = (account.listed[status] ?? 0) + 1
-    }
-  }
-  return account
 }
 
 /** One that is delivered in the list and never arrived is as lost as one that is not there. */
-async function statusInList({ api }: Installation, messageId: string): Promise<string | undefined> {
+async function note(standing: Map<string, string>, { api }: Installation, messageId: string): Promise<void> {
   const { items } = await api<{ items: Delivery[] }>(`/deliveries?messageId=${encodeURIComponent(messageId)}`)
   const status = items[0]?.status
-  return status === 'delivered' ? undefined : status
+  if (status !== undefined && status !== 'delivered') standing.set(messageId, status)
+}
+
+function tally(values: (string | number)[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1
+  return counts
 }
