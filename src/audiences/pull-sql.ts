@@ -4,6 +4,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import pg from 'pg'
 import Cursor from 'pg-cursor'
+import { isCertificateError } from '../delivery/classify-failure.ts'
 import type { AudienceKind } from '../schemas/audience.ts'
 import { columnsToMember } from './columns.ts'
 import { readMember, type Reading } from './member-row.ts'
@@ -23,7 +24,7 @@ export interface SqlPull {
 }
 
 /** The rows of the query, in groups; a row's line is its number, from 1.
- *  @throws MembershipError when the server refuses the query or may not be reached
+ *  @throws MembershipError when the server refuses the query, may not be reached or is not trusted
  *  @throws Error for what may pass: a broken connection, a server that starts or is full */
 export async function* pullOverSql(pull: SqlPull, guard: PullGuard, signal: AbortSignal): AsyncGenerator<Reading[]> {
   const source = parseSqlSource(pull.connectionString)
@@ -43,7 +44,7 @@ export async function* pullOverSql(pull: SqlPull, guard: PullGuard, signal: Abor
   const abort = (): void => void client.end().catch(() => undefined)
   signal.addEventListener('abort', abort, { once: true })
   try {
-    await client.connect()
+    await connect(client, source.host)
     await client.query('begin read only')
     await client.query(`set local statement_timeout = '${pull.statementTimeoutSeconds}s'`)
     yield* rowsOf(client, pull)
@@ -52,6 +53,28 @@ export async function* pullOverSql(pull: SqlPull, guard: PullGuard, signal: Abor
   } finally {
     signal.removeEventListener('abort', abort)
     await client.end().catch(() => undefined)
+  }
+}
+
+/** The driver's only word for a server that offers no TLS: this error has no code. */
+const noTls = 'The server does not support SSL connections'
+
+async function connect(client: pg.Client, host: string): Promise<void> {
+  try {
+    await client.connect()
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    if (isCertificateError(error))
+      throw new MembershipError(
+        `the certificate of ${host} is not trusted (${error.message}): give the server one that is, tell the node of its authority with NODE_EXTRA_CA_CERTS, or put sslmode=no-verify into the connection string`,
+        { cause: error },
+      )
+    if (error.message === noTls)
+      throw new MembershipError(
+        `${host} offers no TLS: switch it on there, or put sslmode=disable into the connection string`,
+        { cause: error },
+      )
+    throw error
   }
 }
 

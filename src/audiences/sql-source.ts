@@ -2,18 +2,32 @@
 
 import { isIP } from 'node:net'
 
+/** How the connection is protected:
+ *  - `verify-full` encrypts, and checks that a trusted authority vouches for the server under this host name
+ *  - `no-verify` encrypts, whoever answers
+ *  - `disable` sends all as plain text, the rows too */
+type TlsMode = 'verify-full' | 'no-verify' | 'disable'
+
 export interface SqlSource {
   host: string
   port: number
   user: string
   password: string
   database: string
-  /** `require` encrypts without checking the certificate, as PostgreSQL's own clients do; `verify-full` checks it. */
-  sslMode: 'disable' | 'require' | 'verify-full'
+  tls: TlsMode
 }
 
 const defaultPort = 5_432
-const sslModes = ['disable', 'require', 'verify-full'] as const
+
+/** `sslmode` as PostgreSQL's own clients have it, read no weaker than its name promises: `require` does not check the server
+ *  there. Those that go on without encryption when the server offers none are not taken. */
+const tlsModes: Record<string, TlsMode> = {
+  'verify-full': 'verify-full',
+  'verify-ca': 'verify-full',
+  require: 'verify-full',
+  'no-verify': 'no-verify',
+  disable: 'disable',
+}
 
 /** @throws Error with what is wrong, without the string itself */
 export function parseSqlSource(connectionString: string): SqlSource {
@@ -24,21 +38,24 @@ export function parseSqlSource(connectionString: string): SqlSource {
   if (host === '' || host.includes('/')) throw new Error('names no host')
   const other = [...url.searchParams.keys()].find((name) => name !== 'sslmode')
   if (other !== undefined) throw new Error(`has the parameter ${other}; only sslmode is taken`)
-  const given = url.searchParams.get('sslmode') ?? 'disable'
-  const sslMode = sslModes.find((mode) => mode === given)
-  if (sslMode === undefined) throw new Error(`has an sslmode that is none of ${sslModes.join(', ')}`)
   return {
     host,
     port: url.port === '' ? defaultPort : Number(url.port),
     user: decodeURIComponent(url.username),
     password: decodeURIComponent(url.password),
     database: decodeURIComponent(url.pathname.slice(1)) || decodeURIComponent(url.username),
-    sslMode,
+    tls: tlsModeOf(url.searchParams.getAll('sslmode')),
   }
 }
 
+function tlsModeOf([given = 'verify-full', ...more]: string[]): TlsMode {
+  const mode = Object.hasOwn(tlsModes, given) ? tlsModes[given] : undefined
+  if (mode !== undefined && more.length === 0) return mode
+  throw new Error(`must have one sslmode of ${Object.keys(tlsModes).join(', ')}, or none, which is verify-full`)
+}
+
 /** Settings of TLS for the driver, which is given a resolved address: the name is checked all the same. */
-export function tlsOptions({ host, sslMode }: SqlSource): false | { rejectUnauthorized: boolean; servername?: string } {
-  if (sslMode === 'disable') return false
-  return { rejectUnauthorized: sslMode === 'verify-full', ...(isIP(host) === 0 && { servername: host }) }
+export function tlsOptions({ host, tls }: SqlSource): false | { rejectUnauthorized: boolean; servername?: string } {
+  if (tls === 'disable') return false
+  return { rejectUnauthorized: tls !== 'no-verify', ...(isIP(host) === 0 && { servername: host }) }
 }

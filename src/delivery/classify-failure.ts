@@ -78,7 +78,7 @@ const classify = (error: unknown, { host, timeoutMs }: Circumstances): Classific
   if (error instanceof ForbiddenAddressError) return final('forbidden_address', error.message)
   if (error instanceof PoolSaturatedError) return mayPass('saturated', `Too many requests wait for ${host} already.`)
   const code = codeOf(error)
-  if (certificateErrors.has(code)) {
+  if (isCertificateError(error)) {
     return final('certificate', `The certificate of ${host} is not trusted (${code}), so no request was sent.`)
   }
   if (timeoutErrors.has(code)) return mayPass('timeout', `${host} did not accept a connection in time.`)
@@ -125,6 +125,9 @@ const classifyHttp = (error: unknown, code: string, host: string): Classificatio
 
 const mayPass = (code: FailureCode, reason: string): Classification => ({ kind: 'unavailable', code, reason })
 const final = (code: FailureCode, reason: string): Classification => ({ kind: 'rejected', code, reason })
+
+/** Whether a server was not trusted. */
+export const isCertificateError = (error: unknown): boolean => certificateErrors.has(codeOf(error))
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

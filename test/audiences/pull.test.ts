@@ -213,7 +213,7 @@ describe.each(databaseKinds)('on %s', (databaseKind) => {
 
     const pulled = (query: string, more: object = {}) =>
       createAudience(given.node, [given.destinationId], {
-        membership: { kind: 'sql', connectionString: url, query },
+        membership: { kind: 'sql', connectionString: `${url}?sslmode=disable`, query },
         ...more,
       })
 
@@ -242,7 +242,12 @@ describe.each(databaseKinds)('on %s', (databaseKind) => {
       ['selec', /syntax/],
     ])('fails the sync of %j', async (query, reason) => {
       const audience = await createAudience(given.node, [given.destinationId], {
-        membership: { kind: 'sql', connectionString: url, query, statementTimeoutSeconds: 1 },
+        membership: {
+          kind: 'sql',
+          connectionString: `${url}?sslmode=disable`,
+          query,
+          statementTimeoutSeconds: 1,
+        },
       })
       const failed = await sync(audience)
       expect(failed.status).toBe('failed')

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { findFreePorts } from '../../src/ports.ts'
+import type { ServerCertificate } from './certificates.ts'
 import { spawnTethered } from './tethered-process.ts'
 import type { TetheredProcess } from './tethered-process.ts'
 
@@ -24,6 +25,11 @@ const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
+}
+
+export interface PostgresOptions {
+  /** Offers TLS with it; without one the server speaks plain text alone. */
+  certificate?: ServerCertificate
 }
 
 export interface PostgresServer {
@@ -65,19 +71,19 @@ export function findPostgres(): string | undefined {
 
 /** Starts an empty server on a free port of 127.0.0.1, with a random password. It ends with this process at the latest.
  *  @throws Error when PostgreSQL is not found or does not start; the message has the end of its log */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const binaries = findPostgres()
   if (binaries === undefined) throw new Error('PostgreSQL binaries were not found')
   for (let tries = 1; ; tries++) {
     try {
-      return await startOnce(binaries)
+      return await startOnce(binaries, options)
     } catch (error) {
       if (tries === START_TRIES) throw error
     }
   }
 }
 
-async function startOnce(binaries: string): Promise<PostgresServer> {
+async function startOnce(binaries: string, { certificate }: PostgresOptions): Promise<PostgresServer> {
   const owner = process.getuid?.() === 0 ? unprivilegedUser() : undefined
   const folder = await mkdtemp(join(tmpdir(), 'postrider-postgres-'))
   const data = join(folder, 'data')
@@ -85,11 +91,12 @@ async function startOnce(binaries: string): Promise<PostgresServer> {
   const logFile = join(folder, 'log')
   const user = 'postgres'
   const password = randomBytes(16).toString('hex')
-  await writeFile(passwordFile, password, { mode: 0o600 })
-  if (owner) {
-    await chown(folder, owner.uid, owner.gid)
-    await chown(passwordFile, owner.uid, owner.gid)
-  }
+  const files = new Map([
+    [passwordFile, password],
+    ...Object.entries<string>({ ...certificate }).map(([name, pem]): [string, string] => [join(folder, name), pem]),
+  ])
+  for (const [file, content] of files) await writeFile(file, content, { mode: 0o600 })
+  if (owner) for (const file of [folder, ...files.keys()]) await chown(file, owner.uid, owner.gid)
   await chmod(folder, 0o700)
   await promisify(execFile)(
     join(binaries, 'initdb'),
@@ -110,7 +117,8 @@ async function startOnce(binaries: string): Promise<PostgresServer> {
   )
   const [port] = await findFreePorts('127.0.0.1', 1)
   if (port === undefined) throw new Error('no free port')
-  const settings = Object.entries({ ...SETTINGS, port: String(port) }).flatMap(([name, value]) => [
+  const tls = certificate && { ssl: 'on', ssl_cert_file: join(folder, 'cert'), ssl_key_file: join(folder, 'key') }
+  const settings = Object.entries({ ...SETTINGS, ...tls, port: String(port) }).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
   ])

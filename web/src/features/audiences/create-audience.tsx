@@ -96,6 +96,7 @@ function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
           <TextInput
             label="Connection"
             required
+            description="Encrypted, and the server is checked; ?sslmode=disable for one without TLS"
             placeholder="postgres://user:password@host:5432/database"
             autoComplete="off"
             {...form.getInputProps('connectionString')}
