@@ -64,23 +64,23 @@ export async function settleChanges(
        set state = case when user_id = any($5::text[]) then 3 when user_id = any($6::text[]) then 2
          when user_id = any($9::text[]) then 4 else 1 end
        where sync = $1 and link = $2 and user_id > $3 and user_id <= $4 and state = 0 and user_id <> all($8::text[])
-       returning user_id, present, value, state, was_present, previous),
+       returning user_id, present, value, traits, state, was_present, previous, previous_traits),
      first_told as (
-       insert into audience_acknowledged (link, user_id, value)
-       select $2, user_id, value from settled where state < 3 and present and not was_present),
+       insert into audience_acknowledged (link, user_id, value, traits)
+       select $2, user_id, value, traits from settled where state < 3 and present and not was_present),
      told_again as (
-       insert into audience_acknowledged (link, user_id, value)
-       select $2, user_id, value from settled where state < 3 and present and was_present
-       on conflict (link, user_id) do update set value = excluded.value),
+       insert into audience_acknowledged (link, user_id, value, traits)
+       select $2, user_id, value, traits from settled where state < 3 and present and was_present
+       on conflict (link, user_id) do update set value = excluded.value, traits = excluded.traits),
      gone as (
        delete from audience_acknowledged where link = $2
          and user_id = any(array(select user_id from settled where state = 4 or state < 3 and not present))),
      handed as (
-       insert into audience_handed_on (link, user_id, sync, workflow_id, was_present, previous)
-       select $2, user_id, $1, workflow_id, was_present, previous
+       insert into audience_handed_on (link, user_id, sync, workflow_id, was_present, previous, previous_traits)
+       select $2, user_id, $1, workflow_id, was_present, previous, previous_traits
        from settled join unnest($6::text[], $7::text[]) as h(user_id, workflow_id) using (user_id)
        on conflict (link, user_id) do update set sync = excluded.sync, workflow_id = excluded.workflow_id,
-         was_present = excluded.was_present, previous = excluded.previous)
+         was_present = excluded.was_present, previous = excluded.previous, previous_traits = excluded.previous_traits)
      update audience_syncs set
        sent = sent + (select count(*) from settled where state = 1),
        handed_on = handed_on + (select count(*) from settled where state = 2),

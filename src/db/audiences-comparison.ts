@@ -37,12 +37,12 @@ export async function compareWhole(
   for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [load])) {
     const [row] = await database.query<CountRow>(
       `with inserted as (
-         insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous)
+         insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous, previous_traits)
          select $1, $2, coalesce(r.user_id, a.user_id), r.user_id is not null, r.value, r.traits,
-           a.user_id is not null, a.value
+           a.user_id is not null, a.value, a.traits
          from (select user_id, value, traits from audience_rows
                where load = $3 and present and user_id > $4 and ($5::text is null or user_id <= $5)) r
-         full join (select user_id, value from audience_acknowledged
+         full join (select user_id, value, traits from audience_acknowledged
                where link = $2 and user_id > $4 and ($5::text is null or user_id <= $5)) a
            on a.user_id = r.user_id
          where $6 or r.user_id is null or a.user_id is null or r.value is distinct from a.value
@@ -67,8 +67,9 @@ export async function compareChanged(
   for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [change])) {
     const [row] = await database.query<CountRow>(
       `with inserted as (
-         insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous)
-         select $1, $2, c.user_id, r.user_id is not null, r.value, r.traits, a.user_id is not null, a.value
+         insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous, previous_traits)
+         select $1, $2, c.user_id, r.user_id is not null, r.value, r.traits, a.user_id is not null, a.value,
+           a.traits
          from audience_rows c
          left join audience_rows r on r.load = $3 and r.user_id = c.user_id and r.present
          left join audience_acknowledged a on a.link = $2 and a.user_id = c.user_id
@@ -97,8 +98,8 @@ export async function compareUndone(
   ])) {
     const [row] = await database.query<CountRow>(
       `with inserted as (
-         insert into audience_changes (sync, link, user_id, present, value, was_present, previous)
-         select $1, $2, c.user_id, c.was_present, c.previous, a.user_id is not null, a.value
+         insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous, previous_traits)
+         select $1, $2, c.user_id, c.was_present, c.previous, c.previous_traits, a.user_id is not null, a.value, a.traits
          from audience_changes c
          left join audience_acknowledged a on a.link = $2 and a.user_id = c.user_id
          where c.sync = $3 and c.link = $2 and c.state in (1, 2)
@@ -173,9 +174,11 @@ export async function takeOverUndo(database: Database, audienceId: string, sync:
       [load, sync],
     )
     await tx.query(
-      `insert into audience_rows (load, user_id, present, value)
-       select distinct on (user_id) $1::bigint, user_id, true, value from audience_changes where sync = $2 and present
-       on conflict (load, user_id) do update set value = excluded.value`,
+      `insert into audience_rows (load, user_id, present, value, traits)
+       select distinct on (user_id) $1::bigint, user_id, true, value, traits
+       from audience_changes where sync = $2 and present
+       on conflict (load, user_id) do update
+         set value = excluded.value, traits = coalesce(excluded.traits, audience_rows.traits)`,
       [load, sync],
     )
     await tx.query('update audiences set etag = null where id = $1', [audienceId])

@@ -47,11 +47,11 @@ export async function takeBack(database: Database, { link, userId, workflowId }:
   await database.query(
     `with failed as (
        delete from audience_handed_on where link = $1 and user_id = $2 and workflow_id = $3
-       returning link, user_id, sync, was_present, previous),
+       returning link, user_id, sync, was_present, previous, previous_traits),
      restored as (
-       insert into audience_acknowledged (link, user_id, value)
-       select link, user_id, previous from failed where was_present
-       on conflict (link, user_id) do update set value = excluded.value),
+       insert into audience_acknowledged (link, user_id, value, traits)
+       select link, user_id, previous, previous_traits from failed where was_present
+       on conflict (link, user_id) do update set value = excluded.value, traits = excluded.traits),
      removed as (
        delete from audience_acknowledged a using failed f
        where a.link = f.link and a.user_id = f.user_id and not f.was_present),

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import type { Page } from '../../src/db/page.ts'
+import type { AudienceMember } from '../../src/schemas/audience.ts'
+import {
+  createAudience,
+  databaseKinds,
+  ended,
+  givenAudience,
+  start,
+  state,
+  told,
+  upload,
+  uploadAndSync,
+} from './setup.ts'
+
+describe.each(databaseKinds)('undo on %s', (databaseKind) => {
+  const given = givenAudience(databaseKind)
+
+  /** The traits that the receiver was told last of a user. */
+  const traitsOf = (userId: string): unknown =>
+    told(given.receiver.requests).findLast((one) => one.userId === userId)?.traits
+
+  const members = async (audience = given.audience): Promise<Record<string, unknown>> => {
+    const { body } = await given.node.api<Page<AudienceMember>>('GET', `/audiences/${audience.id}/members`)
+    return Object.fromEntries(body.items.map(({ userId, traits }) => [userId, traits]))
+  }
+
+  const undo = async (syncId: string, audience = given.audience) =>
+    ended(given.node, audience, await start(given.node, audience, `syncs/${syncId}/undo`))
+
+  const pro = { userId: 'u1', traits: { plan: 'pro' } }
+  const free = { userId: 'u2', traits: { plan: 'free', seats: 2 } }
+
+  it.each(['upload', 'change'])('tells who comes back with the traits that they had, after an %s', async (way) => {
+    await uploadAndSync(given.node, given.audience, [pro, free])
+    const body = { add: [{ userId: 'u3', traits: { plan: 'new' } }], remove: ['u2'] }
+    const removal =
+      way === 'upload'
+        ? await uploadAndSync(given.node, given.audience, [pro, ...body.add])
+        : await ended(given.node, given.audience, await start(given.node, given.audience, 'members', body))
+    expect(removal).toMatchObject({ status: 'completed', added: 1, removed: 1, sent: 2 })
+    expect(traitsOf('u2')).toEqual({ vip_customers: false })
+
+    const undone = await undo(removal.id)
+    expect(undone).toMatchObject({ status: 'completed', added: 1, removed: 1, sent: 2 })
+    expect(traitsOf('u2')).toEqual({ ...free.traits, vip_customers: true })
+    expect(await members()).toEqual({ u1: pro.traits, u2: free.traits })
+    expect(await uploadAndSync(given.node, given.audience, [pro, free])).toMatchObject({ sent: 0, unchanged: 2 })
+
+    // An undo can itself be undone.
+    expect(await undo(undone.id)).toMatchObject({ status: 'completed', sent: 2 })
+    expect(traitsOf('u3')).toEqual({ plan: 'new', vip_customers: true })
+    expect(traitsOf('u2')).toEqual({ vip_customers: false })
+  })
+
+  it('tells them also where the removal got through at a second try only', async () => {
+    await uploadAndSync(given.node, given.audience, [pro, free])
+    given.receiver.answer({ status: 400 })
+    expect(await uploadAndSync(given.node, given.audience, [pro])).toMatchObject({ removed: 1, failed: 1 })
+    given.receiver.answer({})
+    const removal = await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))
+    expect(removal).toMatchObject({ removed: 1, sent: 1 })
+    await undo(removal.id)
+    expect(traitsOf('u2')).toEqual({ ...free.traits, vip_customers: true })
+    expect(await members()).toEqual({ u1: pro.traits, u2: free.traits })
+  })
+
+  it('tells a computed trait with the traits that it had been told with', async () => {
+    const spent = await createAudience(given.node, [given.destinationId], { name: 'Spent', kind: 'trait' })
+    const row = (value: number, plan: string): object => ({ userId: 'u1', value, traits: { plan } })
+    await ended(given.node, spent, await upload(given.node, spent, [row(1, 'free')]))
+    const raise = await ended(given.node, spent, await upload(given.node, spent, [row(2, 'pro')]))
+    await undo(raise.id, spent)
+    expect(state(given.receiver.requests, 'spent')).toEqual({ u1: 1 })
+    expect(traitsOf('u1')).toEqual({ plan: 'free', spent: 1 })
+    expect(await members(spent)).toEqual({ u1: { plan: 'free' } })
+  })
+})
