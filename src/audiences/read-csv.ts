@@ -3,9 +3,9 @@
 import { pipeline, type Readable } from 'node:stream'
 import { parse, type Info } from 'csv-parse'
 import type { AudienceKind } from '../schemas/audience.ts'
+import { maxRowBytes, tooLong, watched, watchLines } from './bound-rows.ts'
 import { columnsToMember } from './columns.ts'
 import { readMember, type Reading } from './member-row.ts'
-import { maxLineBytes } from './read-ndjson.ts'
 import { MembershipError } from './membership-error.ts'
 
 interface Entry {
@@ -17,7 +17,7 @@ interface Entry {
 const groupSize = 500
 
 /** The rows' members, in groups.
- *  @throws MembershipError when the header lacks a column */
+ *  @throws MembershipError when the header lacks a column, or a row is too long: where it ends is not known */
 export async function* readCsv(bytes: Readable, kind: AudienceKind): AsyncGenerator<Reading[]> {
   let group: Reading[] = []
   const parser = parse({
@@ -26,13 +26,15 @@ export async function* readCsv(bytes: Readable, kind: AudienceKind): AsyncGenera
     skip_empty_lines: true,
     skip_records_with_error: true,
     relax_column_count: true,
-    max_record_size: maxLineBytes,
+    max_record_size: maxRowBytes,
     on_skip: (error) => {
+      // The parser would go on gathering it, and report each further byte.
+      if (error?.code === 'CSV_MAX_RECORD_SIZE') throw tooLong(parser.info.lines)
       group.push({ line: Number(error?.['lines'] ?? 0), fault: 'is not CSV' })
       return undefined
     },
   })
-  const entries: AsyncIterable<Entry> = pipeline(bytes, parser, () => {})
+  const entries: AsyncIterable<Entry> = pipeline(bytes, watched(watchLines(() => parser.info.lines)), parser, () => {})
   let toMember: ((cells: readonly unknown[]) => Record<string, unknown>) | undefined
   let width = 0
   for await (const { record, info } of entries) {

@@ -3,6 +3,7 @@
 import { pipeline, type Readable } from 'node:stream'
 import streamArray from 'stream-json/streamers/stream-array.js'
 import type { AudienceKind } from '../schemas/audience.ts'
+import { watched, watchElements } from './bound-rows.ts'
 import { readMember, type Reading } from './member-row.ts'
 import { MembershipError } from './membership-error.ts'
 
@@ -10,13 +11,15 @@ import { MembershipError } from './membership-error.ts'
 const groupSize = 500
 
 /** The elements' members, in groups; their line is their number, from 1.
- *  @throws MembershipError when it is no JSON array */
+ *  @throws MembershipError when it is no JSON array, or an element of it is too long */
 export async function* readJsonArray(bytes: Readable, kind: AudienceKind): AsyncGenerator<Reading[]> {
   let group: Reading[] = []
-  let sourceError: Error | undefined
-  bytes.once('error', (error: Error) => (sourceError = error))
+  let cause: Error | undefined
+  const note = (error: Error): void => void (cause ??= error)
+  bytes.once('error', note)
   const elements: AsyncIterable<{ key: number; value: unknown }> = pipeline(
     bytes,
+    watched(watchElements(), note),
     streamArray.withParserAsStream(),
     () => {},
   )
@@ -28,7 +31,7 @@ export async function* readJsonArray(bytes: Readable, kind: AudienceKind): Async
       group = []
     }
   } catch (error) {
-    if (sourceError !== undefined) throw sourceError
+    if (cause !== undefined) throw cause
     throw new MembershipError('it is not a JSON array', { cause: error })
   }
   yield group

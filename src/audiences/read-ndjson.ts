@@ -2,22 +2,25 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { AudienceKind } from '../schemas/audience.ts'
+import { maxRowBytes } from './bound-rows.ts'
 import { readMember, type Reading } from './member-row.ts'
+import { MembershipError } from './membership-error.ts'
 
-/** Longest line, in bytes; a longer one is a bad row. */
-export const maxLineBytes = 64 * 1024
+/** Bytes after which a line is taken for one without end. */
+const endlessBytes = 16 * 1024 * 1024
 
 const newline = 10
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** The lines' members, a group per chunk that arrives. Empty lines are skipped. */
+/** The lines' members, a group per chunk that arrives. Empty lines are skipped, a long one is a bad row.
+ *  @throws MembershipError when a line does not end */
 export async function* readNdjson(bytes: AsyncIterable<Buffer>, kind: AudienceKind): AsyncGenerator<Reading[]> {
   let line = 0
   for await (const lines of splitLines(bytes)) {
     const readings: Reading[] = []
     for (const text of lines) {
       line++
-      const reading = text === 'too long' ? { line, fault: `is longer than ${maxLineBytes} bytes` } : read(text)
+      const reading = text === 'too long' ? { line, fault: `is longer than ${maxRowBytes} bytes` } : read(text)
       if (reading !== undefined) readings.push(reading)
     }
     yield readings
@@ -40,7 +43,7 @@ async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<(Buffer
   let rest: Buffer[] = []
   let restBytes = 0
   const take = (end: Buffer): Buffer | 'too long' => {
-    const whole = restBytes + end.length > maxLineBytes ? 'too long' : Buffer.concat([...rest, end])
+    const whole = restBytes + end.length > maxRowBytes ? 'too long' : Buffer.concat([...rest, end])
     rest = []
     restBytes = 0
     return whole
@@ -53,7 +56,8 @@ async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<(Buffer
       start = end + 1
     }
     restBytes += chunk.length - start
-    if (restBytes <= maxLineBytes) rest.push(chunk.subarray(start))
+    if (restBytes > endlessBytes) throw new MembershipError(`a line is longer than ${endlessBytes} bytes`)
+    if (restBytes <= maxRowBytes) rest.push(chunk.subarray(start))
     else rest = []
     yield lines
   }
