@@ -9,6 +9,9 @@ import type { Page, PageRequest } from './page.ts'
 const keepDays = 365
 const keepEntries = 100_000
 
+/** How many refused sign-ins are kept: whoever guesses must not push the changes out. */
+const keepRefused = 1_000
+
 /** Longest JSON of one side of a change, in characters; a longer one is left out and says so. */
 export const maxStateLength = 32_768
 
@@ -53,9 +56,23 @@ export async function removeAuditEntry(database: Queryable, id: string): Promise
 
 export async function removeOldAuditEntries(database: Queryable): Promise<void> {
   await database.query(
-    `delete from audit_log
-     where at < now() - make_interval(days => $1) or id <= (select max(id) from audit_log) - $2`,
+    `delete from audit_log where at < now() - make_interval(days => $1)
+       or id <= (select id from audit_log where outcome <> 'refused' order by id desc offset $2 limit 1)`,
     [keepDays, keepEntries],
+  )
+}
+
+/** Writes that sign-ins with wrong tokens were refused.
+ *  @param tries  how many there were so far, within a minute */
+export async function noteRefusedSignIn(database: Queryable, address: string, tries: number): Promise<void> {
+  await database.query(
+    `insert into audit_log (actor, action, subject, outcome, after) values ($1, 'session.create', 'session', 'refused', $2)`,
+    [address, JSON.stringify({ tries })],
+  )
+  await database.query(
+    `delete from audit_log where outcome = 'refused'
+       and id <= (select id from audit_log where outcome = 'refused' order by id desc offset $1 limit 1)`,
+    [keepRefused],
   )
 }
 

@@ -1,6 +1,5 @@
 /** API tokens: made, revoked, and found again by what a request carries. */
 
-import { LRUCache } from 'lru-cache'
 import { newApiToken, tokenHash } from '../access/token-hash.ts'
 import { AppError } from '../errors.ts'
 import { newApiTokenId } from '../ids.ts'
@@ -11,9 +10,8 @@ import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from '.
 
 export const maxApiTokens = 1_000
 
-/** How long a look-up is believed, in milliseconds: a token that another node made or revoked counts after this time. */
-const lookUpAgeMs = 1_000
-const maxLookUps = 2_000
+/** How long the tokens that were read are believed, in milliseconds: what another node made or revoked counts after it. */
+const snapshotAgeMs = 1_000
 
 /** A last use is written when the one before is at least this old, in milliseconds. */
 const lastUseStepMs = 60_000
@@ -50,23 +48,33 @@ export interface TokenStore {
   findById(id: string): Promise<ApiToken | undefined>
 }
 
-export function createTokenStore(database: Database, logger: Logger): TokenStore {
-  const lookUps = new LRUCache<string, Promise<ApiToken | undefined>>({ max: maxLookUps, ttl: lookUpAgeMs })
+/** All tokens, as they were a moment ago. */
+interface Snapshot {
+  byHash: Map<string, ApiToken>
+  byId: Map<string, ApiToken>
+}
 
-  const find = (key: string, column: 'token_hash' | 'id', value: Buffer | string): Promise<ApiToken | undefined> => {
-    const known = lookUps.get(key)
-    if (known !== undefined) return known
-    const found = lookUp(database, column, value)
-    lookUps.set(key, found)
-    found.then(
-      (token) => token && noteUse(token),
-      () => lookUps.delete(key),
-    )
-    return found
+export function createTokenStore(database: Database, logger: Logger): TokenStore {
+  let snapshot: Promise<Snapshot> | undefined
+  let askedAt = 0
+
+  /** One query per second, however many wrong tokens come. */
+  const latest = (): Promise<Snapshot> => {
+    if (snapshot !== undefined && Date.now() - askedAt < snapshotAgeMs) return snapshot
+    askedAt = Date.now()
+    const reading = readAll(database)
+    snapshot = reading
+    reading.catch(() => {
+      if (snapshot === reading) snapshot = undefined
+    })
+    return reading
   }
 
-  const noteUse = (token: ApiToken): void => {
-    if (token.lastUsedAt !== null && Date.now() - Date.parse(token.lastUsedAt) < lastUseStepMs) return
+  const noteUse = (token: ApiToken | undefined): ApiToken | undefined => {
+    const now = Date.now()
+    if (token === undefined || (token.lastUsedAt !== null && now - Date.parse(token.lastUsedAt) < lastUseStepMs))
+      return token
+    token.lastUsedAt = new Date(now).toISOString()
     database
       .query(
         `update api_tokens set last_used_at = now()
@@ -74,6 +82,7 @@ export function createTokenStore(database: Database, logger: Logger): TokenStore
         [token.id, lastUseStepMs],
       )
       .catch((error: Error) => logger.warn({ error: error.message }, 'token.use_not_noted'))
+    return token
   }
 
   return {
@@ -87,9 +96,9 @@ export function createTokenStore(database: Database, logger: Logger): TokenStore
       return pageOf(rows, request, toApiToken)
     },
     async get(id) {
-      const token = await lookUp(database, 'id', id)
-      if (token === undefined) throw noToken(id)
-      return token
+      const [row] = await database.query<TokenRow>(`select ${columns} from api_tokens where id = $1`, [id])
+      if (row === undefined) throw noToken(id)
+      return toApiToken(row)
     },
     async create({ name, role }) {
       const token = newApiToken()
@@ -99,29 +108,30 @@ export function createTokenStore(database: Database, logger: Logger): TokenStore
          on conflict do nothing returning ${columns}`,
         [newApiTokenId(), name, role, tokenHash(token), maxApiTokens],
       )
+      snapshot = undefined
       if (row !== undefined) return { ...toApiToken(row), token }
       throw new AppError('conflict', `a token has the name ${name}, or there are ${maxApiTokens} tokens: revoke one`)
     },
     async revoke(id) {
       const rows = await database.query('delete from api_tokens where id = $1 returning id', [id])
-      lookUps.clear()
+      snapshot = undefined
       if (rows.length === 0) throw noToken(id)
     },
-    findByToken(token) {
-      const hash = tokenHash(token)
-      return find(`hash ${hash.toString('base64')}`, 'token_hash', hash)
-    },
-    findById: (id) => find(`id ${id}`, 'id', id),
+    findByToken: async (token) => noteUse((await latest()).byHash.get(tokenHash(token).toString('base64'))),
+    findById: async (id) => noteUse((await latest()).byId.get(id)),
   }
 }
 
 const noToken = (id: string): AppError => new AppError('not_found', `no token has the id ${id}`)
 
-async function lookUp(
-  database: Queryable,
-  column: 'token_hash' | 'id',
-  value: Buffer | string,
-): Promise<ApiToken | undefined> {
-  const [row] = await database.query<TokenRow>(`select ${columns} from api_tokens where ${column} = $1`, [value])
-  return row && toApiToken(row)
+async function readAll(database: Queryable): Promise<Snapshot> {
+  const rows = await database.query<TokenRow & { token_hash: Uint8Array }>(
+    `select ${columns}, token_hash from api_tokens limit $1`,
+    [maxApiTokens],
+  )
+  const tokens = rows.map((row) => ({ hash: Buffer.from(row.token_hash).toString('base64'), token: toApiToken(row) }))
+  return {
+    byHash: new Map(tokens.map(({ hash, token }) => [hash, token])),
+    byId: new Map(tokens.map(({ token }) => [token.id, token])),
+  }
 }

@@ -2,14 +2,15 @@
 
 import { z } from 'zod'
 
-/** Where a change stands: `unknown` while it is under way, and for good when the node died in its middle. */
-export const AuditOutcomeSchema = z.enum(['done', 'failed', 'unknown'])
+/** Where a change stands: `unknown` while it is under way, and for good when the node died in its middle; `refused` is a
+ *  sign-in with a wrong token. */
+export const AuditOutcomeSchema = z.enum(['done', 'failed', 'unknown', 'refused'])
 export type AuditOutcome = z.infer<typeof AuditOutcomeSchema>
 
 export const AuditEntrySchema = z.object({
   id: z.string(),
   at: z.iso.datetime(),
-  /** Name of the API token, or `admin` for the configured one. */
+  /** Name of the API token, or `admin` for the configured one; the caller's address when a sign-in was refused. */
   actor: z.string(),
   /** What was done, as in `sources.create` or `sources.rotate-key`. */
   action: z.string(),

@@ -253,46 +253,84 @@ describe('the audit log', () => {
   })
 })
 
-// Last: the address of this test has to wait afterwards.
 describe('wrong tokens', () => {
-  it('are refused as bearer tokens, and throttled when they differ', async () => {
-    const guess = (token: string) => apiOf(node.url, token).api('GET', '/sources')
-    for (let repeat = 0; repeat < 30; repeat++) expect((await guess('stale')).status).toBe(401)
+  const statusOf = (token: string) =>
+    apiOf(node.url, token)
+      .api('GET', '/sources')
+      .then(({ status }) => status)
+  const refusedSignIns = async () =>
+    (await node.api<List<AuditEntry>>('GET', '/audit-log?limit=200')).body.items
+      .filter(({ outcome }) => outcome === 'refused')
+      .map(({ actor, action, subject, after }) => ({ actor, action, subject, after }))
+
+  /** Signs in as the proxy of these tests, for a caller at `forwardedFor`. */
+  const signInThrough = async (proxy: Agent, token: string, forwardedFor: string): Promise<number> => {
+    const { status } = await fetchWith(`${node.url}/api/v1/session`, {
+      method: 'POST',
+      dispatcher: proxy,
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': forwardedFor },
+      body: JSON.stringify({ token }),
+    })
+    return status
+  }
+
+  it('are refused as bearer tokens, with a wait when they differ; the right one never waits', async () => {
+    const { token } = await makeToken('viewer', 'beside a guesser')
+    for (let repeat = 0; repeat < 30; repeat++) expect(await statusOf('stale')).toBe(401)
     const statuses: number[] = []
-    for (let i = 0; i < 25 && statuses.at(-1) !== 429; i++) statuses.push((await guess(`guess-${i}`)).status)
+    for (let i = 0; i < 25 && statuses.at(-1) !== 429; i++) statuses.push(await statusOf(`guess-${i}`))
     expect(statuses.slice(0, -1)).toEqual(statuses.slice(0, -1).map(() => 401))
     expect(statuses.at(-1)).toBe(429)
+    expect([await statusOf('stale'), await statusOf(token), await statusOf(adminToken)]).toEqual([429, 200, 200])
   })
 
-  it('are throttled at sign-in, with the time to wait; even the right one has to', async () => {
-    const statuses: number[] = []
-    for (let i = 0; i < 15 && statuses.at(-1) !== 429; i++) statuses.push((await signIn('wrong')).status)
-    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
-    const refused = await signIn(adminToken)
+  it('are counted at sign-in also when they come at the same time, with the time to wait', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => signIn(`wrong-${index}`)))
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length
+    expect([count(401), count(429)]).toEqual([10, 30])
+    const refused = await signIn('wrong')
     expect(refused.status).toBe(429)
     const seconds = Number(refused.headers.get('retry-after'))
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(60)
     expect(((await refused.json()) as ErrorAnswer).code).toBe('too_many_requests')
+    expect((await signIn(adminToken)).status).toBe(200)
   })
 
-  it('are counted by the address that a trusted proxy names, and no one else', async () => {
+  it('at sign-in are in the audit log: the first of an address, and the one after which it waits', async () => {
+    const entry = { action: 'session.create', subject: 'session' }
+    const ofThisAddress = async () => (await refusedSignIns()).filter(({ actor }) => actor === '127.0.0.1')
+    await until('both are written', async () => (await ofThisAddress()).length === 2)
+    expect(await ofThisAddress()).toEqual([
+      { ...entry, actor: '127.0.0.1', after: { tries: 10 } },
+      { ...entry, actor: '127.0.0.1', after: { tries: 1 } },
+    ])
+    const [secret] = await refusedSignIns()
+    expect(JSON.stringify(secret)).not.toContain('wrong')
+  })
+
+  it('are counted by the address that a trusted proxy names, one IPv6 network as one', async () => {
     const proxy = new Agent({ localAddress: proxyAddress })
-    const signInThrough = async (token: string, forwardedFor: string): Promise<number> => {
-      const { status } = await fetchWith(`${node.url}/api/v1/session`, {
-        method: 'POST',
-        dispatcher: proxy,
-        headers: { 'content-type': 'application/json', 'x-forwarded-for': forwardedFor },
-        body: JSON.stringify({ token }),
-      })
-      return status
-    }
     // What a caller writes there itself stands before what the proxy adds.
-    for (let i = 0; i < 10; i++) expect(await signInThrough('wrong', `192.0.2.${i}, 203.0.113.7`)).toBe(401)
-    expect(await signInThrough(adminToken, '203.0.113.7')).toBe(429)
-    expect(await signInThrough(adminToken, '203.0.113.8')).toBe(200)
+    for (let i = 0; i < 10; i++) expect(await signInThrough(proxy, 'wrong', `192.0.2.${i}, 203.0.113.7`)).toBe(401)
+    expect(await signInThrough(proxy, 'wrong', '203.0.113.7')).toBe(429)
+    expect(await signInThrough(proxy, 'wrong', '203.0.113.8')).toBe(401)
+    expect(await signInThrough(proxy, adminToken, '203.0.113.7')).toBe(200)
+    for (let i = 0; i < 10; i++) expect(await signInThrough(proxy, 'wrong', `2001:db8:1:2::${i}`)).toBe(401)
+    expect(await signInThrough(proxy, 'wrong', '2001:db8:1:2:ffff::1')).toBe(429)
+    expect(await signInThrough(proxy, 'wrong', '2001:db8:1:3::1')).toBe(401)
     await proxy.close()
     // The address that the test before used up stays so: it is no proxy.
-    expect((await signIn(adminToken, { 'x-forwarded-for': '203.0.113.9' })).status).toBe(429)
+    expect((await signIn('wrong', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(429)
+  })
+
+  it('from many addresses leave no more than 20 entries a minute', async () => {
+    const proxy = new Agent({ localAddress: proxyAddress })
+    const addresses = Array.from({ length: 60 }, (_, index) => `198.51.100.${index}`)
+    await Promise.all(addresses.map((address) => signInThrough(proxy, 'wrong', address)))
+    await proxy.close()
+    await until('the first are written', async () => (await refusedSignIns()).length >= 20)
+    await node.createSource('written after them')
+    expect((await refusedSignIns()).length).toBe(20)
   })
 })

@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { maskSecrets } from '../../src/access/mask.ts'
-import { createThrottle } from '../../src/access/throttle.ts'
 import { readClaims, sessionKeys, writeClaims } from '../../src/access/session.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { createTokenStore } from '../../src/db/tokens.ts'
@@ -10,40 +9,6 @@ import { createLiveEvents } from '../../src/live/live-events.ts'
 import { bucketOf, emptyBuckets, percentile } from '../../src/observation/latency-buckets.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { until } from '../support/wait.ts'
-
-describe('the throttle of wrong tries', () => {
-  it('lets an address wait for the end of its window, and no other address', () => {
-    const throttle = createThrottle({ maxTries: 2, windowMs: 60_000 })
-    throttle.failed('10.0.0.1')
-    expect(throttle.waitSeconds('10.0.0.1')).toBe(0)
-    throttle.failed('10.0.0.1')
-    expect(throttle.waitSeconds('10.0.0.1')).toBeGreaterThan(50)
-    expect(throttle.waitSeconds('::ffff:10.0.0.1')).toBeGreaterThan(50)
-    expect(throttle.waitSeconds('10.0.0.2')).toBe(0)
-  })
-
-  it('lets an address try again after its window', async () => {
-    const throttle = createThrottle({ maxTries: 1, windowMs: 200 })
-    throttle.failed('10.0.0.1')
-    expect(throttle.waitSeconds('10.0.0.1')).toBe(1)
-    await until('the end of the window', () => throttle.waitSeconds('10.0.0.1') === 0)
-  })
-
-  it('counts the same guess once', () => {
-    const throttle = createThrottle({ maxTries: 2, windowMs: 60_000 })
-    for (let i = 0; i < 10; i++) throttle.failed('10.0.0.1', 'the same')
-    expect(throttle.waitSeconds('10.0.0.1')).toBe(0)
-    throttle.failed('10.0.0.1', 'another')
-    expect(throttle.waitSeconds('10.0.0.1')).toBeGreaterThan(0)
-  })
-
-  it('takes all addresses of one IPv6 network as one', () => {
-    const throttle = createThrottle({ maxTries: 1, windowMs: 60_000 })
-    throttle.failed('2001:db8:1:2::1')
-    expect(throttle.waitSeconds('2001:db8:1:2:ffff::9')).toBeGreaterThan(0)
-    expect(throttle.waitSeconds('2001:db8:1:3::1')).toBe(0)
-  })
-})
 
 describe('masking', () => {
   it('masks secrets at any depth, keeps names of headers, and leaves data of the caller alone', () => {

@@ -3,11 +3,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readClaims, sessionMs, writeClaims } from '../../access/session.ts'
-import { createThrottle, type Throttle } from '../../access/throttle.ts'
 import type { TokenStore } from '../../db/tokens.ts'
 import { AppError } from '../../errors.ts'
 import { maxTokenLength, type Role } from '../../schemas/access.ts'
 import { checkOrigin, clearSessionCookie, sessionCookie, setSessionCookie } from './session-cookie.ts'
+import type { WrongTries } from './wrong-tries.ts'
 
 /** What a route needs: `public` no one's name, `read` any role, `write` the role `admin`. */
 export type Access = 'public' | 'read' | 'write'
@@ -34,10 +34,6 @@ declare module 'fastify' {
   }
 }
 
-/** Wrong tries of one address before it has to wait: at sign-in, and different wrong bearer tokens. */
-const signInLimit = { maxTries: 10, windowMs: 60_000 }
-const bearerLimit = { maxTries: 20, windowMs: 60_000 }
-
 export interface Gate {
   /** Lets a request through that may do what its route does, and sets its `actor`.
    *  @throws AppError unauthorized, forbidden, too_many_requests (as the request's error) */
@@ -48,10 +44,8 @@ export interface Gate {
   signOut(request: FastifyRequest, reply: FastifyReply): void
 }
 
-export function createGate(adminToken: string, tokens: TokenStore): Gate {
+export function createGate(adminToken: string, tokens: TokenStore, wrongTries: WrongTries): Gate {
   const adminHash = sha256(adminToken)
-  const signInThrottle = createThrottle(signInLimit)
-  const bearerThrottle = createThrottle(bearerLimit)
 
   /** Hashes are compared, so that neither the admin token's length nor a common beginning shows in the time it takes. */
   const identify = async (token: string): Promise<Actor | undefined> => {
@@ -61,12 +55,10 @@ export function createGate(adminToken: string, tokens: TokenStore): Gate {
     return found && { name: found.name, role: found.role, tokenId: found.id, expiresAt: null }
   }
 
-  const fromBearer = async (token: string, { ip }: FastifyRequest): Promise<Actor> => {
-    refuseWhenThrottled(bearerThrottle, ip)
+  const fromBearer = async (token: string, request: FastifyRequest): Promise<Actor> => {
     const actor = await identify(token)
     if (actor !== undefined) return actor
-    bearerThrottle.failed(ip, sha256(token).toString('base64'))
-    throw new AppError('unauthorized', 'the token is wrong')
+    throw await wrongTries.ofBearer(request, sha256(token).toString('base64'))
   }
 
   const fromSession = async (request: FastifyRequest): Promise<Actor | undefined> => {
@@ -95,12 +87,8 @@ export function createGate(adminToken: string, tokens: TokenStore): Gate {
 
     async signIn(token, request, reply) {
       checkOrigin(request, { needsHeader: false })
-      refuseWhenThrottled(signInThrottle, request.ip)
       const actor = await identify(token)
-      if (actor === undefined) {
-        signInThrottle.failed(request.ip)
-        throw new AppError('unauthorized', 'the token is wrong', { path: 'token' })
-      }
+      if (actor === undefined) throw await wrongTries.ofSignIn(request)
       const expiresAt = new Date(Date.now() + sessionMs)
       setSessionCookie(
         request,
@@ -125,11 +113,5 @@ export const accessOf = (request: FastifyRequest): Access =>
 
 const bearerToken = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
-
-function refuseWhenThrottled(throttle: Throttle, address: string): void {
-  const retryAfterSeconds = throttle.waitSeconds(address)
-  if (retryAfterSeconds > 0)
-    throw new AppError('too_many_requests', 'too many wrong tokens came from this address', { retryAfterSeconds })
-}
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,8 +1,10 @@
 /** The management API under `/api/v1`: who may call it, what they get to see, and the trace that changes leave. */
 
 import cookie from '@fastify/cookie'
+import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
 import { maskSecrets } from '../../access/mask.ts'
+import { noteRefusedSignIn } from '../../db/audit-log.ts'
 import { getSource } from '../../db/sources.ts'
 import type { TokenStore } from '../../db/tokens.ts'
 import type { Logger } from '../../logger.ts'
@@ -24,6 +26,7 @@ import { sessionRoutes } from './session.ts'
 import { sourceRoutes, type SourceDependencies } from './sources.ts'
 import { statusRoutes, type StatusRouteDependencies } from './status.ts'
 import { tokenRoutes } from './tokens.ts'
+import { countWrongTries } from './wrong-tries.ts'
 
 export interface ManagementDependencies
   extends
@@ -44,7 +47,14 @@ export interface ManagementDependencies
 export async function managementRoutes(app: FastifyInstance, dependencies: ManagementDependencies): Promise<void> {
   const { adminToken, sessionKeys, tokens, database, destinations, logger } = dependencies
   await app.register(cookie, { secret: sessionKeys })
-  const gate = createGate(adminToken, tokens)
+  await app.register(rateLimit, { global: false })
+  const wrongTries = countWrongTries(app, {
+    refusedSignIn: (address, tries) =>
+      void noteRefusedSignIn(database, address, tries).catch((error: Error) =>
+        logger.error({ error: error.message }, 'audit.not_written'),
+      ),
+  })
+  const gate = createGate(adminToken, tokens, wrongTries)
   app.decorateRequest('actor', null)
   app.addHook('onRequest', (request) => gate.admit(request))
   app.addHook('preSerialization', async ({ actor }, _reply, payload) =>

@@ -11,7 +11,7 @@ import { LoadMore } from '../../shared/load-more.tsx'
 import { Outline } from '../../shared/query-view.tsx'
 import { formatTime } from '../../shared/time.tsx'
 
-const outcomeColors = { done: 'teal', failed: 'red', unknown: 'yellow' } as const
+const outcomeColors = { done: 'teal', failed: 'red', unknown: 'yellow', refused: 'orange' } as const
 
 /** Every change: who, what, when, before and after. */
 export function AuditLog() {
