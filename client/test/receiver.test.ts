@@ -32,7 +32,7 @@ describe('verifySignature', () => {
   })
 
   it('throws without a secret', () => {
-    expect(() => verifySignature('', '', '')).toThrow(TypeError)
+    for (const none of ['', [], ['a', '']]) expect(() => verifySignature('', '', none)).toThrow(TypeError)
   })
 })
 
@@ -51,6 +51,8 @@ describe('verifyStandardWebhook', () => {
     for (const seconds of [301, -301]) expect(verifyStandardWebhook(body, example, key, at(seconds))).toBe(false)
     const several = { ...example, 'webhook-signature': `v1,AAAA ${example['webhook-signature']} v2,BBBB` }
     expect(verifyStandardWebhook(body, several, key, at(0))).toBe(true)
+    expect(verifyStandardWebhook(body, example, ['another', key], at(0))).toBe(true)
+    expect(verifyStandardWebhook(body, example, ['another', 'a third'], at(0))).toBe(false)
   })
 
   it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('refuses a wrong or missing %s', (name) => {
@@ -109,6 +111,14 @@ describe.each([
     expect((await post(url, {})).status).toBe(401)
     expect((await post(url, { 'X-Signature': sign('[1]') }, '[1]')).status).toBe(400)
     expect(messages).toEqual([JSON.parse(body)])
+  })
+
+  it('takes what is signed with any of several secrets, while one is being replaced', async () => {
+    const url = await start({ secret: ['the next secret', secret], onMessage: () => {} })
+    const signedBy = (key: string) => createHmac('sha1', key).update(body).digest('hex')
+    for (const key of ['the next secret', secret])
+      expect((await post(url, { 'X-Signature': signedBy(key) })).status).toBe(204)
+    expect((await post(url, { 'X-Signature': signedBy('another') })).status).toBe(401)
   })
 
   it('checks Standard Webhooks', async () => {

@@ -13,7 +13,7 @@ import { messageTypes } from '../schemas/message.ts'
 import { segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { findDestination, listDestinations, listSources, pick } from './shared/lookup.ts'
-import { collect, collectHeaders, httpUrl } from './shared/options.ts'
+import { collect, collectHeaders, duration, httpUrl } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -112,7 +112,15 @@ export function destinationsCommand(): Command {
   withSettings(command.command('update <destination>'))
     .description('change a destination; sources and endpoints that are given replace those it has')
     .option('--name <name>', 'its new name')
-    .action(async (wanted: string, options: Settings, self: Command) => {
+    .option(
+      '--secret-overlap <duration>',
+      'how long the replaced secret goes on signing, such as 24h (at most 30d)',
+      duration,
+    )
+    .action(async (wanted: string, options: Settings & { secretOverlap?: number }, self: Command) => {
+      const { secretOverlap } = options
+      if (secretOverlap !== undefined && options.secretEnv === undefined)
+        throw usageError('--secret-overlap needs --secret-env')
       if (options.header !== undefined && options.url === undefined) throw usageError('--header needs --url')
       const { api, out } = await openSession(self)
       const { id } = await findDestination(api, wanted)
@@ -123,6 +131,7 @@ export function destinationsCommand(): Command {
         settings: {
           ...(options.url !== undefined && { webhooks: webhooksOf(options) }),
           ...secretOf(options),
+          ...(secretOverlap !== undefined && { secretOverlapSeconds: Math.round(secretOverlap / 1_000) }),
         },
       }
       out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, change), show)

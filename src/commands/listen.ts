@@ -62,7 +62,7 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
   const receiver = await startReceiver({
     host,
     port,
-    secret: () => secret,
+    secrets: () => [secret],
     ...(forwardTo !== undefined && { forward: (request, body) => forward(forwardTo, request, body, header) }),
     onEvent: (event) =>
       out.item(event, (one) =>

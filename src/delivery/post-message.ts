@@ -22,10 +22,13 @@ export interface OutboundMessage {
 /** The request as it goes out. */
 export function messageRequest({ messageId, message, endpoint, secrets, at }: OutboundMessage): SendRequest {
   const body = encodeBody(message)
-  const valid = secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret)
-  const signature = signatureHeaders({ secrets: valid, messageId, body, at })
+  const signature = signatureHeaders({ secrets: secretsInForce(secrets, at), messageId, body, at })
   return { url: endpoint.url, headers: requestHeaders({ staticHeaders: endpoint.headers, signature }), body }
 }
+
+/** Secrets that sign at a moment, newest first. */
+export const secretsInForce = (secrets: OutboundMessage['secrets'], at: Date): string[] =>
+  secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret)
 
 /** @param signal  stops the attempt
  *  @throws SendAbortedError when it was stopped before an answer; CalledOffError when it was called off */

@@ -6,8 +6,9 @@ import './native-hmac.ts'
 
 /** Headers that let a receiver verify `body`; none without a secret.
  *
- *  `X-Signature` is the lowercase hex HMAC-SHA1 of the body's UTF-8 bytes, keyed with the UTF-8 bytes of the newest secret; it can
- *  carry only one. `webhook-signature` has one `v1` signature per secret, so that both verify while a secret is rotated.
+ *  `X-Signature` is the lowercase hex HMAC-SHA1 of the body's UTF-8 bytes, keyed with the UTF-8 bytes of the oldest secret: it can
+ *  carry only one, and while a secret is rotated a receiver surely knows the old one. `webhook-signature` has one `v1` signature
+ *  per secret, so that both verify.
  *
  *  For Standard Webhooks a secret of the form `whsec_` and base64 stands for the decoded bytes: the receiver passes
  *  it to its library as it is. Any other secret stands for its own UTF-8 bytes: the receiver passes `whsec_` and the
@@ -21,11 +22,11 @@ export const signatureHeaders = (options: {
   body: string
   at: Date
 }): Record<string, string> => {
-  const [newest] = options.secrets
-  if (newest === undefined) return {}
+  const oldest = options.secrets.at(-1)
+  if (oldest === undefined) return {}
   const webhookId = headerSafe(options.messageId)
   return {
-    'X-Signature': createHmac('sha1', newest).update(options.body).digest('hex'),
+    'X-Signature': createHmac('sha1', oldest).update(options.body).digest('hex'),
     'webhook-id': webhookId,
     'webhook-timestamp': String(Math.floor(options.at.getTime() / 1000)),
     'webhook-signature': options.secrets

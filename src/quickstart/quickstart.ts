@@ -7,6 +7,7 @@ import type { DestinationStore } from '../db/destinations.ts'
 import { readFact, writeFact } from '../db/installation.ts'
 import { createSource } from '../db/sources.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
+import { secretsInForce } from '../delivery/post-message.ts'
 import { startReceiver, type ReceivedEvent, type Receiver } from '../receiver/receiver.ts'
 import type { Settings } from '../settings/settings.ts'
 
@@ -47,10 +48,12 @@ export async function startQuickstart(dependencies: QuickstartDependencies): Pro
   if (fact !== undefined && !isThere(settings, fact)) return undefined
 
   let destinationId = fact?.destinationId
-  const currentSecret = (): string | undefined =>
-    destinationId === undefined ? undefined : settings.destination(destinationId)?.secrets[0]?.secret
+  const currentSecrets = (): string[] => {
+    const destination = destinationId === undefined ? undefined : settings.destination(destinationId)
+    return secretsInForce(destination?.secrets ?? [], new Date())
+  }
   const listen = (at: number): Promise<Receiver> =>
-    startReceiver({ host: '127.0.0.1', port: at, secret: currentSecret, onEvent: onReceived })
+    startReceiver({ host: '127.0.0.1', port: at, secrets: currentSecrets, onEvent: onReceived })
   // A port that is taken is replaced by a free one.
   const receiver = await listen(port ?? fact?.port ?? 0).catch(() => listen(0))
   const current =

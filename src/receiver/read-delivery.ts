@@ -25,16 +25,16 @@ export interface ReceivedDelivery {
   message: z.infer<typeof MessageSchema> | undefined
 }
 
-/** @param secret  what it must be signed with; without one nothing is genuine
+/** @param secrets  it must be signed with one of them; without any nothing is genuine
  *  @returns undefined when the body is over 256 KB; the rest of it is not read */
 export async function readDelivery(
   request: IncomingMessage,
-  secret: string | undefined,
+  secrets: readonly string[],
 ): Promise<ReceivedDelivery | undefined> {
   const bytes = await readBytes(request)
   if (bytes === undefined) return undefined
   const body = parse(bytes)
-  const isGenuine = secret !== undefined && verify(bytes, request.headers['x-signature'], secret)
+  const isGenuine = secrets.some((secret) => verify(bytes, request.headers['x-signature'], secret))
   return { bytes, isGenuine, body, message: MessageSchema.safeParse(body).data }
 }
 

@@ -31,8 +31,8 @@ export interface ReceiverOptions {
   host: string
   /** 0: a free one. */
   port: number
-  /** What requests must be signed with, as it is now; without one nothing is genuine. */
-  secret: () => string | undefined
+  /** Requests must be signed with one of these, as they are now; without any nothing is genuine. */
+  secrets: () => readonly string[]
   /** Answers what is genuine; otherwise that gets 200. What is not gets 401. */
   forward?: (request: IncomingMessage, body: Buffer) => Promise<Answer>
   onEvent: (event: ReceivedEvent) => void
@@ -74,7 +74,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
 
 async function answer(request: IncomingMessage, response: ServerResponse, options: ReceiverOptions): Promise<void> {
   const at = new Date().toISOString()
-  const delivery = await readDelivery(request, options.secret())
+  const delivery = await readDelivery(request, options.secrets())
   const result = await answerTo(request, delivery, options)
   response.writeHead(result.status).end()
   if (delivery !== undefined) options.onEvent({ at, ...describe(delivery), ...result })

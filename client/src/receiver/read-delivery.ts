@@ -25,8 +25,8 @@ export interface DeliveredMessage {
 
 /** Options of the ready handlers. */
 export interface ReceiverOptions {
-  /** The destination's shared secret. */
-  secret: string
+  /** The destination's shared secret; a list while it is being replaced: what is signed with any of them is authentic. */
+  secret: string | readonly string[]
   /** How the sender signs. Default: `x-signature`. */
   scheme?: 'x-signature' | 'standard-webhooks'
   /** Called for every authentic message. If it throws, the sender gets a 500 and delivers again. Be done within 5 s. */

@@ -15,33 +15,42 @@ const TOLERANCE_SECONDS = 300
 /**
  * Whether `header` (`X-Signature`) is the lowercase hex HMAC-SHA1 of the body's bytes, keyed with the shared secret.
  * @param body  as it was received, not parsed
+ * @param secret  or several, of which any may have signed
  * @see `spec/`, "Authentication"
  */
-export function verifySignature(body: string | Uint8Array, header: string | null | undefined, secret: string): boolean {
-  requireSecret(secret)
-  return header ? isEqual(createHmac('sha1', secret).update(body).digest('hex'), header) : false
+export function verifySignature(
+  body: string | Uint8Array,
+  header: string | null | undefined,
+  secret: string | readonly string[],
+): boolean {
+  // `some` may stop early here and below: which of the secrets fits is none.
+  return secretsOf(secret).some((key) =>
+    header ? isEqual(createHmac('sha1', key).update(body).digest('hex'), header) : false,
+  )
 }
 
 /**
  * Whether the headers carry a `v1` signature of the body, and a time not more than 5 minutes away.
  * @param secret  the destination's shared secret: `whsec_` and base64 stands for the decoded bytes, anything else for
- *   its own UTF-8 bytes
+ *   its own UTF-8 bytes; or several, of which any may have signed
  * @param now  the receiver's clock
  * @see Standard Webhooks 1.0.0, "Signature scheme"
  */
 export function verifyStandardWebhook(
   body: string | Uint8Array,
   headers: StandardWebhookHeaders,
-  secret: string,
+  secret: string | readonly string[],
   now = new Date(),
 ): boolean {
-  requireSecret(secret)
+  const keys = secretsOf(secret).map(keyOf)
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
   if (!id || !timestamp || !signatures || !/^\d{1,12}$/.test(timestamp)) return false
   if (Math.abs(now.getTime() / 1_000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
-  const expected = `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
-  // While a secret is being replaced there are several signatures. `some` may stop early: which one matched is no secret.
-  return signatures.split(' ').some((signature) => isEqual(expected, signature))
+  const given = signatures.split(' ')
+  return keys.some((key) => {
+    const digest = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')
+    return given.some((signature) => isEqual(`v1,${digest}`, signature))
+  })
 }
 
 function keyOf(secret: string): Buffer {
@@ -50,9 +59,15 @@ function keyOf(secret: string): Buffer {
 }
 
 /** An empty secret would accept what anyone can sign. */
-function requireSecret(secret: string): void {
-  if (typeof secret !== 'string' || secret === '') throw new TypeError('secret must be a string that is not empty')
+function secretsOf(secret: string | readonly string[]): readonly string[] {
+  const secrets = typeof secret === 'string' ? [secret] : secret
+  if (!isListOfSecrets(secrets)) throw new TypeError('secret must be a string that is not empty, or a list of such')
+  return secrets
 }
+
+/** Callers in JavaScript may pass anything. */
+const isListOfSecrets = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((secret) => typeof secret === 'string' && secret !== '')
 
 function isEqual(expected: string, given: string): boolean {
   const a = Buffer.from(expected)

@@ -152,7 +152,7 @@ export const connecting = (web: WebTest) =>
       const { id } = await web.node.connect([source], [receiver.url], { sharedSecret: 'the old secret' })
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
-      const signatures = async (overlap: string, count: number): Promise<number> => {
+      const signatures = async (overlap: string, count: number, signer: string): Promise<number> => {
         await page.getByLabel('New shared secret').fill(`secret ${count}`)
         await page.getByRole('combobox', { name: 'The old secret goes on signing' }).click()
         await page.getByRole('option', { name: overlap }).click()
@@ -160,13 +160,13 @@ export const connecting = (web: WebTest) =>
         await eventually(() => page.getByLabel('New shared secret').inputValue()).toBe('')
         await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Signed' })
         const sent = (await receiver.received(count)).at(-1)
-        const signature = createHmac('sha1', `secret ${count}`)
+        const signature = createHmac('sha1', signer)
           .update(sent?.body ?? '')
           .digest('hex')
         expect(sent?.headers['x-signature']).toBe(signature)
         return String(sent?.headers['webhook-signature']).split(' ').length
       }
-      expect(await signatures('One week', 1)).toBe(2)
-      expect(await signatures('Not at all', 2)).toBe(1)
+      expect(await signatures('One week', 1, 'the old secret')).toBe(2)
+      expect(await signatures('Not at all', 2, 'secret 2')).toBe(1)
     })
   })

@@ -47,7 +47,7 @@ export function SecretField({ form, isSet }: Props) {
       {secret !== '' && isSet && (
         <Select
           label="The old secret goes on signing"
-          description="Until then webhook-signature has both signatures; X-Signature is made with the new secret at once"
+          description="First give your receiver both secrets, then save, and drop the old one after this time. Until then X-Signature is made with the old secret, and webhook-signature has both signatures."
           data={overlaps}
           allowDeselect={false}
           maw={420}
