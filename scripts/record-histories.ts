@@ -2,13 +2,13 @@
  *  `npx tsx scripts/record-histories.ts`, or with `deliveries`, `audiences` or names of paths only those. Run it when a workflow has a new
  *  path; keep the histories of released versions, which running workflows may still have. */
 
-import { audiencePaths, audienceServer } from './histories/audiences.ts'
+import { audiencePaths, shortHistories } from './histories/audiences.ts'
 import { deliveryPaths } from './histories/deliveries.ts'
 import { startRecorder } from './histories/recorder.ts'
 
 const groups = {
-  deliveries: { paths: deliveryPaths, dynamicConfig: {} },
-  audiences: { paths: audiencePaths, dynamicConfig: audienceServer },
+  deliveries: { paths: deliveryPaths, dynamicConfig: shortHistories },
+  audiences: { paths: audiencePaths, dynamicConfig: shortHistories },
 }
 const wanted = process.argv.slice(2)
 for (const [name, { paths, dynamicConfig }] of Object.entries(groups)) {

@@ -34,13 +34,18 @@ const paths = [
   'cancelled',
   'deferred',
   'delivered-at-once',
+  'destination-rechecked',
   'discarded-while-held',
   'discarded-while-retrying',
   'first-success-stops-the-rest',
+  'held-for-a-second-run',
+  'held-in-a-second-run',
   'held-in-the-middle-of-retries',
   'held-then-resumed',
+  'held-until-told',
   'held-while-the-database-was-away',
   'refused-by-all',
+  'retry-after-beyond-the-window',
   'retried-now',
   'retried-now-beside-a-waiting-retry',
   'retried-then-delivered',
@@ -80,7 +85,8 @@ it('would be told apart if it did one thing more, on any path', async () => {
        const later = (original) => async (input) => { await sleep(1); return original(input) }
        export const deliverEvent = later(originals.deliverEvent)
        export const syncAudience = later(originals.syncAudience)
-       export const scheduledSync = later(originals.scheduledSync)`,
+       export const scheduledSync = later(originals.scheduledSync)
+       export const recheckDestination = later(originals.recheckDestination)`,
     ),
   )
   for (const name of names) expect(outcomes.get(name), name).toBeInstanceOf(DeterminismViolationError)
@@ -90,7 +96,7 @@ it('fails alone where it handles a rejection nowhere: the worker goes on', async
   const outcomes = await replayAll(
     await bundleOf(
       `import * as originals from '${join(root, 'workflows/index.ts')}'
-       export const { syncAudience, scheduledSync } = originals
+       export const { recheckDestination, syncAudience, scheduledSync } = originals
        export const deliverEvent = (input) => { void Promise.reject(new Error('lost')); return originals.deliverEvent(input) }`,
     ),
   )

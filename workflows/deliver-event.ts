@@ -1,7 +1,12 @@
 /** The story of one event: every destination on its own, until each is settled. */
 
-import { ApplicationFailure, upsertMemo } from '@temporalio/workflow'
-import type { DeliverEventInput, DeliverEventResult, DestinationResult } from '../src/contracts/delivery.ts'
+import { ApplicationFailure, condition, continueAsNew, Trigger, upsertMemo, workflowInfo } from '@temporalio/workflow'
+import type {
+  DeliverEventInput,
+  DeliverEventResult,
+  DestinationResult,
+  DestinationStanding,
+} from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { deliverToDestination } from './deliver-to-destination.ts'
 import { createOutcomeReport, writeOutcome } from './outcome-attribute.ts'
@@ -11,11 +16,23 @@ import { listenForSteering } from './steering.ts'
  *  @throws ApplicationFailure DeliveryFailed with the reason per endpoint, and the whole result in its details, when a
  *  destination could not be reached for good */
 export async function deliverEvent(input: DeliverEventInput): Promise<DeliverEventResult> {
-  const steering = listenForSteering()
-  const outcomes = createOutcomeReport()
-  const destinations = await Promise.all(
-    input.targets.map((target) => deliverToDestination(input, target, steering, outcomes)),
+  const atRest = new Trigger<DestinationStanding[]>()
+  let isAwaitingRest = false
+  const standings = (): DestinationStanding[] => deliveries.flatMap((delivery) => delivery.standing() ?? [])
+  const onResting = (): void => {
+    if (isAwaitingRest || !workflowInfo().continueAsNewSuggested) return
+    isAwaitingRest = true
+    condition(() => standings().length === deliveries.length).then(
+      () => atRest.resolve(standings()),
+      () => undefined,
+    )
+  }
+  const context = { input, steering: listenForSteering(), outcomes: createOutcomeReport(), onResting }
+  const resumed = new Map(input.resumed?.map((standing) => [destinationOf(standing), standing]))
+  const deliveries = input.targets.map((target) =>
+    deliverToDestination(context, target, resumed.get(target.destinationId)),
   )
+  const destinations = await Promise.race([Promise.all(deliveries.map(({ result }) => result)), atRest.then(goOn)])
   const outcome = overallOutcome(destinations)
   const result = { outcome, destinations }
   noteUnlessPlain(result)
@@ -29,7 +46,15 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliverEve
     })
   if (outcome === 'discarded') writeOutcome('discarded')
   return result
+
+  /** A delivery that only waits, and has become long by many pauses, goes on in a new run. */
+  function goOn(resumed: DestinationStanding[]): Promise<never> {
+    return continueAsNew<typeof deliverEvent>({ ...input, resumed })
+  }
 }
+
+const destinationOf = (standing: DestinationStanding): string =>
+  standing.kind === 'held' ? standing.destinationId : standing.result.destinationId
 
 /** Lists show attempts and reason from the memo; a first round that succeeded needs none. */
 function noteUnlessPlain({ outcome, destinations }: DeliverEventResult): void {

@@ -6,65 +6,110 @@ import type {
   DeliverEventInput,
   DeliveryTarget,
   DestinationResult,
+  DestinationStanding,
   DestinationState,
   EndpointResult,
 } from '../src/contracts/delivery.ts'
 import { local } from './activities.ts'
 import { pursueEndpoint, type Pursuit } from './endpoint-pursuit.ts'
-import { untilResumed } from './hold.ts'
+import { createHold } from './hold.ts'
 import type { OutcomeReport } from './outcome-attribute.ts'
 import { createRetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
 
 type Firsts = Map<string, AttemptOutcome>
+type HeldStanding = Extract<DestinationStanding, { kind: 'held' }>
 
-export async function deliverToDestination(
-  input: DeliverEventInput,
+/** What the delivery of an event shares with each of its destinations. */
+export interface DeliveryContext {
+  input: DeliverEventInput
+  steering: Steering
+  outcomes: OutcomeReport
+  /** A destination that is held only waits from now on. */
+  onResting(): void
+}
+
+export interface DestinationDelivery {
+  result: Promise<DestinationResult>
+  /** Where it stands; undefined while something is under way. */
+  standing(): DestinationStanding | undefined
+}
+
+/** @param resumed  where the destination stood in an earlier run of the workflow */
+export function deliverToDestination(
+  context: DeliveryContext,
   target: DeliveryTarget,
-  steering: Steering,
-  outcomes: OutcomeReport,
-): Promise<DestinationResult> {
+  resumed?: DestinationStanding,
+): DestinationDelivery {
+  if (resumed?.kind === 'settled') return { result: Promise.resolve(resumed.result), standing: () => resumed }
+  const { input, steering, outcomes } = context
   const { destinationId } = target
-  const clock = createRetryClock(input.retry.windowMs)
+  const clock = createRetryClock(input.retry.windowMs, resumed?.clock)
   const scope = CancellationScope.current()
+  const hold = createHold(destinationId, steering, () => context.onResting())
+  const pursuits = new Map<string, Pursuit>()
+  const settled = new Map(resumed?.settled.map((endpoint) => [endpoint.endpointId, endpoint]))
   let resumption: Promise<DestinationState> | undefined
+  let ended: DestinationResult | undefined
 
-  const hold = async (): Promise<DestinationState> => {
+  const untilResumed = async (since: number | undefined): Promise<DestinationState> => {
     outcomes.report(destinationId, 'held')
     // In the scope of the destination: an endpoint that is settled meanwhile must not end the wait of the others.
-    resumption ??= scope.run(() => untilResumed(destinationId, steering)).finally(() => (resumption = undefined))
+    resumption ??= scope.run(() => hold.untilResumed(since)).finally(() => (resumption = undefined))
     const state = await resumption
     if (state.kind !== 'discarded') outcomes.report(destinationId, 'retrying')
     return state
   }
 
-  const firsts = await firstRound(input, target)
-  const succeeded = [...firsts.values()].some(({ kind }) => kind === 'delivered')
   const enough = (isDelivered: boolean): boolean => isDelivered && target.successPolicy === 'any'
-  const waiting = [...firsts].filter(([, { kind }]) => (enough(succeeded) ? kind === 'deferred' : isOpen(kind)))
-  if (enough(succeeded) && waiting.length > 0) outcomes.report(destinationId, 'delivered')
 
-  // An endpoint that only waits for its turn writes nothing: that would cost Temporal as much as an attempt.
-  const noteFailure = (): void => outcomes.report(destinationId, 'retrying')
-  const context = { input, destinationId, clock, steering, noteFailure, untilResumed: hold }
-  const pursuits = new Map(
-    waiting.map(([endpointId, first]) => [endpointId, pursueEndpoint(context, endpointId, first)]),
-  )
-  if (enough(succeeded)) supersedeAll(pursuits)
-  const pursued = await Promise.all(
-    [...pursuits.values()].map(async ({ result }) => {
-      const settled = await result
-      if (enough(settled.outcome === 'delivered')) {
-        supersedeAll(pursuits)
-        if (pursuits.size > 1) outcomes.report(destinationId, 'delivered')
-      }
-      return settled
-    }),
-  )
-  const settled = new Map(pursued.map((result) => [result.endpointId, result]))
-  const endpoints = [...firsts].map(([endpointId, first]) => settled.get(endpointId) ?? firstResult(endpointId, first))
-  return { destinationId, outcome: outcomeOf(target, endpoints), endpoints }
+  const deliver = async (): Promise<DestinationResult> => {
+    const firsts = resumed === undefined ? await firstRound(input, target) : heldFirsts(resumed)
+    const succeeded = [...firsts.values()].some(({ kind }) => kind === 'delivered')
+    const isWaiting = ({ kind }: AttemptOutcome): boolean => (enough(succeeded) ? kind === 'deferred' : isOpen(kind))
+    const waiting = [...firsts].filter(([, first]) => isWaiting(first))
+    for (const [endpointId, first] of firsts)
+      if (!isWaiting(first)) settled.set(endpointId, firstResult(endpointId, first))
+    if (enough(succeeded) && waiting.length > 0) outcomes.report(destinationId, 'delivered')
+
+    // An endpoint that only waits for its turn writes nothing: that would cost Temporal as much as an attempt.
+    const noteFailure = (): void => outcomes.report(destinationId, 'retrying')
+    const shared = { input, destinationId, clock, steering, noteFailure, untilResumed }
+    for (const [endpointId, first] of waiting) {
+      const before = resumed?.waiting.find((endpoint) => endpoint.endpointId === endpointId)
+      pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before))
+    }
+    if (enough(succeeded)) supersedeAll(pursuits)
+    await Promise.all(
+      [...pursuits.values()].map(async ({ result }) => {
+        const endpoint = await result
+        settled.set(endpoint.endpointId, endpoint)
+        if (enough(endpoint.outcome === 'delivered')) {
+          supersedeAll(pursuits)
+          if (pursuits.size > 1) outcomes.report(destinationId, 'delivered')
+        }
+      }),
+    )
+    const endpoints = target.endpointIds.flatMap((endpointId) => settled.get(endpointId) ?? [])
+    ended = { destinationId, outcome: outcomeOf(target, endpoints), endpoints }
+    return ended
+  }
+
+  const standing = (): DestinationStanding | undefined => {
+    if (ended !== undefined) return { kind: 'settled', result: ended }
+    if (!hold.isResting()) return undefined
+    const open = [...pursuits].filter(([endpointId]) => !settled.has(endpointId))
+    const waiting = open.flatMap(([, pursuit]) => pursuit.held() ?? [])
+    if (waiting.length < open.length) return undefined
+    return { kind: 'held', destinationId, clock: clock.read(), settled: [...settled.values()], waiting }
+  }
+
+  return { result: deliver(), standing }
 }
+
+/** Endpoints that waited in an earlier run are as if they had just been found to be held. */
+const heldFirsts = ({ waiting }: HeldStanding): Firsts =>
+  new Map(waiting.map(({ endpointId }) => [endpointId, { kind: 'held' }]))
 
 /** One attempt at every endpoint, side by side; none is aborted when another one succeeds. */
 async function firstRound(input: DeliverEventInput, target: DeliveryTarget): Promise<Firsts> {

@@ -7,6 +7,7 @@ import type {
   DeliverEventInput,
   DestinationState,
   EndpointResult,
+  HeldEndpoint,
   RetryInput,
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
@@ -24,8 +25,9 @@ export interface PursuitContext {
   steering: Steering
   /** An attempt failed, and another one follows. */
   noteFailure(): void
-  /** Waits until the destination is no longer paused; shared by its endpoints. */
-  untilResumed(): Promise<DestinationState>
+  /** Waits until the destination is no longer paused; shared by its endpoints.
+   *  @param since  changes that were told when it was last known to be paused; undefined: it is read first */
+  untilResumed(since: number | undefined): Promise<DestinationState>
 }
 
 export interface Pursuit {
@@ -33,6 +35,8 @@ export interface Pursuit {
   result: PromiseLike<EndpointResult>
   /** Another endpoint succeeded: ends the pursuit, but not before the endpoint has had one attempt. */
   supersede(): void
+  /** The endpoint as it waits for its destination, while nothing else is under way for it. */
+  held(): HeldEndpoint | undefined
 }
 
 /** Temporal gave up within the time that it had; the reason is that of the last attempt. */
@@ -45,14 +49,23 @@ interface Exhausted {
 
 const destinationGone = 'the destination was switched off or deleted'
 
-/** @param first  outcome of the endpoint's first attempt */
-export function pursueEndpoint(context: PursuitContext, endpointId: string, first: AttemptOutcome): Pursuit {
+/** @param first  outcome of the endpoint's first attempt
+ *  @param resumed  the endpoint as it waited in an earlier run of the workflow */
+export function pursueEndpoint(
+  context: PursuitContext,
+  endpointId: string,
+  first: AttemptOutcome,
+  resumed?: HeldEndpoint,
+): Pursuit {
   const { input, destinationId, clock, steering } = context
   const { retry } = input
   const scope = new CancellationScope()
   const settled = new Trigger<EndpointResult>()
-  let attempts = 0
-  let lastAttempt: Attempt | undefined
+  let attempts = resumed?.attempts ?? 0
+  let lastAttempt: Attempt | undefined = resumed?.lastAttempt
+  let seenChanges = resumed === undefined ? 0 : undefined
+  let underWay = 0
+  let isHeld = false
   let superseded = false
   let waitsForTurn = false
   let isPausing = false
@@ -87,6 +100,7 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
 
   /** Runs an activity that Temporal retries, for as long as the window lasts. */
   const run = async (activity: (input: RetryInput) => Promise<RetryOutcome>): Promise<AttemptOutcome | Exhausted> => {
+    seenChanges = steering.changes(destinationId)
     try {
       const { outcome, attempts: made } = await activity(attemptInput())
       note(made)
@@ -165,7 +179,9 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
           return settle('discarded', outcome.reason)
         case 'held': {
           if (superseded) return settle('superseded', lastReason)
-          const state = await context.untilResumed()
+          isHeld = true
+          const state = await context.untilResumed(seenChanges)
+          isHeld = false
           if (state.kind === 'discarded') return settle('discarded', destinationGone)
           if (attempts === 0) clock.start()
           clock.notePause(state.pausedTotalMs)
@@ -217,7 +233,11 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
   }
 
   const inScope = (work: () => Promise<void>): void => {
-    scope.run(work).catch((error: unknown) => settled.reject(error))
+    underWay++
+    scope.run(work).then(
+      () => underWay--,
+      (error: unknown) => settled.reject(error),
+    )
   }
 
   const stopListening = [
@@ -236,5 +256,6 @@ export function pursueEndpoint(context: PursuitContext, endpointId: string, firs
       superseded = true
       if (!waitsForTurn) inScope(() => overtake('superseded'))
     },
+    held: () => (isHeld && underWay === 1 ? { endpointId, attempts, ...(lastAttempt && { lastAttempt }) } : undefined),
   }
 }

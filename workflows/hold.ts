@@ -1,28 +1,54 @@
 /** Waiting while a destination is paused. */
 
-import { condition } from '@temporalio/workflow'
+import { condition, patched } from '@temporalio/workflow'
 import type { DestinationState } from '../src/contracts/delivery.ts'
 import { readDestination } from './activities.ts'
 import type { Steering } from './steering.ts'
 
-/** A wake-up that crosses the beginning of the wait is lost, so that the destination is read again after this time. */
+/** Deliveries that began to wait before this was so look at the destination by themselves, more and more rarely. */
+const toldOfChanges = 'held-until-told'
 const firstRereadMs = 30_000
-
-/** The pause between rereads doubles up to this: thousands of held deliveries must not keep the server busy. */
 const longestRereadMs = 8 * 60_000
 
-/** Resolves with the state of the destination once it is no longer paused. */
-export async function untilResumed(destinationId: string, steering: Steering): Promise<DestinationState> {
-  let changed = false
-  const stopListening = steering.onDestinationChanged(destinationId, () => (changed = true))
-  try {
-    for (let rereadMs = firstRereadMs; ; rereadMs = Math.min(2 * rereadMs, longestRereadMs)) {
-      await condition(() => changed, rereadMs)
-      changed = false
-      const state = await readDestination(destinationId)
-      if (state.kind !== 'paused') return state
-    }
-  } finally {
-    stopListening()
+/** Every change is told, so that this look only finds what a Temporal that was restored from a backup has forgotten. The
+ *  deliveries of a pause are spread over half a day. */
+const dailyRereadMs = (): number => (12 + 12 * Math.random()) * 60 * 60_000
+
+export interface Hold {
+  /** Resolves with the state of the destination once it is no longer paused.
+   *  @param since  changes that were told when it was last known to be paused; undefined: it is read first */
+  untilResumed(since: number | undefined): Promise<DestinationState>
+  /** Nothing is under way but the wait for a change. */
+  isResting(): boolean
+}
+
+/** @param onResting  called each time that the wait begins */
+export function createHold(destinationId: string, steering: Steering, onResting: () => void): Hold {
+  let isResting = false
+  return {
+    isResting: () => isResting,
+    async untilResumed(since) {
+      let changed = false
+      const stopListening = steering.onDestinationChanged(destinationId, () => {
+        changed = true
+        isResting = false
+      })
+      try {
+        for (let pollMs = firstRereadMs; ; pollMs = Math.min(2 * pollMs, longestRereadMs)) {
+          const isTold = patched(toldOfChanges)
+          if (pollMs === firstRereadMs && isTold && steering.changes(destinationId) !== since) changed = true
+          isResting = isTold && !changed
+          if (isResting) onResting()
+          await condition(() => changed, isTold ? dailyRereadMs() : pollMs)
+          isResting = false
+          changed = false
+          const state = await readDestination(destinationId)
+          if (state.kind !== 'paused') return state
+        }
+      } finally {
+        isResting = false
+        stopListening()
+      }
+    },
   }
 }

@@ -12,15 +12,19 @@ export interface Steering {
   onRetryNow(listener: () => void): () => void
   /** Calls `listener` when the destination, or an unnamed one, changed. */
   onDestinationChanged(destinationId: string, listener: () => void): () => void
+  /** How often it was told so far that the destination, or an unnamed one, changed. */
+  changes(destinationId: string): number
 }
 
 export function listenForSteering(): Steering {
   const retryListeners = new Set<() => void>()
   const changeListeners = new Map<() => void, string>()
+  const told: (string | undefined)[] = []
   setHandler(retryNow, () => {
     for (const listener of [...retryListeners]) listener()
   })
   setHandler(destinationChanged, (changedId) => {
+    told.push(changedId)
     for (const [listener, destinationId] of [...changeListeners])
       if (changedId === undefined || changedId === destinationId) listener()
   })
@@ -33,5 +37,6 @@ export function listenForSteering(): Steering {
       changeListeners.set(listener, destinationId)
       return () => changeListeners.delete(listener)
     },
+    changes: (destinationId) => told.filter((id) => id === undefined || id === destinationId).length,
   }
 }

@@ -9,7 +9,7 @@ import { until } from '../../test/support/wait.ts'
 import type { Paths, Recorder } from './recorder.ts'
 
 /** A server that suggests to continue as new after few events rather than thousands. */
-export const audienceServer = { 'limit.historyCount.suggestContinueAsNew': '45' }
+export const shortHistories = { 'limit.historyCount.suggestContinueAsNew': '45' }
 
 /** More calls in a row than mean that a destination is down, and those in flight when that is known. */
 const manyCalls = 90

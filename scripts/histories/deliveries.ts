@@ -54,7 +54,57 @@ export function deliveryPaths({ app, database, call, destinationFor }: Recorder)
       return typedSearchAttributes.getAll().some(({ value }) => value === outcome)
     })
 
+  /** Its last run, after signals enough for a second one. */
+  const heldInTwoRuns = async (): Promise<{ first: WorkflowHandle; last: WorkflowHandle }> => {
+    const { workflow } = app.temporal.client
+    const destination = await destinationFor([down, ok], [down])
+    const handle = await deliver('two-runs', destination, { initialMs: 1_000 })
+    await untilOutcome(handle, 'retrying')
+    await change(destination, { paused: true })
+    await untilOutcome(handle, 'held')
+    const { runId } = await handle.describe()
+    const second = await until('a second run', async () => {
+      await handle.signal(signals.destinationChanged, destination.id)
+      const described = await handle.describe()
+      return described.runId !== runId && described.runId
+    })
+    await change(destination, { paused: false })
+    return {
+      first: workflow.getHandle(handle.workflowId, runId),
+      last: workflow.getHandle(handle.workflowId, second),
+    }
+  }
+  let twoRuns: ReturnType<typeof heldInTwoRuns> | undefined
+
   return {
+    'held-until-told': async () => {
+      const destination = await destinationFor([ok])
+      await change(destination, { paused: true })
+      const handle = await deliver('told', destination)
+      await untilOutcome(handle, 'held')
+      await change(destination, { paused: false })
+      return handle
+    },
+    'held-for-a-second-run': async () => (await (twoRuns ??= heldInTwoRuns())).first,
+    'held-in-a-second-run': async () => (await (twoRuns ??= heldInTwoRuns())).last,
+    'destination-rechecked': async () => {
+      const destination = await destinationFor([ok])
+      await change(destination, { paused: true })
+      const handle = await deliver('rechecked', destination)
+      await untilOutcome(handle, 'held')
+      await change(destination, { paused: false })
+      await handle.result()
+      const query = "WorkflowType = 'recheckDestination' AND ExecutionStatus = 'Running'"
+      return until('it is told', async () => {
+        for await (const { workflowId } of app.temporal.client.workflow.list({ query }))
+          return app.temporal.client.workflow.getHandle(workflowId)
+        return undefined
+      })
+    },
+    'retry-after-beyond-the-window': async () => {
+      const later = { ...down, headers: { 'retry-after': '3600' } }
+      return deliver('retry-after', await destinationFor([later, later, ok]), { windowMs: 6_000 })
+    },
     'delivered-at-once': async () => deliver('at-once', await destinationFor([ok], [down])),
     'retried-then-delivered': async () => deliver('retried', await destinationFor([down, down, ok])),
     'first-success-stops-the-rest': async () =>

@@ -30,7 +30,36 @@ export interface DeliverEventInput {
   message: MessageBody
   targets: DeliveryTarget[]
   retry: RetrySchedule
+  /** Where each destination stands, when an earlier run of the workflow continues in this one. */
+  resumed?: DestinationStanding[]
 }
+
+/** A retry window in progress; all in milliseconds. */
+export interface ClockReading {
+  /** Since 1970. */
+  startedAt: number
+  /** How long the destination had been paused in all when counting began, and when it was last read. */
+  pausedAtStart?: number
+  pausedNow: number
+}
+
+/** An endpoint that waits until its destination is resumed. */
+export interface HeldEndpoint {
+  endpointId: string
+  attempts: number
+  lastAttempt?: Attempt
+}
+
+/** A destination where nothing is under way: settled, or held. */
+export type DestinationStanding =
+  | { kind: 'settled'; result: DestinationResult }
+  | {
+      kind: 'held'
+      destinationId: string
+      clock: ClockReading
+      settled: EndpointResult[]
+      waiting: HeldEndpoint[]
+    }
 
 /** One message to one endpoint. */
 export interface AttemptInput {

@@ -28,9 +28,27 @@ export interface SteeringProgress {
   position: string
 }
 
+/** Input of the workflow `recheckDestination`; which destination it is stands in the database. */
+export interface RecheckInput {
+  recheckId: string
+}
+
+export interface RecheckRound extends RecheckInput {
+  /** From 0 on. */
+  round: number
+}
+
 export interface SteeringActivities {
   steerMatching(input: SteerDeliveriesInput): Promise<SteeringProgress>
+  /** Tells the deliveries that wait for a destination of its change: in the first round all of them, then those that are
+   *  still held by it alone.
+   *  @returns how many it found; undefined when there is nothing to tell any more */
+  tellWaiting(input: RecheckRound): Promise<number | undefined>
+  endRecheck(input: RecheckInput): Promise<void>
 }
+
+/** Workflow id of the telling of one change of a destination. */
+export const recheckWorkflowId = (recheckId: string): string => `steering/recheck/${recheckId}`
 
 /** Workflow id of a bulk steering. */
 export const steeringWorkflowId = (id: string): string => `steering/${id}`

@@ -5,6 +5,7 @@ import type { SecretBox } from '../secrets.ts'
 import type { Database, Queryable } from './database.ts'
 import { matchEndpoints } from './match-endpoints.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
+import { requestRecheck } from './destination-rechecks.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
 
 interface EndpointRow {
@@ -213,6 +214,7 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         )
         if (rows.length === 0) throw new AppError('not_found', `no destination has the id ${id}`)
         if (patch.paused !== undefined) await setPaused(tx, id, patch.paused)
+        if (patch.paused === false || patch.enabled === false) await requestRecheck(tx, id)
         if (patch.sourceIds !== undefined) await connectSources(tx, id, patch.sourceIds)
         const { sharedSecret, secretOverlapSeconds = 0, webhooks } = patch.settings ?? {}
         if (sharedSecret !== undefined) await replaceSecret(tx, id, sharedSecret, secretOverlapSeconds)
@@ -224,6 +226,7 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         await raiseSettingsVersion(tx)
         const rows = await tx.query('delete from destinations where id = $1 returning id', [id])
         if (rows.length === 0) throw new AppError('not_found', `no destination has the id ${id}`)
+        await requestRecheck(tx, id)
       }),
   }
 }

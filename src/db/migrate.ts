@@ -10,6 +10,7 @@ import { roomForSettlements } from './migrations/0022-room-for-settlements.ts'
 import { inboxTurns } from './migrations/0033-inbox-turns.ts'
 import { previousWriteKeys } from './migrations/0035-previous-write-keys.ts'
 import { deletedUsers } from './migrations/0039-deleted-users.ts'
+import { destinationRechecks } from './migrations/0041-destination-rechecks.ts'
 import { acknowledgedTraits } from './migrations/0043-acknowledged-traits.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
@@ -25,6 +26,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   inboxTurns,
   previousWriteKeys,
   deletedUsers,
+  destinationRechecks,
   acknowledgedTraits,
 ]
 

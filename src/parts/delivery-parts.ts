@@ -6,6 +6,7 @@ import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { SteeringActivities } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
 import { isDeletedSince } from '../db/deleted-users.ts'
+import { openRechecks } from '../db/destination-rechecks.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../delivery/send.ts'
@@ -15,11 +16,14 @@ import type { Logger } from '../logger.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
+import { runStarter } from '../starter.ts'
 import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steering.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { createDeliveries } from '../temporal/deliveries.ts'
 import { readPendingAttempts } from '../temporal/delivery-detail.ts'
+import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
+import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { createSteering, type Steering, type SteeringDependencies } from '../temporal/steering.ts'
 
 /** First attempts at one endpoint: each holds slots of the worker that other endpoints need. An endpoint that answers
@@ -32,10 +36,16 @@ const retryTurns = { perEndpoint: 32, maxWaiting: 0, waitMs: 0 }
 /** Attempts that take so long, in milliseconds, mostly end by their time limit of 5 s. */
 const hangsMs = 4_000
 
+/** Changed destinations that are looked at together. */
+const recheckBatch = 100
+
 export interface DeliveryParts {
   activities: DeliveryActivities & SteeringActivities
   steering: Steering
   bulkSteerings: BulkSteerings
+  /** To be told that a destination was resumed, switched off or deleted: who waits for it is told now, or as soon as
+   *  Temporal answers. */
+  onDestinationChanged: () => void
   deliveryLog: DeliveryLog
   /** Whether an endpoint takes no attempt now. */
   isSaturated: (endpointId: string) => boolean
@@ -71,21 +81,36 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
   })
   const turns = createTurns({ first: firstTurns, retry: retryTurns, hangsMs, maxAwayMs: config.retry.maxMs })
   const recorder = createAttemptRecorder(database, logger)
+  const deliveryActivities = createDeliveryActivities({
+    pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
+    findDestination: settings.destination,
+    catchUp: settings.catchUp,
+    sender,
+    suppression,
+    turns,
+    unlessTaken: createUnlessTaken(),
+    observe: recorder.observe,
+    logger,
+  })
+  const rechecks = runStarter({
+    waiting: () => openRechecks(database, recheckBatch),
+    start: (id) => keepRecheckRunning(temporal, id),
+    failure: 'destination.waiting_not_told',
+    logger,
+  })
   return {
     activities: {
-      ...createDeliveryActivities({
-        pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
-        findDestination: settings.destination,
-        catchUp: settings.catchUp,
-        sender,
-        suppression,
-        turns,
-        unlessTaken: createUnlessTaken(),
-        observe: recorder.observe,
-        logger,
-      }),
+      ...deliveryActivities,
       ...createSteeringActivities({
+        database,
         steering,
+        readDestination: (id) => deliveryActivities.readDestination(id),
+        waitingQuery,
+        heldQuery: (destinationId) =>
+          heldQuery(
+            destinationId,
+            pausedDestinations().filter((id) => id !== destinationId),
+          ),
         oldestFirst: (...range) => oldestFirst(temporal, ...range),
         beforeOldest: (...range) => beforeOldest(temporal, ...range),
       }),
@@ -100,6 +125,10 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       temporalUiUrl,
     }),
     isSaturated: turns.isSaturated,
-    stop: () => recorder.stop(),
+    onDestinationChanged: rechecks.wake,
+    async stop() {
+      await rechecks.stop()
+      await recorder.stop()
+    },
   }
 }

@@ -16,17 +16,12 @@ import { AppError } from '../errors.ts'
 import type { BulkSteering, DeliveryFilter, SteeringAction } from '../schemas/delivery.ts'
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQuery, waitingQuery } from './delivery-query.ts'
+import { deliveryQuery } from './delivery-query.ts'
 import { visibilityLagMs } from './visibility-lag.ts'
-
-/** A first round takes no longer, in milliseconds: an attempt has 5 s and waits half a second for its turn. */
-const firstRoundMs = 10_000
 
 export interface BulkSteerings {
   /** Starts to steer all deliveries that match now. */
   start(action: SteeringAction, filter: DeliveryFilter, trace: SteeringTrace): Promise<BulkSteering>
-  /** Wakes the deliveries that wait for a destination, after it was resumed, switched off or deleted. */
-  recheck(destinationId: string, trace: SteeringTrace): Promise<void>
   /** @throws AppError not_found */
   read(id: string): Promise<BulkSteering>
   /** Stops it where it is. @throws AppError not_found */
@@ -36,13 +31,7 @@ export interface BulkSteerings {
 export function createBulkSteerings(temporal: Temporal, pausedDestinations: () => string[]): BulkSteerings {
   const { client } = temporal
 
-  const begin = async (
-    order: SteeringOrder,
-    query: string,
-    until: Date,
-    trace: SteeringTrace,
-    startDelayMs?: number,
-  ) => {
+  const begin = async (order: SteeringOrder, query: string, until: Date, trace: SteeringTrace) => {
     const { count: matched } = await client.workflow.count(`${query} AND StartTime < '${until.toISOString()}'`)
     const id = randomUUID()
     const input: SteerDeliveriesInput = { order, query, until: until.toISOString(), matched, trace }
@@ -50,7 +39,6 @@ export function createBulkSteerings(temporal: Temporal, pausedDestinations: () =
       workflowId: steeringWorkflowId(id),
       taskQueue,
       args: [input],
-      ...(startDelayMs !== undefined && { startDelay: startDelayMs }),
       staticSummary: `${order.action}: ${matched} deliveries`,
     })
     return { id, matched }
@@ -66,15 +54,6 @@ export function createBulkSteerings(temporal: Temporal, pausedDestinations: () =
       const query = deliveryQuery({ ...rest, ...(since !== undefined && { since }) }, pausedDestinations())
       const { id, matched } = await begin({ action }, query, new Date(until), trace)
       return { id, action, status: 'running', matched, done: 0, failed: 0 }
-    },
-    async recheck(destinationId, trace) {
-      await begin(
-        { action: 'recheck', destinationId },
-        waitingQuery(destinationId, new Date(Date.now() - firstRoundMs)),
-        new Date(Date.now() + 1_000),
-        trace,
-        visibilityLagMs,
-      )
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
     stop: (id) =>

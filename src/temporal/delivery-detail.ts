@@ -17,6 +17,9 @@ type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo
 /** Pages of history that are read for one delivery; a window of 4 hours has one. */
 const maxHistoryPages = 20
 
+/** Runs of a delivery that is held again and again: each has thousands of events. */
+const maxRuns = 5
+
 /** Marker that the SDK records for a local activity. */
 const localActivityMarker = 'core_local_activity'
 
@@ -89,26 +92,50 @@ function orderedBy({ memo, startTime }: ExecutionInfo): DeliveryDetail['steering
   return [{ at: toIso(startTime) ?? '', action: 'redeliver', by, why }]
 }
 
-async function readHistory({ client, namespace }: Temporal, workflowId: string, runId: string): Promise<Story> {
+/** The last run first; earlier ones are there for as long as Temporal keeps what has ended. */
+async function readHistory(temporalServer: Temporal, workflowId: string, runId: string): Promise<Story> {
   const story: Story = { input: undefined, attempts: [], steering: [], reason: null, timers: new Map() }
+  let earlier = await readRun(temporalServer, { workflowId, runId }, story)
+  for (let runs = 1; earlier && runs < maxRuns; runs++)
+    earlier = await readRun(temporalServer, { workflowId, runId: earlier }, story).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error
+      return undefined
+    })
+  story.steering.sort((a, b) => a.at.localeCompare(b.at))
+  return story
+}
+
+/** @returns id of the run that it continues */
+async function readRun(
+  { client, namespace }: Temporal,
+  execution: { workflowId: string; runId: string },
+  story: Story,
+): Promise<string | undefined> {
+  let continued: string | undefined
   let nextPageToken: Uint8Array | undefined
   for (let page = 0; page < maxHistoryPages; page++) {
     const answer = await client.workflowService.getWorkflowExecutionHistory({
       namespace,
-      execution: { workflowId, runId },
+      execution,
       ...(nextPageToken !== undefined && { nextPageToken }),
     })
-    for (const event of answer.history?.events ?? []) tell(story, event)
+    for (const event of answer.history?.events ?? []) {
+      continued ??= event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined
+      tell(story, event)
+    }
     nextPageToken = answer.nextPageToken
     if (nextPageToken.length === 0) break
   }
-  return story
+  return continued
 }
 
 function tell(story: Story, event: HistoryEvent): void {
   const at = toIso(event.eventTime) ?? ''
   if (event.workflowExecutionStartedEventAttributes) {
-    story.input = first<DeliverEventInput>(event.workflowExecutionStartedEventAttributes.input)
+    const given = first<DeliverEventInput>(event.workflowExecutionStartedEventAttributes.input)
+    if (given === undefined) return
+    const { resumed: _, ...input } = given
+    story.input = input
   } else if (event.markerRecordedEventAttributes?.markerName === localActivityMarker) {
     story.attempts.push(...attemptsOfResult(first(event.markerRecordedEventAttributes.details?.['result'])))
   } else if (event.activityTaskCompletedEventAttributes) {

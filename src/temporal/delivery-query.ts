@@ -67,6 +67,16 @@ export const waitingQuery = (destinationId: string, untriedSince: Date): string 
     `(PostriderOutcome IN ('held', 'retrying') OR (PostriderOutcome IS NULL AND StartTime < ${quote(untriedSince.toISOString())}))`,
   )
 
+/** Deliveries that a destination holds, and no other one. */
+export const heldQuery = (destinationId: string, pausedDestinations: readonly string[]): string =>
+  allOf(
+    equals(isDelivery),
+    equals(isRunning),
+    equals(hasOutcome('held')),
+    toAnyOf([keyword(destinationId)]),
+    pausedDestinations.length === 0 ? '' : toNoneOf(pausedDestinations),
+  )
+
 /** A status, or a part of it. */
 interface Status {
   /** What few deliveries have. */

@@ -5,7 +5,6 @@ import type { Sender } from '../../delivery/send.ts'
 import { DestinationPatchSchema, DestinationSchema, NewDestinationSchema } from '../../schemas/destination.ts'
 import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 import { testDestination, testDraft } from './test-destination.ts'
@@ -15,20 +14,14 @@ export interface DestinationDependencies {
   settings: Settings
   guard: AddressGuard
   sender: Sender
-  bulkSteerings: BulkSteerings
+  /** To be told of what waiting deliveries must know. */
+  onDestinationChanged: () => void
 }
 
 const tags = ['destinations']
 
 export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> = async (app, dependencies) => {
-  const { destinations, settings, guard, sender, bulkSteerings } = dependencies
-
-  /** Waiting deliveries look at the destination by themselves, but late; without Temporal there is nobody to tell. */
-  const wakeWaiting = async (destinationId: string, why: string): Promise<void> => {
-    await bulkSteerings
-      .recheck(destinationId, { by: 'management API', why })
-      .catch((error: Error) => app.log.warn({ destinationId, error: error.message }, 'destination.waiting_not_woken'))
-  }
+  const { destinations, settings, guard, sender, onDestinationChanged } = dependencies
 
   app.get(
     '/destinations',
@@ -75,8 +68,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
       checkWebhooks(body.settings?.webhooks ?? [], guard)
       const destination = await destinations.update(params.id, body)
       await settings.refresh()
-      if (body.paused === false || body.enabled === false)
-        await wakeWaiting(params.id, body.enabled === false ? 'switched off' : 'resumed')
+      onDestinationChanged()
       return destination
     },
   )
@@ -87,7 +79,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
     async ({ params }) => {
       await destinations.delete(params.id)
       await settings.refresh()
-      await wakeWaiting(params.id, 'deleted')
+      onDestinationChanged()
       return { success: true as const }
     },
   )
