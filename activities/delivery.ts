@@ -11,7 +11,7 @@ import type {
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
-import { retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
 import { CalledOffError, type Sender } from '../src/delivery/send.ts'
@@ -240,14 +240,17 @@ const failure = (type: string, message: string, record: AttemptRecord): Applicat
     nextRetryDelay: record.pauseMs,
   })
 
-const pauseMs = ({ attemptsBefore, retry }: RetryInput, retryAfterMs?: number): number =>
-  retryDelayMs({
-    attempt: attemptsBefore + Context.current().info.attempt,
+const pauseMs = ({ attemptsBefore, retry }: RetryInput, retryAfterMs?: number): number => {
+  const { attempt, scheduledTimestampMs, scheduleToCloseTimeoutMs } = Context.current().info
+  const remainingMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - Date.now()
+  return retryDelayMs({
+    attempt: attemptsBefore + attempt,
     initialMs: retry.initialMs,
     maxMs: retry.maxMs,
-    retryAfterMs,
+    retryAfterMs: retryAfterMs === undefined ? undefined : obeyedRetryAfterMs(retryAfterMs, remainingMs),
     random: Math.random,
   })
+}
 
 async function withHeartbeat<Result>(work: () => Promise<Result>): Promise<Result> {
   const context = Context.current()

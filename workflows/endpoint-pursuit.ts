@@ -1,6 +1,6 @@
 /** One endpoint after its first attempt did not settle it: waiting, retrying, until it is settled or superseded. */
 
-import { CancellationScope, condition, isCancellation, Trigger } from '@temporalio/workflow'
+import { CancellationScope, condition, isCancellation, patched, Trigger } from '@temporalio/workflow'
 import type {
   Attempt,
   AttemptOutcome,
@@ -11,7 +11,7 @@ import type {
   RetryInput,
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
-import { retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import { once, readDestination, readPendingAttempts, scheduled } from './activities.ts'
 import { readFailure } from './activity-failure.ts'
 import type { RetryClock } from './retry-clock.ts'
@@ -148,12 +148,17 @@ export function pursueEndpoint(
     return outcome
   }
 
+  const obeyed = (retryAfterMs: number): number => {
+    const obeyedMs = obeyedRetryAfterMs(retryAfterMs, clock.remainingMs())
+    return obeyedMs < retryAfterMs && patched('retry-after-obeyed-in-part') ? obeyedMs : retryAfterMs
+  }
+
   const usualPauseMs = (retryAfterMs?: number): number =>
     retryDelayMs({
       attempt: Math.max(attempts, 1),
       initialMs: retry.initialMs,
       maxMs: retry.maxMs,
-      retryAfterMs,
+      retryAfterMs: retryAfterMs === undefined ? undefined : obeyed(retryAfterMs),
       random: Math.random,
     })
 

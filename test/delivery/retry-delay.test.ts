@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { retryDelayMs } from '../../src/contracts/retry-delay.ts'
+import { obeyedRetryAfterMs, retryDelayMs } from '../../src/contracts/retry-delay.ts'
 import { maxRetryAfterMs, parseRetryAfter } from '../../src/delivery/retry-after.ts'
 
 const schedule = { initialMs: 10_000, maxMs: 900_000 }
@@ -33,6 +33,31 @@ describe('the pause before a retry', () => {
     const pause = (retryAfterMs: number) => retryDelayMs({ ...schedule, attempt: 1, retryAfterMs, random: () => 0 })
     expect(pause(3_600_000)).toBe(3_600_000)
     expect(pause(0)).toBe(5000)
+  })
+
+  it.each([
+    [3_600_000, 14_400_000, 3_600_000],
+    [3_600_001, 14_400_000, 3_600_000],
+    [86_400_000, 14_400_000, 3_600_000],
+    [5_000, 20_001, 5_000],
+    [5_001, 20_003, 5_000],
+    [1_000, 3, 0],
+    [1_000, 0, 0],
+    [1_000, -1, 0],
+    [0, 14_400_000, 0],
+  ])('obeys of a Retry-After of %i ms, with %i ms left of the window, %i ms', (retryAfterMs, remainingMs, expected) => {
+    expect(obeyedRetryAfterMs(retryAfterMs, remainingMs)).toBe(expected)
+  })
+
+  it('leaves room for the retries of the window, whatever Retry-After asks for', () => {
+    const windowMs = 14_400_000
+    let attempts = 1
+    for (let passedMs = 0; ; attempts++) {
+      const retryAfterMs = obeyedRetryAfterMs(maxRetryAfterMs, windowMs - passedMs)
+      passedMs += retryDelayMs({ ...schedule, attempt: attempts, retryAfterMs, random: () => 1 })
+      if (passedMs >= windowMs) break
+    }
+    expect(attempts).toBe(10)
   })
 })
 

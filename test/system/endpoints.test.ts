@@ -420,15 +420,34 @@ describe.concurrent('Retry-After', () => {
     },
   )
 
-  it('beyond the window ends the delivery instead of an early attempt', { timeout: limit }, async ({ expect }) => {
+  it('beyond the window leaves room for several attempts', { timeout: limit }, async ({ expect }) => {
     await using receiver = await startReceiver()
-    receiver.answerInTurn({ status: 503 }, { status: 503, headers: { 'retry-after': '3600' } })
+    // The first pause is a timer of the workflow, the second one Temporal's between two attempts of an activity.
+    const later = { status: 503, headers: { 'retry-after': '3600' } }
+    receiver.answerInTurn(later, later, later, {})
     const source = await node.createSource()
     const destination = await node.connect([source], [receiver.url])
-    const delivery = await deliver(node.app.temporal, source, [destination], { retry: { windowMs: 30_000 } })
+    const windowMs = 12_000
+    const delivery = await deliver(node.app.temporal, source, [destination], { retry: { windowMs } })
+    const { destinations } = await delivery.result()
+    expect(destinations[0]?.endpoints).toMatchObject([{ outcome: 'delivered', attempts: 4 }])
+    // A quarter of what was left each time.
+    const [first = 0, second = 0, third = 0] = gaps(receiver.requests)
+    expect(first).toBeGreaterThan(2_500)
+    expect(second).toBeGreaterThan(1_500)
+    expect(second).toBeLessThan(first)
+    expect(third).toBeLessThan(second)
+  })
+
+  it('of a refusal that stays ends with the window', { timeout: limit }, async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503, headers: { 'retry-after': '3600' } })
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const delivery = await deliver(node.app.temporal, source, [destination], { retry: { windowMs: 6_000 } })
     const { result } = await failureOf(delivery)
-    expect(result.destinations[0]?.endpoints).toMatchObject([{ outcome: 'failed', attempts: 2 }])
-    expect(receiver.requests).toHaveLength(2)
+    expect(result.destinations[0]?.endpoints).toMatchObject([{ outcome: 'failed', attempts: receiver.requests.length }])
+    expect(receiver.requests.length).toBeGreaterThan(4)
   })
 })
 
