@@ -72,6 +72,13 @@ export class BatchQueue {
     return batch
   }
 
+  /** Puts the parts of a batch that is under way in its place; they are next. */
+  putBack(batch: Batch, parts: Batch[]): void {
+    this.#taken.delete(batch)
+    this.#full.unshift(...parts)
+    this.bytes += parts.reduce((sum, { bytes }) => sum + bytes, -batch.bytes)
+  }
+
   /** Forgets a batch that was delivered or given up. */
   done(batch: Batch): void {
     this.#taken.delete(batch)

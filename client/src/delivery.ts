@@ -1,4 +1,5 @@
-/** Carries queued batches to the server: one at a time, in order, each until it is accepted or given up. */
+/** Carries queued batches to the server: one at a time, in order, each until it is accepted or given up. Where
+ *  there is a spool, it may keep what would be given up. */
 
 import type { Batch } from './batch.ts'
 import type { BatchQueue } from './batch-queue.ts'
@@ -58,7 +59,7 @@ export class Delivery {
 
   /** Tells `onError` of messages that are lost. */
   drop(
-    code: Exclude<DeliveryErrorCode, 'spool_failed'>,
+    code: Exclude<DeliveryErrorCode, 'spool_failed' | 'kept'>,
     message: string,
     lost: readonly Message[],
     answer: Answer = {},
@@ -78,8 +79,10 @@ export class Delivery {
     for (let attempt = 1; !this.stopped.aborted; attempt++) {
       const outcome = await sendBatch(batch, this.#settings, this.#platform, this.stopped)
       if (this.stopped.aborted) return
-      if (outcome.kind !== 'failed' || attempt > this.#settings.maxRetries) return this.#finish(batch, outcome)
-      const pauseMs = Math.round(retryPauseMs(attempt, outcome.retryAfterMs))
+      const isOver = outcome.kind === 'refused' || attempt > this.#settings.maxRetries
+      if (outcome.kind === 'accepted' || (isOver && !this.#platform.keeps?.(batch, outcome, this.#queue.all())))
+        return this.#finish(batch, outcome)
+      const pauseMs = Math.round(retryPauseMs(attempt, outcome.retryAfterMs, isOver))
       this.#debug(`attempt ${attempt} failed: ${outcome.message}; next in ${pauseMs} ms`)
       await pause(pauseMs, this.stopped)
     }
@@ -91,6 +94,8 @@ export class Delivery {
       this.delivered += batch.count - rejected
       this.#debug(`sent ${batch.count}, rejected ${rejected}`)
     } else {
+      const parts = this.#platform.halve?.(batch, outcome)
+      if (parts) return this.#queue.putBack(batch, parts)
       const code = outcome.kind === 'refused' ? 'refused' : 'gave_up'
       this.drop(code, outcome.message, batch.read(), outcome)
     }

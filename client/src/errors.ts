@@ -33,18 +33,19 @@ export class AnalyticsError extends Error {
  * - `rejected`: the server took the batch but not these messages of it
  * - `refused`: the server refused the whole batch for good (for example an unknown write key)
  * - `gave_up`: every retry failed
+ * - `kept`: as the two before, but the spool holds what waits, and it is tried again; told once, until something is taken
  * - `queue_full`: the queue was at `maxQueueBytes`; `overflow` says which messages were dropped
  * - `closed`: `close` ran out of time
  * - `spool_failed`: the disk refused; these messages are still being sent, but would not survive a crash
  */
-export type DeliveryErrorCode = 'rejected' | 'refused' | 'gave_up' | 'queue_full' | 'closed' | 'spool_failed'
+export type DeliveryErrorCode = 'rejected' | 'refused' | 'gave_up' | 'kept' | 'queue_full' | 'closed' | 'spool_failed'
 
 interface DeliveryErrorOptions extends ErrorOptions {
   status?: number | undefined
   reason?: string | undefined
 }
 
-/** Handed to `onError`: which messages did not arrive, and why. */
+/** Handed to `onError`: which messages did not arrive, and why. `kept` and `spool_failed` name none, as none is lost. */
 export class DeliveryError extends Error {
   override name = 'DeliveryError'
   readonly code: DeliveryErrorCode

@@ -3,16 +3,18 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Batch } from './batch.ts'
-import type { AnyEvents } from './calls.ts'
+import type { AnyEvents, Message } from './calls.ts'
 import { Client } from './client.ts'
 import { openConnection } from './connection.ts'
 import { DeliveryError } from './errors.ts'
 import { addExitHooks } from './exit-hooks.ts'
+import { createKeeping } from './keeping.ts'
 import { encoder, MAX_BATCH_BYTES } from './limits.ts'
 import type { AnalyticsOptions, Settings } from './options.ts'
-import { readFlag, readOptions, readText } from './options.ts'
+import { readFlag, readNumber, readOptions, readText } from './options.ts'
 import type { Platform } from './platform.ts'
 import { unref } from './retry.ts'
+import { halveBatch } from './halve-batch.ts'
 import { Spool } from './spool.ts'
 
 export type * from './calls.ts'
@@ -28,6 +30,8 @@ const MIN_GZIP_BYTES = 1_000
 /** The quickest level: event data get 15 % larger than at the default one, in half the time. */
 const GZIP_LEVEL = 1
 
+const DEFAULT_SPOOL_MAX_AGE_MS = 7 * 24 * 3_600_000
+
 /** How often to look for what other processes left behind, in milliseconds. */
 const RECOVER_EVERY_MS = 30_000
 
@@ -35,6 +39,8 @@ const RECOVER_EVERY_MS = 30_000
 export interface NodeAnalyticsOptions extends AnalyticsOptions {
   /** A folder in which queued messages survive a crash of the process; the next one sends them. Default: none. */
   spoolDir?: string
+  /** Milliseconds that the spool keeps what the server does not take. Default: 604,800,000, which is 7 days. */
+  spoolMaxAgeMs?: number
   /** On SIGINT and SIGTERM, flush for up to 10 s and then let the signal end the process. Default: false. */
   flushOnSignals?: boolean
 }
@@ -48,14 +54,20 @@ export class Analytics<Events extends { [Name in keyof Events]: object } = AnyEv
   readonly #recoverTimer: NodeJS.Timeout | undefined
 
   constructor(writeKey: string, options: NodeAnalyticsOptions = {}) {
-    const { spoolDir, flushOnSignals = false, ...shared } = options
+    const { spoolDir, spoolMaxAgeMs = DEFAULT_SPOOL_MAX_AGE_MS, flushOnSignals = false, ...shared } = options
     const settings = readOptions(writeKey, shared)
-    const store = spoolDir === undefined ? undefined : openSpool(readText('spoolDir', spoolDir), writeKey, settings)
+    const maxAgeMs = readNumber('spoolMaxAgeMs', spoolMaxAgeMs)
+    const dir = spoolDir === undefined ? undefined : readText('spoolDir', spoolDir)
+    const store = dir === undefined ? undefined : openSpool(dir, writeKey, maxAgeMs, settings)
     super(settings, createPlatform(writeKey, settings, store))
     this.#removeHooks = addExitHooks(this, () => this.abandon(), readFlag('flushOnSignals', flushOnSignals))
     if (!store) return
-    this.#recover(store)
-    this.#recoverTimer = unref(setInterval(() => this.#recover(store), RECOVER_EVERY_MS))
+    const lookAround = () => {
+      this.#recover(store)
+      for (const messages of store.removeOutdated()) tellOfOutdated(messages, settings)
+    }
+    lookAround()
+    this.#recoverTimer = unref(setInterval(lookAround, RECOVER_EVERY_MS))
   }
 
   override async close(options?: { timeoutMs?: number }): Promise<void> {
@@ -83,16 +95,24 @@ function createPlatform(writeKey: string, settings: Settings, store: Spool | und
     'User-Agent': `postrider-analytics/${PACKAGE_VERSION}`,
   }
   const connection = openConnection(`${settings.endpoint}/v1/batch`)
+  const keeping = createKeeping(settings.onError)
+  const send = async (batch: Batch, signal: AbortSignal) => {
+    const body = batch.body()
+    if (!settings.gzip || body.length < MIN_GZIP_BYTES) return connection.post(headers, body, signal)
+    const zipped = await compress(body, { level: GZIP_LEVEL })
+    return connection.post({ ...headers, 'Content-Encoding': 'gzip' }, zipped, signal)
+  }
   return {
     maxBatchBytes: MAX_BATCH_BYTES,
     debug: process.env.DEBUG ?? '',
     async post(batch, signal) {
-      const body = batch.body()
-      if (!settings.gzip || body.length < MIN_GZIP_BYTES) return connection.post(headers, body, signal)
-      const zipped = await compress(body, { level: GZIP_LEVEL })
-      return connection.post({ ...headers, 'Content-Encoding': 'gzip' }, zipped, signal)
+      const answer = await send(batch, signal)
+      keeping.answered(answer)
+      return answer
     },
     store,
+    keeps: keeping.keeps,
+    halve: halveBatch,
     close() {
       store?.release()
       connection.close()
@@ -100,8 +120,13 @@ function createPlatform(writeKey: string, settings: Settings, store: Spool | und
   }
 }
 
-function openSpool(dir: string, writeKey: string, { endpoint, onError }: Settings): Spool {
-  return new Spool(dir, [endpoint, writeKey], (cause) => {
+function openSpool(dir: string, writeKey: string, maxAgeMs: number, { endpoint, onError }: Settings): Spool {
+  return new Spool(dir, [endpoint, writeKey], maxAgeMs, (cause) => {
     onError(new DeliveryError('spool_failed', `the spool cannot be written: ${cause.message}`, [], { cause }))
   })
+}
+
+function tellOfOutdated(messages: string[], { onError }: Settings): void {
+  const lost = messages.map((json) => JSON.parse(json) as Message)
+  onError(new DeliveryError('gave_up', 'spooled with another endpoint or write key, and too old', lost))
 }

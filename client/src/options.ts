@@ -5,7 +5,7 @@ import { AnalyticsError } from './errors.ts'
 
 /** Options of `new Analytics(writeKey, options)`. */
 export interface AnalyticsOptions {
-  /** Base address of the server, without `/v1/batch`. Default: `http://127.0.0.1:8080`. */
+  /** Base address of the server; `/v1/batch` or `/v1/import` at its end does not count. Default: `http://127.0.0.1:8080`. */
   endpoint?: string
   /** Waiting messages that start a flush; 1 sends each call at once. Default: 20. */
   flushAt?: number
@@ -64,7 +64,7 @@ export function readOptions(writeKey: unknown, options: AnalyticsOptions): Setti
     const expected: unknown = defaults[option as keyof AnalyticsOptions]
     if (value === undefined || value === null) continue
     if (typeof value !== typeof expected) throw invalid(option, `a ${typeof expected}`)
-    if (typeof value === 'number') checkNumber(option, value)
+    if (typeof value === 'number') readNumber(option, value)
     Object.assign(settings, { [option]: value })
   }
   const { overflow, endpoint, onError } = settings
@@ -109,15 +109,18 @@ function readEndpoint(value: string): string {
   if (!/^https?:\/\/[^/@]+\/[^?#]*$/.test(href)) {
     throw invalid('endpoint', 'an http or https address without user, query and fragment')
   }
-  return href.replace(/\/+$/, '')
+  // Other libraries of this protocol take the address of the call itself.
+  return href.replace(/(\/+v1\/+(batch|import))?\/*$/, '')
 }
 
-function checkNumber(option: string, value: number): void {
+/** @throws AnalyticsError `invalid_option` unless `value` is a whole number in the option's range */
+export function readNumber(option: string, value: number): number {
   const min = option === 'maxRetries' ? 0 : 1
   const max = option === 'flushAfter' || option === 'requestTimeoutMs' ? MAX_TIMER_MS : Number.MAX_SAFE_INTEGER
   if (!Number.isInteger(value) || value < min || value > max) {
     throw invalid(option, `a whole number from ${min} to ${max}`)
   }
+  return value
 }
 
 function invalid(option: string, expected: string): AnalyticsError {

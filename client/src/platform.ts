@@ -1,11 +1,14 @@
 /** What differs between Node, Deno and Bun on one side and browsers on the other. */
 
 import type { Batch } from './batch.ts'
+import type { Failure } from './send-batch.ts'
 
 /** The safe copy of one batch. */
 export interface BatchFile {
   /** False when a message could not be written: then the batch would not survive. */
   readonly complete: boolean
+  /** Whether it has waited for longer than the store keeps anything. */
+  readonly isExpired: boolean
   append(json: string): void
   remove(): void
 }
@@ -21,6 +24,8 @@ export interface BatchStore {
   create(): BatchFile
   /** Takes over what ended processes left, as far as it fits into `maxBytes`. */
   recover(maxBytes: number): RecoveredBatch[]
+  /** Removes what ended processes left with another endpoint or write key, once it is too old. */
+  removeOutdated(): string[][]
   /** Leaves what is still there to the next process. */
   release(): void
 }
@@ -37,9 +42,13 @@ export interface Platform {
   maxBatchBytes: number
   /** Posts a batch to the server. Rejects when there is no answer, or `signal` aborts. */
   post(batch: Batch, signal: AbortSignal): Promise<Answer>
+  /** The same messages in two batches, when the failure is that they were too large and there are several. */
+  halve?(batch: Batch, failure: Failure): Batch[] | undefined
   /** Value of the platform's DEBUG setting, as in `analytics,http`. */
   debug: string
   store?: BatchStore | undefined
+  /** Whether a batch that would be given up is kept and tried again instead. Settles what is then safe of all `waiting`. */
+  keeps?(batch: Batch, failure: Failure, waiting: readonly Batch[]): boolean
   /** Lets go of what is open; a store leaves what it has to the next process. */
   close?(): void
 }

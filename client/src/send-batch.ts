@@ -12,17 +12,18 @@ export interface RejectedItem {
   message: string | undefined
 }
 
-export type Outcome =
-  | { kind: 'accepted'; rejected: RejectedItem[] }
-  | {
-      kind: 'refused' | 'failed'
-      message: string
-      status?: number
-      reason?: string | undefined
-      retryAfterMs?: number | undefined
-    }
+/** Why a batch was not taken: `refused` is final as far as it can tell, `failed` may pass. */
+export interface Failure {
+  kind: 'refused' | 'failed'
+  message: string
+  status?: number
+  reason?: string | undefined
+  retryAfterMs?: number | undefined
+}
 
-/** Sends a batch once. `refused` is final, `failed` may pass. Never rejects. */
+export type Outcome = { kind: 'accepted'; rejected: RejectedItem[] } | Failure
+
+/** Sends a batch once. Never rejects. */
 export async function sendBatch(
   batch: Batch,
   { requestTimeoutMs }: Settings,

@@ -11,6 +11,10 @@ import { unref } from './retry.ts'
 const HEARTBEAT_MS = 10_000
 const STALE_MS = 60_000
 const FREE = 'free'
+/** Names that this module gives: the folder may hold more than a spool. */
+const ROOT_NAME = /^[0-9a-f]{16}$/
+const OWNER_NAME = /^(\d+_[0-9a-f]{16}|free)_[0-9a-f-]{36}$/
+const FILE_NAME = /^\d{12}\.ndjson$/
 
 /**
  * Layout: `<dir>/<hash of endpoint and write key>/<owner>/<sequence>.ndjson`. A message is written before its call
@@ -19,6 +23,8 @@ const FREE = 'free'
  * only one process can take over what an ended one left.
  */
 export class Spool implements BatchStore {
+  readonly #dir: string
+  readonly #maxAgeMs: number
   readonly #root: string
   readonly #own: string
   readonly #onFailure: (error: Error) => void
@@ -30,9 +36,12 @@ export class Spool implements BatchStore {
 
   /**
    * @param key  spools with different keys do not see each other's messages
+   * @param maxAgeMs  how long messages are kept that cannot be delivered
    * @param onFailure  told once when the disk refuses, and again when it does so after it had recovered
    */
-  constructor(dir: string, key: string[], onFailure: (error: Error) => void) {
+  constructor(dir: string, key: string[], maxAgeMs: number, onFailure: (error: Error) => void) {
+    this.#dir = dir
+    this.#maxAgeMs = maxAgeMs
     this.#root = join(dir, digest(JSON.stringify(key)))
     this.#own = join(this.#root, `${process.pid}_${machineId()}_${randomUUID()}`)
     this.#onFailure = onFailure
@@ -44,38 +53,45 @@ export class Spool implements BatchStore {
     this.#closeNewest()
     const path = this.#nextPath()
     let complete = true
-    return {
-      get complete() {
-        return complete
-      },
-      append: (json) => {
-        const written = this.#attempt(() => {
-          this.#newest ??= { path, fd: fs.openSync(path, 'a', 0o600) }
-          fs.writeSync(this.#newest.fd, `${json}\n`)
-        })
-        complete &&= written
-      },
-      remove: () => this.#remove(path),
+    const append = (json: string) => {
+      const written = this.#attempt(() => {
+        this.#newest ??= { path, fd: fs.openSync(path, 'a', 0o600) }
+        fs.writeSync(this.#newest.fd, `${json}\n`)
+      })
+      complete &&= written
     }
+    return this.#fileOf(path, Date.now(), () => complete, append)
   }
 
   recover(maxBytes: number): RecoveredBatch[] {
     const recovered: RecoveredBatch[] = []
     let room = maxBytes
     this.#attempt(() => {
-      for (const owner of fs.readdirSync(this.#root)) {
-        const folder = join(this.#root, owner)
-        if (folder === this.#own || !hasEnded(folder, owner)) continue
-        for (const name of listFiles(folder)) {
-          const batch = this.#takeOver(join(folder, name), room)
-          if (!batch) continue
-          room -= batch.messages.reduce((sum, json) => sum + Buffer.byteLength(json) + 1, 0)
-          recovered.push(batch)
-        }
-        removeIfEmpty(folder)
+      for (const left of this.#leftBehind(this.#root)) {
+        const batch = left.size <= room && this.#takeOver(left.path, left.writtenAt)
+        if (!batch) continue
+        room -= batch.messages.reduce((sum, json) => sum + Buffer.byteLength(json) + 1, 0)
+        recovered.push(batch)
       }
     })
     return recovered
+  }
+
+  removeOutdated(): string[][] {
+    const outdated: string[][] = []
+    this.#attempt(() => {
+      for (const name of listFiles(this.#dir).filter((name) => ROOT_NAME.test(name))) {
+        const root = join(this.#dir, name)
+        if (root === this.#root) continue
+        for (const { path, writtenAt } of this.#leftBehind(root)) {
+          const batch = this.#isExpired(writtenAt) && this.#takeOver(path, writtenAt)
+          if (!batch) continue
+          outdated.push(batch.messages)
+          batch.file.remove()
+        }
+      }
+    })
+    return outdated
   }
 
   release(): void {
@@ -86,18 +102,48 @@ export class Spool implements BatchStore {
     }
   }
 
-  #takeOver(file: string, room: number): RecoveredBatch | undefined {
+  /** The files of owners that are gone, whose folders go when they are empty. */
+  *#leftBehind(root: string): Generator<{ path: string; size: number; writtenAt: number }> {
+    for (const owner of listFiles(root).filter((name) => OWNER_NAME.test(name))) {
+      const folder = join(root, owner)
+      if (folder === this.#own || !hasEnded(folder, owner)) continue
+      for (const name of listFiles(folder).filter((name) => FILE_NAME.test(name))) {
+        const path = join(folder, name)
+        const stat = fs.statSync(path, { throwIfNoEntry: false })
+        if (stat) yield { path, size: stat.size, writtenAt: stat.mtimeMs }
+      }
+      removeIfEmpty(folder)
+    }
+  }
+
+  #isExpired(writtenAt: number): boolean {
+    return Date.now() - writtenAt > this.#maxAgeMs
+  }
+
+  #fileOf(path: string, writtenAt: number, isComplete: () => boolean, append = (_json: string) => {}): BatchFile {
+    const isExpired = () => this.#isExpired(writtenAt)
+    return {
+      get complete() {
+        return isComplete()
+      },
+      get isExpired() {
+        return isExpired()
+      },
+      append,
+      remove: () => this.#remove(path),
+    }
+  }
+
+  #takeOver(file: string, writtenAt: number): RecoveredBatch | undefined {
     const path = this.#nextPath()
     try {
-      if (fs.statSync(file).size > room) return undefined
       fs.renameSync(file, path)
     } catch {
       // Another process was quicker.
       return undefined
     }
     const messages = fs.readFileSync(path, 'utf8').split('\n').filter(isWhole)
-    if (messages.length > 0)
-      return { messages, file: { complete: true, append: () => {}, remove: () => this.#remove(path) } }
+    if (messages.length > 0) return { messages, file: this.#fileOf(path, writtenAt, () => true) }
     this.#remove(path)
     return undefined
   }

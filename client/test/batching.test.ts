@@ -1,7 +1,8 @@
 /** When batches leave, and how large they are. */
 
-import { describe, expect, it, vi } from 'vitest'
-import type { IngestServer } from './support/ingest-server.ts'
+import { Analytics } from '@postrider/analytics'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { startIngestServer, type IngestServer } from './support/ingest-server.ts'
 import { setup } from './support/setup.ts'
 
 const HOUR = 3_600_000
@@ -49,6 +50,22 @@ describe('a flush', () => {
     await analytics.flush()
     expect(server.messages()).toHaveLength(1)
   })
+})
+
+describe('the address of the server', () => {
+  it.each(['', '/', '/v1/batch', '/v1/batch/', '/v1/import', '/base/v1/batch', '/base//'])(
+    'may end in "%s", as with other libraries of this protocol',
+    async (path) => {
+      const server = await startIngestServer()
+      onTestFinished(() => server.stop())
+      const analytics = new Analytics('key', { endpoint: `${server.url}${path}` })
+      analytics.identify({ userId: 'u1' })
+      await analytics.close()
+      expect(server.requests.map((request) => request.path)).toEqual([
+        path.startsWith('/base') ? '/base/v1/batch' : '/v1/batch',
+      ])
+    },
+  )
 })
 
 describe('a batch', () => {

@@ -60,6 +60,7 @@ const wrong: [keyof Untyped, unknown, string, string | undefined][] = [
 ]
 
 const wrongOptions: [string, object][] = [
+  ['spoolMaxAgeMs', { spoolMaxAgeMs: 0 }],
   ['endpoint', { endpoint: 'localhost' }],
   ['endpoint', { endpoint: 'ftp://example.com' }],
   ['endpoint', { endpoint: 'https://user:secret@example.com' }],

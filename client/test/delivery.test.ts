@@ -130,6 +130,19 @@ describe('a final answer', () => {
     ])
   })
 
+  it('413 leads to smaller batches in the same order, of which only what is too large by itself goes to onError', async () => {
+    const { analytics, server, errors } = await setup({ flushAfter: 3_600_000 })
+    const limit = { status: 413, body: { success: false, code: 'too_large', message: 'too large' } }
+    // Of 5: all, the first 3, the first 2, the first alone.
+    server.answers.push(limit, limit, limit, limit)
+    for (let i = 0; i < 5; i++) analytics.track({ userId: 'u1', event: `${i}` })
+    await analytics.flush()
+    expect(server.requests.map(({ body }) => body.batch.length)).toEqual([5, 3, 2, 1, 1, 1, 2])
+    expect(server.messages().map(({ event }) => event)).toEqual(['1', '2', '3', '4'])
+    expect(errors).toMatchObject([{ code: 'refused', status: 413, messages: [{ event: '0' }] }])
+    expect(analytics.stats).toEqual({ pending: 0, delivered: 4, dropped: 1 })
+  })
+
   it('names rejected messages, and only they go to onError', async () => {
     const { analytics, server, errors } = await setup()
     server.answers.push(({ body }) => {

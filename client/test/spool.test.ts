@@ -1,10 +1,10 @@
 /** What survives a crash, and that it is sent once, by one process. */
 
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Analytics } from '@postrider/analytics'
-import type { DeliveryError } from '@postrider/analytics'
+import type { DeliveryError, NodeAnalyticsOptions } from '@postrider/analytics'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startIngestServer } from './support/ingest-server.ts'
 import type { IngestServer } from './support/ingest-server.ts'
@@ -22,13 +22,14 @@ async function setUp() {
   return { server, spoolDir }
 }
 
-function open(server: IngestServer, spoolDir: string, writeKey = 'key') {
+function open(server: IngestServer, spoolDir: string, writeKey = 'key', options: NodeAnalyticsOptions = {}) {
   const errors: DeliveryError[] = []
   const analytics = new Analytics(writeKey, {
     endpoint: server.url,
     spoolDir,
     flushAfter: HOUR,
     onError: (error) => void errors.push(error),
+    ...options,
   })
   onTestFinished(() => analytics.close({ timeoutMs: 0 }))
   return { analytics, errors }
@@ -181,4 +182,111 @@ describe('the spool', () => {
       await server.start()
     },
   )
+})
+
+describe('what is in the spool', () => {
+  const refusal = { status: 401, body: { success: false, code: 'unknown_write_key', message: 'no such key' } }
+  const track = (analytics: Analytics, number: number) =>
+    analytics.track({ userId: 'u1', event: 'Bought', properties: { number } })
+
+  it('outlives a refused write key, is reported once, tried again, and sent in order', async () => {
+    const { server, spoolDir } = await setUp()
+    server.answers.push(refusal, refusal)
+    const { analytics, errors } = open(server, spoolDir)
+    track(analytics, 0)
+    // Resolved by the refusal: nobody waits for the key to be mended.
+    await analytics.flush()
+    expect(analytics.stats).toEqual({ pending: 1, delivered: 0, dropped: 0 })
+    expect(files(spoolDir)).toHaveLength(1)
+    track(analytics, 1)
+    await vi.waitFor(() => expect(numbers(server)).toHaveLength(3), { timeout: 20_000 })
+    void analytics.flush()
+    const delivered = { pending: 0, delivered: 2, dropped: 0 }
+    await vi.waitFor(() => expect(analytics.stats).toEqual(delivered), { timeout: 20_000 })
+    expect(numbers(server)).toEqual([0, 0, 0, 1])
+    expect(errors).toMatchObject([{ code: 'kept', status: 401, reason: 'unknown_write_key', messages: [] }])
+    expect(files(spoolDir)).toEqual([])
+    server.answers.push(refusal)
+    track(analytics, 2)
+    await analytics.flush()
+    expect(errors.map(({ code }) => code)).toEqual(['kept', 'kept'])
+  })
+
+  it.each([
+    ['refusals', refusal],
+    ['redirects', { status: 302, headers: { Location: '/elsewhere' } }],
+    ['failures beyond maxRetries', { status: 503 }],
+  ])('is there for the next process after %s', async (_name, answer) => {
+    const { server, spoolDir } = await setUp()
+    server.answers.push(answer)
+    const first = open(server, spoolDir, 'key', { maxRetries: 0 })
+    track(first.analytics, 0)
+    await first.analytics.close()
+    expect(first.errors.map(({ code }) => code)).toEqual(['kept'])
+    expect(files(spoolDir)).toHaveLength(1)
+    const second = open(server, spoolDir)
+    await second.analytics.flush()
+    expect(server.messages()).toHaveLength(1)
+    expect(files(spoolDir)).toEqual([])
+  })
+
+  it.each([400, 413])('and is itself at fault (%i) is reported, and does not hold up the rest', async (status) => {
+    const { server, spoolDir } = await setUp()
+    server.answers.push({ status })
+    const { analytics, errors } = open(server, spoolDir, 'key', { flushAt: 1 })
+    track(analytics, 0)
+    await analytics.flush()
+    track(analytics, 1)
+    await analytics.flush()
+    expect(errors).toMatchObject([{ code: 'refused', status, messages: [{ properties: { number: 0 } }] }])
+    expect(numbers(server)).toEqual([0, 1])
+    expect(files(spoolDir)).toEqual([])
+  })
+
+  it('stays while a batch that was too large is sent in parts', async () => {
+    const { server, spoolDir } = await setUp()
+    server.answers.push({ status: 413 }, { status: 200 }, 'hang')
+    const first = open(server, spoolDir)
+    for (let number = 0; number < 4; number++) track(first.analytics, number)
+    const flushed = first.analytics.flush()
+    await vi.waitFor(() => expect(server.requests).toHaveLength(3), { timeout: 20_000 })
+    await first.analytics.close({ timeoutMs: 0 })
+    await flushed
+    expect(first.errors).toEqual([])
+    const second = open(server, spoolDir)
+    await second.analytics.flush()
+    expect(numbers(server)).toEqual([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3])
+    expect(files(spoolDir)).toEqual([])
+  })
+
+  it('is given up and reported when it is refused and too old', async () => {
+    const { server, spoolDir } = await setUp()
+    await crash(server, spoolDir, 3)
+    const old = new Date(Date.now() - 2 * HOUR)
+    for (const path of files(spoolDir)) utimesSync(path, old, old)
+    server.answers.push(refusal)
+    const { analytics, errors } = open(server, spoolDir, 'key', { spoolMaxAgeMs: HOUR })
+    await analytics.flush()
+    expect(errors).toMatchObject([{ code: 'refused', status: 401 }])
+    expect(errors[0]?.messages).toHaveLength(3)
+    expect(files(spoolDir)).toEqual([])
+  })
+
+  it('of another write key is removed and reported when it is too old, and nothing else is', async () => {
+    const { server, spoolDir } = await setUp()
+    await crash(server, spoolDir, 3)
+    const [left = ''] = files(spoolDir)
+    const foreign = join(spoolDir, 'notes.ndjson')
+    appendFileSync(foreign, '{}\n')
+    const old = new Date(Date.now() - 2 * HOUR)
+    utimesSync(foreign, old, old)
+    const patient = open(server, spoolDir, 'other-key', { spoolMaxAgeMs: HOUR })
+    expect(patient.errors).toEqual([])
+    utimesSync(left, old, old)
+    const { errors } = open(server, spoolDir, 'third-key', { spoolMaxAgeMs: HOUR })
+    expect(errors).toMatchObject([{ code: 'gave_up' }])
+    expect(errors[0]?.messages).toHaveLength(3)
+    expect(files(spoolDir)).toEqual([foreign])
+    expect(server.requests).toEqual([])
+  })
 })
