@@ -15,8 +15,6 @@ export default defineConfig({
     isolate: false,
     execArgv: baselineWasm,
     sequence: { sequencer: LongestFirst },
-    // Whole processes on a shared machine: what fails twice in a row is a fault, and what fails once is in the output.
-    retry: process.env['CI'] === undefined ? 0 : 1,
     // Two cores carry it: tests of killed processes and of time limits mostly wait.
     maxWorkers: 3,
   },

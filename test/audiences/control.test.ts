@@ -1,11 +1,11 @@
 import { request } from 'node:http'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { audienceWorkflowId, progressQuery } from '../../src/contracts/audiences.ts'
 import type { Audience, Preview, Sync } from '../../src/schemas/audience.ts'
 import { adminToken } from '../support/app.ts'
 import {
   createAudience,
-  databaseKinds,
+  describeOnEachDatabase,
   ended,
   givenAudience,
   getSync,
@@ -19,7 +19,7 @@ import {
   users,
 } from './setup.ts'
 
-describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
+describeOnEachDatabase('audiences on', (databaseKind) => {
   const given = givenAudience(databaseKind)
 
   it('sends nothing of an upload that was cut off in the middle', async () => {

@@ -7,20 +7,29 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { audienceScheduleId } from '../../src/contracts/audiences.ts'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
-import { startPostgres, type PostgresServer } from '../support/postgres.ts'
-import { createAudience, databaseKinds, ended, getSync, givenDestination, start, state, until } from './setup.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
+import {
+  createAudience,
+  describeOnEachDatabase,
+  ended,
+  getSync,
+  givenDestination,
+  start,
+  state,
+  until,
+} from './setup.ts'
 
 /** Serves the pulls by SQL, and keeps the data of the node that is not on PGlite. */
 let postgres: PostgresServer
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  if (findPostgres() !== undefined) postgres = await startPostgres()
 })
-afterAll(() => postgres.stop())
+afterAll(() => postgres?.stop())
 
 const isNotFound = (error: unknown): boolean => error instanceof ScheduleNotFoundError
 
-describe.each(databaseKinds)('on %s', (databaseKind) => {
+describeOnEachDatabase('on', (databaseKind) => {
   const given = givenDestination(databaseKind, () => postgres)
 
   const sync = async (audience: Audience): Promise<Sync> =>
@@ -198,7 +207,7 @@ describe.each(databaseKinds)('on %s', (databaseKind) => {
       (await given.node.api<{ items: Sync[] }>('GET', `/audiences/${audience.id}/syncs`)).body.items
   })
 
-  describe('SQL', () => {
+  describe.skipIf(findPostgres() === undefined)('SQL', () => {
     let url: string
     let client: pg.Client
 

@@ -1,10 +1,10 @@
 /** An audience on a whole node: uploads, syncs, and what arrives. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, type TestOptions } from 'vitest'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
-import { startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 
 /** A sync of this size on a loaded machine takes seconds; this is only to end a test that hangs. */
@@ -12,9 +12,21 @@ const syncLimitMs = 60_000
 
 export type Api = Pick<TestApp, 'url' | 'api'>
 
-export const databaseKinds = ['PGlite', 'PostgreSQL'] as const
+const databaseKinds = ['PGlite', 'PostgreSQL'] as const
 
-type DatabaseKind = (typeof databaseKinds)[number]
+export type DatabaseKind = (typeof databaseKinds)[number]
+
+/** Whether this machine has a database of that kind. */
+const isInstalled = (kind: DatabaseKind): boolean => kind === 'PGlite' || findPostgres() !== undefined
+
+/** A suite for each kind of database; skipped, and counted so, where it is not installed. */
+export function describeOnEachDatabase(
+  name: string,
+  suite: (kind: DatabaseKind) => void,
+  options: TestOptions = {},
+): void {
+  for (const kind of databaseKinds) describe.skipIf(!isInstalled(kind))(`${name} ${kind}`, options, () => suite(kind))
+}
 
 /** A node on a database of that kind.
  *  @param server  where a PostgreSQL database is made; one of its own unless given */

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience, AudienceMember, Sync } from '../../src/schemas/audience.ts'
 import { startReceiver } from '../support/receiver.ts'
 import {
   createAudience,
-  databaseKinds,
+  describeOnEachDatabase,
   ended,
   givenAudience,
   start,
@@ -16,7 +16,7 @@ import {
   users,
 } from './setup.ts'
 
-describe.each(databaseKinds)('audiences on %s', (databaseKind) => {
+describeOnEachDatabase('audiences on', (databaseKind) => {
   const given = givenAudience(databaseKind)
 
   it('lists its members by user id, and finds them by the beginning of it', async () => {

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { AudienceMember } from '../../src/schemas/audience.ts'
 import {
   createAudience,
-  databaseKinds,
+  describeOnEachDatabase,
   ended,
   givenAudience,
   start,
@@ -13,7 +13,7 @@ import {
   uploadAndSync,
 } from './setup.ts'
 
-describe.each(databaseKinds)('undo on %s', (databaseKind) => {
+describeOnEachDatabase('undo on', (databaseKind) => {
   const given = givenAudience(databaseKind)
 
   /** The traits that the receiver was told last of a user. */

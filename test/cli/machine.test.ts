@@ -13,7 +13,7 @@ import type { ReceivedEvent } from '../../src/receiver/receiver.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { encryptionKeys } from '../support/app.ts'
 import { builtModule } from '../support/built-command.ts'
-import { startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { openShell, type Running, type Shell } from './command.ts'
 
@@ -27,7 +27,7 @@ let dataDir: string
 let node: Running
 let ready: StartUpText.Ready
 let adminToken: string
-let postgres: PostgresServer
+let postgres: PostgresServer | undefined
 
 beforeAll(async () => {
   shell = await openShell()
@@ -43,7 +43,7 @@ beforeAll(async () => {
     ...{ PORT: '0', POSTRIDER_TEMPORAL_PORT: '0', POSTRIDER_TEMPORAL_UI_PORT: '0' },
   })
   ;[postgres, ready] = await Promise.all([
-    startPostgres(),
+    findPostgres() === undefined ? undefined : startPostgres(),
     node.line('"url"').then((line) => JSON.parse(line) as StartUpText.Ready),
   ])
   adminToken = new URL(ready.loginUrl ?? '').hash.replace('#token=', '')
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await node[Symbol.asyncDispose]()
   await endOrphan(dataDir)
-  await Promise.all([shell[Symbol.asyncDispose](), postgres.stop()])
+  await Promise.all([shell[Symbol.asyncDispose](), postgres?.stop()])
 })
 
 interface Report {
@@ -100,6 +100,10 @@ describe('login and profiles', () => {
   })
 })
 
+/** A new database, for tests that are skipped where PostgreSQL is not installed. */
+const createDatabase = async (): Promise<string> => (await postgres?.createDatabase()) ?? ''
+const onPostgres = it.skipIf(findPostgres() === undefined)
+
 describe.concurrent('doctor', () => {
   let namespace: string
   beforeAll(async () => {
@@ -119,8 +123,8 @@ describe.concurrent('doctor', () => {
   const stateOf = ({ checks }: Report, name: string): string | undefined =>
     checks.find((check) => check.name === name)?.state
 
-  it('finds nothing wrong with a node that is well', async () => {
-    const { code, report } = await doctor({ DATABASE_URL: await postgres.createDatabase() })
+  onPostgres('finds nothing wrong with a node that is well', async () => {
+    const { code, report } = await doctor({ DATABASE_URL: await createDatabase() })
     expect(report.checks.filter(({ state }) => state !== 'ok')).toEqual([])
     expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true })
     for (const name of ['node', 'token', 'Temporal', 'database', 'keys', 'clock of PostgreSQL'])
@@ -161,8 +165,8 @@ describe.concurrent('doctor', () => {
 })
 
 describe.concurrent('migrate', () => {
-  it('brings a database up to date, once', async () => {
-    const env = { DATABASE_URL: await postgres.createDatabase() }
+  onPostgres('brings a database up to date, once', async () => {
+    const env = { DATABASE_URL: await createDatabase() }
     const first = await shell.json<{ applied: string[] }>(['migrate'], { env })
     expect(first.applied).toContain('0001-settings')
     expect(await shell.json(['migrate'], { env })).toEqual({ applied: [] })
