@@ -102,7 +102,12 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     sender,
     temporal,
     temporalUiUrl,
-    startQueued: (...event) => startQueued(...event),
+    // Made later: the intake asks which endpoints take no more.
+    queuedSteering: {
+      retry: (id) => queuedSteering.retry(id),
+      cancel: (id, trace) => queuedSteering.cancel(id, trace),
+      find: (id) => queuedSteering.find(id),
+    },
     logger,
   })
   cleanUps.add(() => deliveries.stop())
@@ -127,7 +132,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   cleanUps.add(() => worker.stop())
 
   const { isSaturated } = deliveries
-  const { intake, fates, startQueued, ...intakeParts } = createIntakeParts({
+  const { intake, fates, queuedSteering, ...intakeParts } = createIntakeParts({
     config,
     database,
     temporal,

@@ -2,7 +2,13 @@
 
 import { Command } from 'commander'
 import { z } from 'zod'
-import { BulkSteeringSchema, type BulkSteering, type SteeringAction } from '../schemas/delivery.ts'
+import {
+  BulkSteeringSchema,
+  DeliverySteeredSchema,
+  type BulkSteering,
+  type DeliverySteered,
+  type SteeringAction,
+} from '../schemas/delivery.ts'
 import { segment, type Api } from './shared/api.ts'
 import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
 import { CommandError, usageError } from './shared/failure.ts'
@@ -20,7 +26,7 @@ interface SteerOptions extends FilterOptions {
   timeout: number
 }
 
-const AnswerSchema = z.object({ id: z.string().optional() })
+const AnswerSchema = z.object({ id: z.string().optional(), became: DeliverySteeredSchema.optional() })
 
 export const steerCommand = (action: SteeringAction, description: string): Command =>
   withFilters(new Command(action))
@@ -46,6 +52,8 @@ interface Steered {
   id: string
   /** Id of the repeated delivery, where the action makes one. */
   newId: string | null
+  /** What became of it, where the action says. */
+  became: DeliverySteered | null
   error: string | null
 }
 
@@ -62,17 +70,20 @@ async function steerEach(
   for (const id of ids) {
     try {
       const answer = await api.call('POST', `/deliveries/${segment(id)}/${action}`, AnswerSchema, { why })
-      items.push({ id, newId: answer.id ?? null, error: null })
+      items.push({ id, newId: answer.id ?? null, became: answer.became ?? null, error: null })
     } catch (error) {
       if (!(error instanceof CommandError) || !['failed', 'notFound'].includes(error.exit)) throw error
       failure = error
-      items.push({ id, newId: null, error: error.message })
+      items.push({ id, newId: null, became: null, error: error.message })
     }
   }
   if (failure !== undefined && ids.length === 1) throw failure
   out.result({ action, items }, () =>
     items
-      .map(({ id, newId, error }) => `${action}: ${id}${newId ? ` as ${newId}` : ''}${error ? `: ${error}` : ''}`)
+      .map(({ id, newId, became, error }) => {
+        const outcome = error ?? became
+        return `${action}: ${id}${newId ? ` as ${newId}` : ''}${outcome ? `: ${outcome}` : ''}`
+      })
       .join('\n'),
   )
   if (failure !== undefined) throw new CommandError('failed', `${action} was not possible for all`)

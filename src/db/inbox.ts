@@ -1,6 +1,6 @@
 /** The inbox: accepted events whose delivery was not started yet. */
 
-import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable } from './database.ts'
@@ -19,12 +19,15 @@ export interface LeasedEvent {
   /** Position in its lane, by arrival. */
   seq: string
   input: DeliverEventInput
+  /** It is not to be started: who cancelled it, and why. */
+  cancelled: SteeringTrace | undefined
 }
 
-/** An event that waits, as the delivery log shows it. */
+/** An event of the inbox, as the delivery log shows it. */
 export interface QueuedEvent extends LeasedEvent {
   workflowId: string
   receivedAt: Date
+  cancelledAt: Date | undefined
   /** Why Temporal refused it for good. */
   refusal: string | undefined
 }
@@ -99,22 +102,38 @@ export async function leaseFromInbox(
   perSource: number,
   leaseMs: number,
 ): Promise<LeasedEvent[]> {
-  const rows = await database.query<{ seq: string; input: DeliverEventInput }>(
+  const rows = await database.query<LeasedRow>(
     `update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
      where seq in (
        select oldest.seq from unnest($1::text[]) as source(id) cross join lateral (
          select seq from inbox
          where ${waiting[lane]} and source_id = source.id and (leased_until is null or leased_until < now())
          order by seq limit $2 for update skip locked) as oldest)
-     returning seq, input`,
+     returning ${leasedColumns}`,
     [[...sourceIds], perSource, leaseMs],
   )
-  return rows.sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
+  return rows.map(leasedEvent).sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
 }
 
-/** Removes events whose delivery has started. */
+export const leasedColumns = 'seq, input, cancelled_at, cancelled_by, cancelled_why'
+
+export interface LeasedRow {
+  seq: string
+  input: DeliverEventInput
+  cancelled_at: Date | null
+  cancelled_by: string | null
+  cancelled_why: string | null
+}
+
+export const leasedEvent = ({ seq, input, cancelled_at, cancelled_by, cancelled_why }: LeasedRow): LeasedEvent => ({
+  seq,
+  input,
+  cancelled: cancelled_at === null ? undefined : { by: cancelled_by ?? undefined, why: cancelled_why ?? undefined },
+})
+
+/** Removes events whose delivery has started; one that was cancelled since stays, so that its delivery is cancelled too. */
 export async function removeFromInbox(database: Queryable, seqs: readonly string[]): Promise<void> {
-  await database.query('delete from inbox where seq = any($1::bigint[])', [[...seqs]])
+  await database.query('delete from inbox where seq = any($1::bigint[]) and cancelled_at is null', [[...seqs]])
 }
 
 /** Gives leased events back, to be started as soon as possible. */
@@ -124,7 +143,10 @@ export async function releaseInInbox(database: Queryable, seqs: readonly string[
 
 /** Marks an event that Temporal refuses for good; it stays, visibly failed. */
 export async function refuseInInbox(database: Queryable, seq: string, refusal: string): Promise<void> {
-  await database.query('update inbox set refusal = $2, settled_at = now() where seq = $1', [seq, refusal])
+  await database.query('update inbox set refusal = $2, settled_at = now(), leased_until = null where seq = $1', [
+    seq,
+    refusal,
+  ])
 }
 
 /** How many events wait, at most: the span of each lane's positions, of which some were never used or are free again. Costs
@@ -148,25 +170,26 @@ export async function countInbox(database: Queryable, most: number): Promise<num
   return Number(row?.count ?? 0)
 }
 
-interface QueuedRow {
-  seq: string
+interface QueuedRow extends LeasedRow {
   workflow_id: string
-  input: DeliverEventInput
   received_at: Date
   refusal: string | null
 }
 
-const toQueued = ({ seq, workflow_id, input, received_at, refusal }: QueuedRow): QueuedEvent => ({
-  seq,
-  workflowId: workflow_id,
-  input,
-  receivedAt: received_at,
-  refusal: refusal ?? undefined,
+const queuedColumns = `workflow_id, received_at, refusal, ${leasedColumns}`
+
+const toQueued = (row: QueuedRow): QueuedEvent => ({
+  ...leasedEvent(row),
+  workflowId: row.workflow_id,
+  receivedAt: row.received_at,
+  cancelledAt: row.cancelled_at ?? undefined,
+  refusal: row.refusal ?? undefined,
 })
 
-/** Conditions of a filter on the inbox; refused events are failed, the others queued. */
+/** Conditions of a filter on the inbox; refused events are failed, those that are neither refused nor cancelled queued. */
 const matchesFilter = `
-  ($1::text is null or (case when refusal is null then 'queued' else 'failed' end) = $1)
+  ($1::text is null or $1 = case when refusal is not null then 'failed' when cancelled_at is not null then 'cancelled'
+    else 'queued' end)
   and ($2::text is null or source_id = $2)
   and ($3::text is null or $3 = any(destination_ids))
   and ($4::text is null or type = $4)
@@ -195,7 +218,7 @@ export async function listQueued(
   before?: string,
 ): Promise<QueuedEvent[]> {
   const rows = await database.query<QueuedRow>(
-    `select seq, workflow_id, input, received_at, refusal from inbox
+    `select ${queuedColumns} from inbox
      where ${matchesFilter} and ($9::bigint is null or seq < $9) order by seq desc limit $10`,
     [...filterValues(filter), before ?? null, limit],
   )
@@ -211,9 +234,8 @@ export async function countQueued(database: Queryable, filter: DeliveryFilter): 
 }
 
 export async function findQueued(database: Queryable, workflowId: string): Promise<QueuedEvent | undefined> {
-  const [row] = await database.query<QueuedRow>(
-    'select seq, workflow_id, input, received_at, refusal from inbox where workflow_id = $1',
-    [workflowId],
-  )
+  const [row] = await database.query<QueuedRow>(`select ${queuedColumns} from inbox where workflow_id = $1`, [
+    workflowId,
+  ])
   return row && toQueued(row)
 }

@@ -78,12 +78,13 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       return filter.status === 'queued' ? queued : queued + (await deliveries.count(filter))
     },
     async countEach(filter) {
-      const [queued, refused, started] = await Promise.all([
+      const [queued, refused, cancelled, started] = await Promise.all([
         countQueued(database, { ...filter, status: 'queued' }),
         countQueued(database, { ...filter, status: 'failed' }),
+        countQueued(database, { ...filter, status: 'cancelled' }),
         deliveries.countEach(filter),
       ])
-      return { ...started, queued, failed: started.failed + refused }
+      return { ...started, queued, failed: started.failed + refused, cancelled: started.cancelled + cancelled }
     },
     async read(id) {
       const delivery = await readDelivery(temporal, id, isPaused)
@@ -103,7 +104,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
         ...sentRequests(queued.input, [], findDestination),
         timeline: [],
         pending: [],
-        steering: [],
+        steering: cancellationOf(queued),
         temporalUiUrl: null,
       }
     },
@@ -111,11 +112,11 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
 }
 
 /** An event in the inbox, as a row of the log. */
-function toDelivery({ workflowId, input, receivedAt, refusal }: QueuedEvent): Delivery {
+function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: QueuedEvent): Delivery {
   const { event, userId, type } = input.message
   return {
     id: workflowId,
-    status: refusal === undefined ? 'queued' : 'failed',
+    status: refusal !== undefined ? 'failed' : cancelledAt !== undefined ? 'cancelled' : 'queued',
     sourceId: input.sourceId,
     destinationIds: input.targets.map(({ destinationId }) => destinationId),
     type,
@@ -123,12 +124,17 @@ function toDelivery({ workflowId, input, receivedAt, refusal }: QueuedEvent): De
     messageId: input.messageId,
     userId: userId ?? null,
     startedAt: receivedAt.toISOString(),
-    endedAt: null,
+    endedAt: cancelledAt?.toISOString() ?? null,
     attempts: 0,
     nextAttemptAt: null,
     reason: refusal ?? null,
   }
 }
+
+const cancellationOf = ({ cancelled, cancelledAt }: QueuedEvent): DeliveryDetail['steering'] =>
+  cancelledAt === undefined
+    ? []
+    : [{ at: cancelledAt.toISOString(), action: 'cancel', by: cancelled?.by ?? null, why: cancelled?.why ?? null }]
 
 const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
 

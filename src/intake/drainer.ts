@@ -2,9 +2,10 @@
  *  events of each start in order of arrival. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { refuseInInbox, releaseInInbox, removeFromInbox, type Lane, type LeasedEvent } from '../db/inbox.ts'
+import { settleCancelled } from '../db/inbox-steering.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
@@ -13,7 +14,11 @@ import { createInboxTurns } from './inbox-turns.ts'
 
 /** How long this node has a batch for itself: longer than starting it takes, and how long it lies when the node dies. A
  *  batch that another node takes meanwhile is started once all the same. */
-const leaseMs = 10_000
+export const leaseMs = 10_000
+
+/** How long after the lease began a start may begin, in milliseconds: it then ends within the lease, so that nobody takes or
+ *  cancels an event while it is being started. */
+const startableMs = leaseMs / 2
 
 /** Pauses of an idle drainer, and of one that Temporal or the database failed, in milliseconds. */
 const idlePauseMs = 1_000
@@ -32,6 +37,8 @@ export interface DrainerDependencies {
   /** Events taken at a time: few enough to be started within the lease. */
   batchSize: number
   start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
+  /** Cancels the delivery of an event; answers false when Temporal has none. */
+  cancel: (input: DeliverEventInput, trace: SteeringTrace) => Promise<boolean>
   /** How many starts may be under way now. */
   limit: () => number
   /** How long to leave Temporal alone after a start that took `startMs`, both in milliseconds. */
@@ -45,7 +52,7 @@ export interface DrainerDependencies {
 }
 
 export function runDrainer(dependencies: DrainerDependencies): Drainer {
-  const { database, lane, batchSize, start, limit, restMs, isBehind, giveWay, count, logger } = dependencies
+  const { database, lane, batchSize, start, cancel, limit, restMs, isBehind, giveWay, count, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
   const nextBatch = createInboxTurns(database, lane, batchSize, leaseMs)
@@ -58,8 +65,13 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const sleepUnlessStopped = (ms: number): Promise<void> =>
     stopping.signal.aborted ? Promise.resolve() : sleep(ms, undefined, { signal: stopping.signal }).catch(() => {})
 
-  /** @returns whether Temporal took it, now or before, or refused it for good */
-  const settle = async ({ seq, input }: LeasedEvent): Promise<boolean> => {
+  /** @returns whether Temporal took it, now or before; otherwise it was refused for good, or is cancelled */
+  const settle = async ({ seq, input, cancelled }: LeasedEvent): Promise<boolean> => {
+    if (cancelled !== undefined) {
+      // A start that nobody saw end, before it was cancelled, may have been one.
+      await settleCancelled(database, seq, await cancel(input, cancelled))
+      return false
+    }
     try {
       count(await start(input), input.sourceId, 1)
       return true
@@ -72,8 +84,8 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     }
   }
 
-  /** @param isCutShort  whether to leave the rest for now */
-  const startBatch = async (batch: LeasedEvent[], isCutShort: () => boolean): Promise<void> => {
+  /** @param isUp  whether to leave the rest for now */
+  const startBatch = async (batch: LeasedEvent[], isUp: () => boolean): Promise<void> => {
     const queue = [...batch.filter(({ input }) => !isBehind(input)), ...batch.filter(({ input }) => isBehind(input))]
     const open = new Set(batch.map(({ seq }) => seq))
     const started: string[] = []
@@ -81,7 +93,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     let isOver = false
     /** @param place  among those who work side by side: the last ones end when there are too many */
     const work = async (_: unknown, place: number): Promise<void> => {
-      while (place < limit() && failure === undefined && !isOver && !isCutShort() && !stopping.signal.aborted) {
+      while (place < limit() && failure === undefined && !isOver && !isUp() && !stopping.signal.aborted) {
         for (let turn = 0; turn < turnsGiven(); turn++) await giveWay()
         const event = queue.shift()
         if (event === undefined) return
@@ -108,12 +120,13 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     while (!stopping.signal.aborted) {
       try {
         hasNewcomer = false
+        const begun = performance.now()
         const batch = await nextBatch()
         sources = new Set(batch.map(({ input }) => input.sourceId))
         // Each second batch runs to its end: those who have much waiting get on, however many newcomers there are.
         const mayBeCutShort = !wasCutShort
         const isCutShort = (): boolean => mayBeCutShort && hasNewcomer
-        if (batch.length > 0) await startBatch(batch, isCutShort)
+        if (batch.length > 0) await startBatch(batch, () => isCutShort() || performance.now() - begun > startableMs)
         else await pause.wait(idlePauseMs)
         wasCutShort = isCutShort()
       } catch (error) {

@@ -24,7 +24,7 @@ import { readPendingAttempts } from '../temporal/delivery-detail.ts'
 import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { keepRecheckRunning } from '../temporal/recheck.ts'
-import { createSteering, type Steering, type SteeringDependencies } from '../temporal/steering.ts'
+import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
 
 /** First attempts at one endpoint: each holds slots of the worker that other endpoints need. An endpoint that answers
  *  gives its turns back within the wait, and no delivery of it is deferred, which would cost Temporal three times as much. */
@@ -60,12 +60,13 @@ export interface DeliveryPartsDependencies {
   sender: Sender
   temporal: Temporal
   temporalUiUrl: string | undefined
-  startQueued: SteeringDependencies['startQueued']
+  queuedSteering: QueuedSteering
   logger: Logger
 }
 
 export function createDeliveryParts(dependencies: DeliveryPartsDependencies): DeliveryParts {
-  const { config, database, settings, suppression, sender, temporal, temporalUiUrl, startQueued, logger } = dependencies
+  const { config, database, settings, suppression, sender, temporal, temporalUiUrl, queuedSteering, logger } =
+    dependencies
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
   const findTarget = (id: string) => {
@@ -77,7 +78,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     findTarget,
     isDeletedSince: (...asked) => isDeletedSince(database, ...asked),
     retry: config.retry,
-    startQueued,
+    queued: queuedSteering,
   })
   const turns = createTurns({ first: firstTurns, retry: retryTurns, hangsMs, maxAwayMs: config.retry.maxMs })
   const recorder = createAttemptRecorder(database, logger)

@@ -2,27 +2,30 @@
 
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
-import type { DeliverEventInput, DeliveryTarget } from '../contracts/delivery.ts'
+import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contracts/delivery.ts'
+import { eventWorkflowId } from '../contracts/names.ts'
 import type { Database } from '../db/database.ts'
 import type { Lane } from '../db/inbox.ts'
 import { createDirectSlots } from '../intake/direct-slots.ts'
 import { runDrainer, type Drainer } from '../intake/drainer.ts'
 import { createFates, type Fates } from '../intake/fates.ts'
+import { forgetSettled } from '../intake/forget-settled.ts'
 import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
 import { deferredLane, promptLane } from '../intake/lanes.ts'
-import { createStartQueued } from '../intake/start-queued.ts'
+import { createQueuedSteering } from '../intake/steer-queued.ts'
 import { createStartPace } from '../intake/start-pace.ts'
 import type { Logger } from '../logger.ts'
+import { cancelDelivery } from '../temporal/cancel-delivery.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { createNamespaceRepair } from '../temporal/repair-namespace.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
-import type { SteeringDependencies } from '../temporal/steering.ts'
+import type { QueuedSteering } from '../temporal/steering.ts'
 
 export interface IntakeParts {
   intake: Intake
   fates: Fates
-  startQueued: SteeringDependencies['startQueued']
+  queuedSteering: QueuedSteering
   stop(): Promise<void>
 }
 
@@ -49,18 +52,21 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   const inbox = createInboxWriter(database, config.inboxMax, (events) => {
     for (const { lane, input } of events) drainers[lane].wake(input.sourceId)
   })
-  const common = { database, start, giveWay: inbox.written, count, logger }
+  const cancel = ({ sourceId, messageId }: DeliverEventInput, trace: SteeringTrace) =>
+    cancelDelivery(temporal, eventWorkflowId(sourceId, messageId), trace)
+  const common = { database, start, cancel, giveWay: inbox.written, count, logger }
   const drainers: Record<Lane, Drainer> = {
     prompt: runDrainer({ ...common, ...promptLane(pace) }),
     deferred: runDrainer({ ...common, ...deferredLane(isSaturated) }),
   }
+  const settled = forgetSettled(database, config.retentionMs, logger)
   const intake = createIntake({ start, inbox, slots, isSaturated, retry: config.retry, count, logger })
   return {
     intake,
     fates,
-    startQueued: createStartQueued({ database, start, count }),
+    queuedSteering: createQueuedSteering({ database, start, count }),
     async stop() {
-      await Promise.all([...Object.values(drainers), repair].map((part) => part.stop()))
+      await Promise.all([...Object.values(drainers), repair, settled].map((part) => part.stop()))
       await fates.stop()
     },
   }

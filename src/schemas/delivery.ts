@@ -98,6 +98,12 @@ export const steeringActions = ['retry', 'redeliver', 'cancel'] as const
 export const SteeringActionSchema = z.enum(steeringActions)
 export type SteeringAction = z.infer<typeof SteeringActionSchema>
 
+/** What became of a delivery that was retried or cancelled: its waiting endpoints are attempted now; it waited in the inbox, and
+ *  has started, or waits on because Temporal does not take it now; it waited in the inbox, and never starts; it had started,
+ *  and Temporal stops it. */
+export const DeliverySteeredSchema = z.enum(['retrying', 'started', 'queued', 'cancelled', 'cancelling'])
+export type DeliverySteered = z.infer<typeof DeliverySteeredSchema>
+
 /** Why a delivery is steered; stands in its history. */
 export const SteeringRequestSchema = z.strictObject({ why: z.string().max(500).optional() }).nullish()
 

@@ -66,7 +66,7 @@ export interface CancelOrder {
  *  @returns how many were called off */
 export async function cancelDeliveriesOf(
   { client }: Temporal,
-  steering: Pick<Steering, 'cancel'>,
+  steering: Pick<Steering, 'carryOut'>,
   { userIds, scope, before, forgottenAt, why }: CancelOrder,
 ): Promise<number> {
   const oneOf = (values: string[]): string => `IN (${values.map((value) => `'${keyword(value)}'`).join(', ')})`
@@ -84,7 +84,7 @@ export async function cancelDeliveriesOf(
   let cancelled = 0
   for await (const { workflowId } of client.workflow.list({ query })) {
     try {
-      await steering.cancel(workflowId, { by: 'deletion request', why })
+      await steering.carryOut({ action: 'cancel' }, workflowId, { by: 'deletion request', why })
       cancelled++
     } catch (error) {
       // It ended meanwhile.

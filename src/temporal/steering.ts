@@ -1,11 +1,12 @@
 /** What an operator does to one delivery; each leaves who and why in the workflow's history. */
 
-import { randomUUID } from 'node:crypto'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from '../contracts/delivery.ts'
 import { signals } from '../contracts/delivery.ts'
 import { eventIdOf, redeliveryWorkflowId } from '../contracts/names.ts'
 import type { SteeringOrder } from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
+import type { DeliverySteered } from '../schemas/delivery.ts'
+import { cancelDelivery } from './cancel-delivery.ts'
 import type { Temporal } from './connection.ts'
 import { readDelivery } from './delivery-detail.ts'
 import { isNotFound } from './grpc-errors.ts'
@@ -21,27 +22,38 @@ export interface SteeringDependencies {
   /** Whether a user was deleted at a moment or later. */
   isDeletedSince: (sourceId: string, userId: string, since: Date) => Promise<boolean>
   retry: RetrySchedule
-  /** Starts the delivery of an event that waits in the inbox, carries out what is asked of it, and takes it out of there.
-   *  @returns false when no such event waits */
-  startQueued: (deliveryId: string, act: () => Promise<unknown>) => Promise<boolean>
+  queued: QueuedSteering
+}
+
+/** The same for events of the inbox. Each answers undefined when no such event is there: its delivery has started, if any. */
+export interface QueuedSteering {
+  /** Starts it ahead of its turn, also after Temporal had refused it.
+   *  @returns `queued` when Temporal does not take it now: it waits on
+   *  @throws AppError conflict when it was cancelled, or Temporal refuses it; unavailable when a node that does not answer has it */
+  retry(deliveryId: string): Promise<'started' | 'queued' | undefined>
+  /** Sees to it that it is never started.
+   *  @throws AppError conflict when it was cancelled before; unavailable when a node that does not answer has it */
+  cancel(deliveryId: string, trace: SteeringTrace): Promise<'cancelled' | undefined>
+  /** The event, when it came, and whether it is over: refused or cancelled. */
+  find(deliveryId: string): Promise<{ input: DeliverEventInput; since: Date; isOver: boolean } | undefined>
 }
 
 export interface Steering {
   /** Attempts every waiting endpoint now. @throws AppError not_found; conflict when the delivery is over */
-  retry(deliveryId: string, trace: SteeringTrace): Promise<void>
+  retry(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
   /** Stops a delivery. @throws AppError not_found; conflict when it is over */
-  cancel(deliveryId: string, trace: SteeringTrace): Promise<void>
+  cancel(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
   /** Delivers a finished one again, to the endpoints as they are now.
    *  @returns id of the new delivery
    *  @throws AppError not_found; conflict when it still runs, has no destination left, or its user was deleted since */
   redeliver(deliveryId: string, trace: SteeringTrace): Promise<string>
-  /** Carries out an order of a bulk steering on one delivery. */
+  /** Carries out an order of a bulk steering on one delivery that Temporal has. */
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
 }
 
 export function createSteering(dependencies: SteeringDependencies): Steering {
-  const { temporal, findTarget, isDeletedSince, retry, startQueued } = dependencies
-  const { client, namespace } = temporal
+  const { temporal, findTarget, isDeletedSince, retry, queued } = dependencies
+  const { client } = temporal
 
   /** Asked first: Temporal takes a cancellation of what is over without a word.
    *  @throws AppError when it knows no such delivery, or none that runs */
@@ -53,7 +65,6 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
       await act()
     } catch (error) {
       if (!isNotFound(error)) throw error
-      if (await startQueued(deliveryId, act)) return
       throw new AppError('not_found', `no delivery that runs has the id ${deliveryId}`, { cause: error })
     }
   }
@@ -62,17 +73,25 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     ofRunning(deliveryId, () => client.workflow.getHandle(deliveryId).signal(name, argument))
 
   const redeliver = async (deliveryId: string, trace: SteeringTrace): Promise<string> => {
-    const delivery = await readDelivery(temporal, deliveryId, () => false)
-    if (delivery === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
-    if (delivery.endedAt === null) throw new AppError('conflict', 'the delivery still runs: retry or cancel it')
-    const { type, userId } = delivery.input.message
-    const since = new Date(delivery.startedAt)
-    if (type !== 'delete' && userId !== undefined && (await isDeletedSince(delivery.sourceId, userId, since)))
+    const { input, since } = await readEnded(deliveryId)
+    const { type, userId } = input.message
+    if (type !== 'delete' && userId !== undefined && (await isDeletedSince(input.sourceId, userId, since)))
       throw new AppError('conflict', 'the user of this event was deleted')
-    const targets = delivery.destinationIds.flatMap((id) => findTarget(id) ?? [])
+    const targets = input.targets.flatMap(({ destinationId }) => findTarget(destinationId) ?? [])
     if (targets.length === 0)
       throw new AppError('conflict', 'no destination of this delivery is left and switched on with an endpoint')
-    return startRedelivery({ ...delivery.input, targets, retry }, deliveryId, trace)
+    return startRedelivery({ ...input, targets, retry }, deliveryId, trace)
+  }
+
+  /** @throws AppError not_found; conflict when it is not over */
+  const readEnded = async (deliveryId: string): Promise<{ input: DeliverEventInput; since: Date }> => {
+    const delivery = await readDelivery(temporal, deliveryId, () => false)
+    const found = delivery
+      ? { input: delivery.input, since: new Date(delivery.startedAt), isOver: delivery.endedAt !== null }
+      : await queued.find(deliveryId)
+    if (found === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
+    if (!found.isOver) throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
+    return found
   }
 
   const startRedelivery = async (
@@ -88,23 +107,26 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     throw new AppError('conflict', `the event was redelivered ${maxRedeliveries} times`)
   }
 
-  const steering: Steering = {
-    retry: (deliveryId, trace) => signal(deliveryId, signals.retryNow, trace),
-    cancel: (deliveryId, trace) =>
-      ofRunning(deliveryId, () =>
-        client.workflowService.requestCancelWorkflowExecution({
-          namespace,
-          workflowExecution: { workflowId: deliveryId },
-          identity: trace.by ?? 'postrider',
-          requestId: randomUUID(),
-          reason: trace.why ?? '',
-        }),
-      ),
+  const retryStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
+    signal(deliveryId, signals.retryNow, trace)
+  const cancelStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
+    ofRunning(deliveryId, () => cancelDelivery(temporal, deliveryId, trace))
+
+  return {
+    async retry(deliveryId, trace) {
+      const became = await queued.retry(deliveryId)
+      if (became === undefined) await retryStarted(deliveryId, trace)
+      return became ?? 'retrying'
+    },
+    async cancel(deliveryId, trace) {
+      const became = await queued.cancel(deliveryId, trace)
+      if (became === undefined) await cancelStarted(deliveryId, trace)
+      return became ?? 'cancelling'
+    },
     redeliver,
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck') await signal(deliveryId, signals.destinationChanged, order.destinationId)
-      else await steering[order.action](deliveryId, trace)
+      else await { retry: retryStarted, cancel: cancelStarted, redeliver }[order.action](deliveryId, trace)
     },
   }
-  return steering
 }

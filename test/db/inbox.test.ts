@@ -5,17 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { Database } from '../../src/db/database.ts'
 import {
   addToInbox,
   inboxDepth,
   leaseFromInbox,
   listQueued,
+  refuseInInbox,
   releaseInInbox,
   removeFromInbox,
   type Lane,
   type LeasedEvent,
 } from '../../src/db/inbox.ts'
+import { cancelInInbox, claimInInbox, removeSettled, settleCancelled } from '../../src/db/inbox-steering.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
@@ -107,6 +110,32 @@ function inboxSuite(database: () => Database): void {
     expect(rest).toEqual(names.slice(0, 20).map((name) => `${name}-1`))
     expect(await others()).toEqual([])
     expect(await mine()).toEqual([])
+  })
+
+  it('keeps what was refused or cancelled out of the way, for a time', async () => {
+    const id = (n: number): string => eventWorkflowId('src', `src-${n}`)
+    await add('src', 4)
+    const [refused, taken] = await leaseFromInbox(database(), 'prompt', ['src'], 2, leaseMs)
+    await refuseInInbox(database(), refused?.seq ?? '', 'too large')
+    // A node is about to start it.
+    expect(await cancelInInbox(database(), id(1), {})).toBe(false)
+    expect(await claimInInbox(database(), id(1), leaseMs)).toBeUndefined()
+    expect(await cancelInInbox(database(), id(2), { by: 'ann', why: 'mistake' })).toBe(true)
+    expect(await cancelInInbox(database(), id(2), {})).toBe(false)
+    expect(await claimInInbox(database(), id(2), leaseMs)).toBeUndefined()
+    // Whoever leases it sees that it is not to be started, and cannot remove it as started.
+    const [cancelled, waiting] = await turns(10)()
+    expect([cancelled?.cancelled, waiting?.cancelled]).toEqual([{ by: 'ann', why: 'mistake' }, undefined])
+    await removeFromInbox(database(), seqsOf([cancelled, waiting, taken].filter((one) => one !== undefined)))
+    await settleCancelled(database(), cancelled?.seq ?? '', false)
+    expect(await turns(10)()).toEqual([])
+    expect(idsOf(await listQueued(database(), { status: 'cancelled' }, 10))).toEqual(['src-2'])
+    expect(idsOf(await listQueued(database(), { status: 'failed' }, 10))).toEqual(['src-0'])
+    expect(idsOf(await listQueued(database(), { status: 'queued' }, 10))).toEqual([])
+    await removeSettled(database(), new Date(Date.now() - 60_000))
+    expect(await listQueued(database(), {}, 10)).toHaveLength(2)
+    await removeSettled(database(), new Date(Date.now() + 60_000))
+    expect(await listQueued(database(), {}, 10)).toEqual([])
   })
 
   it('does not look at sources of the other lane', async () => {

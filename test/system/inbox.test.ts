@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { pino } from 'pino'
-import { addToInbox } from '../../src/db/inbox.ts'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
+import { addToInbox, findQueued, refuseInInbox } from '../../src/db/inbox.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience } from '../../src/schemas/audience.ts'
-import type { Delivery } from '../../src/schemas/delivery.ts'
+import type { Delivery, DeliveryDetail, SteeringAction } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startEmbeddedServer, type EmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
@@ -49,6 +50,9 @@ const postBatch = ({ post }: Api, { writeKey }: Source, messageIds: string[]) =>
 
 const listOf = async ({ api }: Api, query: string): Promise<Delivery[]> =>
   (await api<Page<Delivery>>('GET', `/deliveries?limit=200&${query}`)).body.items
+
+const steer = ({ api }: Api, id: string, action: SteeringAction, why?: string) =>
+  api<{ success: boolean; became?: string }>('POST', `/deliveries/${encodeURIComponent(id)}/${action}`, { why })
 
 const messageIdsOf = ({ requests }: Receiver): string[] =>
   requests.map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId)
@@ -284,7 +288,7 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     expect(await listOf(node, 'status=queued')).toEqual([])
   })
 
-  it('cancel and retry an event that waits in the inbox', async () => {
+  it('start an event of the inbox that is retried, once', async () => {
     const site = await makeSite()
     await using node = await site.start()
     await using hanging = await startReceiver()
@@ -292,21 +296,65 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     const source = await node.createSource()
     await node.connect([source], [hanging.url])
     await saturate(node, source, hanging)
-    const late = ids('late', 60)
-    await postBatch(node, source, late)
-
-    const queued = await listOf(node, `status=queued&sourceId=${source.id}`)
-    const [last, beforeLast] = queued
-    if (last === undefined || beforeLast === undefined) throw new Error('none waits')
-    for (const [action, { id }] of [
-      ['cancel', last],
-      ['retry', beforeLast],
-    ] as const)
-      expect((await node.api('POST', `/deliveries/${encodeURIComponent(id)}/${action}`, {})).status).toBe(200)
-    await until('one is cancelled', async () => (await listOf(node, `status=cancelled&messageId=${last.messageId}`))[0])
-    await until('one has started', async () => {
-      return (await listOf(node, `status=delivering&messageId=${beforeLast.messageId}`))[0]
+    await postBatch(node, source, ids('late', 60))
+    const [last] = await listOf(node, `status=queued&sourceId=${source.id}`)
+    if (last === undefined) throw new Error('none waits')
+    expect((await steer(node, last.id, 'retry')).body).toEqual({ success: true, became: 'started' })
+    await until('it has started', async () => {
+      return (await listOf(node, `status=delivering&messageId=${last.messageId}`))[0]
     })
+    expect((await steer(node, last.id, 'cancel')).body).toEqual({ success: true, became: 'cancelling' })
+    await until('it is cancelled', async () => (await listOf(node, `status=cancelled&messageId=${last.messageId}`))[0])
+  })
+
+  it('do not send what is cancelled in the inbox, and say what became of it', async () => {
+    const site = await makeSite()
+    await using node = await site.start()
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const idOf = (messageId: string): string => eventWorkflowId(source.id, messageId)
+    const early = ids('early', 20)
+    const late = ids('late', 80)
+    await signalTemporal('SIGSTOP')
+    try {
+      expect((await postBatch(node, source, early)).status).toBe(200)
+      const why = 'sent by mistake'
+      expect((await steer(node, idOf('early-19'), 'cancel', why)).body).toEqual({ success: true, became: 'cancelled' })
+      expect((await steer(node, idOf('early-18'), 'retry')).body).toEqual({ success: true, became: 'queued' })
+      expect((await steer(node, idOf('early-19'), 'retry')).status).toBe(409)
+      expect((await postBatch(node, source, late)).status).toBe(200)
+    } finally {
+      await signalTemporal('SIGCONT')
+    }
+    // The drainer starts them at the same moment.
+    const answers = new Map(
+      await Promise.all(
+        late.slice(0, 40).map(async (messageId): Promise<[string, string]> => {
+          const { status, body } = await steer(node, idOf(messageId), 'cancel')
+          return [messageId, status === 200 ? (body.became ?? '') : String(status)]
+        }),
+      ),
+    )
+    expect(new Set(answers.values())).toContain('cancelled')
+    const never = ['early-19', ...late.filter((messageId) => answers.get(messageId) === 'cancelled')]
+    const certain = [...early, ...late].filter((messageId) => !answers.has(messageId) && !never.includes(messageId))
+    await until('the others have arrived', () => certain.every((id) => messageIdsOf(receiver).includes(id)), limitMs)
+    await until('the inbox is empty', async () => (await listOf(node, 'status=queued')).length === 0, limitMs)
+    expect((await postAll(node, source, ['afterwards'])).get('afterwards')).toBe(200)
+    await until('one more arrives', () => messageIdsOf(receiver).includes('afterwards'), limitMs)
+    expect(never.filter((id) => messageIdsOf(receiver).includes(id))).toEqual([])
+    expect(messageIdsOf(receiver).filter((id) => id === 'early-18')).toHaveLength(1)
+
+    const cancelled = await listOf(node, `status=cancelled&sourceId=${source.id}`)
+    expect(cancelled.map(({ messageId }) => messageId)).toEqual(expect.arrayContaining(never))
+    const path = `/deliveries/${encodeURIComponent(idOf('early-19'))}`
+    const { body: detail } = await node.api<DeliveryDetail>('GET', path)
+    expect(detail).toMatchObject({ status: 'cancelled', attempts: 0, timeline: [] })
+    expect(detail.steering).toMatchObject([{ action: 'cancel', why: 'sent by mistake' }])
+    expect((await steer(node, idOf('early-19'), 'cancel')).status).toBe(409)
+    expect((await steer(node, idOf('early-19'), 'redeliver')).status).toBe(200)
+    await until('it is sent again', () => messageIdsOf(receiver).includes('early-19'), limitMs)
   })
 
   it('go on after a start that Temporal refuses for good, and show it as failed', async () => {
@@ -342,6 +390,34 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     expect(failed?.reason).toMatch(/length|long|exceed/i)
     expect(await listOf(node, 'status=queued')).toEqual([])
     expect((await postAll(node, source, ['next'])).get('next')).toBe(200)
+  })
+
+  it('start an event that was refused when it is retried', async () => {
+    const site = await makeSite()
+    await using node = await site.start()
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const endpointIds = destination.settings.webhooks.map(({ id }) => id)
+    const input = {
+      sourceId: source.id,
+      messageId: 'refused',
+      message: { type: 'track' as const, timestamp: new Date().toISOString(), userId: 'u1', messageId: 'refused' },
+      targets: [{ destinationId: destination.id, endpointIds, successPolicy: 'any' as const }],
+      retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000 },
+    }
+    const database = openPostgres(site.databaseUrl, pino({ level: 'silent' }))
+    const id = eventWorkflowId(source.id, 'refused')
+    await database.transaction(async (tx) => {
+      await addToInbox(tx, [{ input, receivedAt: new Date(), lane: 'prompt' }])
+      const event = await findQueued(tx, id)
+      await refuseInInbox(tx, event?.seq ?? '', 'BlobSizeLimitError')
+    })
+    await database.close()
+    expect(await listOf(node, 'status=failed')).toMatchObject([{ id, reason: 'BlobSizeLimitError' }])
+    expect((await steer(node, id, 'retry')).body).toEqual({ success: true, became: 'started' })
+    await receiver.received(1, limitMs)
+    await until('nothing is failed', async () => (await listOf(node, 'status=failed')).length === 0)
   })
 
   it('turn events away with Retry-After when the inbox is full, and take them when it is drained', async () => {

@@ -6,6 +6,7 @@ import {
   DeliveryDetailSchema,
   DeliveryFilterSchema,
   DeliverySchema,
+  DeliverySteeredSchema,
   steeringActions,
   SteeringRequestSchema,
 } from '../../schemas/delivery.ts'
@@ -66,13 +67,13 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
           security,
           params: IdParamsSchema,
           body: SteeringRequestSchema,
-          response: { 200: DoneSchema, ...errorResponses },
+          response: { 200: DoneSchema.extend({ became: DeliverySteeredSchema }), ...errorResponses },
         },
       },
-      async ({ params, body, actor }) => {
-        await steering[action](params.id, { by: actor?.name, ...body })
-        return { success: true as const }
-      },
+      async ({ params, body, actor }) => ({
+        success: true as const,
+        became: await steering[action](params.id, { by: actor?.name, ...body }),
+      }),
     )
   }
 

@@ -4,6 +4,7 @@ import type {
   Delivery,
   DeliveryDetail,
   DeliveryFilter,
+  DeliverySteered,
   SteeringAction,
 } from '../../../src/schemas/delivery.ts'
 import { pagedQuery } from './query-client.ts'
@@ -24,8 +25,12 @@ export const deliveryQuery = (id: string) =>
     queryFn: ({ signal }) => request<DeliveryDetail>('GET', `/deliveries/${segment(id)}`, { signal }),
   })
 
-/** Steers one delivery; a redelivery answers with the id of the new one. */
-export const steerDelivery = (id: string, action: SteeringAction, why = ''): Promise<{ id?: string }> =>
+/** Steers one delivery; a redelivery answers with the id of the new one, the others with what became of it. */
+export const steerDelivery = (
+  id: string,
+  action: SteeringAction,
+  why = '',
+): Promise<{ id?: string; became?: DeliverySteered }> =>
   request('POST', `/deliveries/${segment(id)}/${action}`, { body: reason(why) })
 
 /** Begins to steer all deliveries that match. */

@@ -124,5 +124,6 @@ function NoAttempt({ delivery: { status } }: { delivery: DeliveryDetail }) {
         attempts.
       </Alert>
     )
+  if (status === 'cancelled') return <Text c="dimmed">It was cancelled before its first attempt.</Text>
   return <Text c="dimmed">No attempt was made yet.</Text>
 }

@@ -7,7 +7,7 @@ import type { Delivery, SteeringAction } from '../../../../src/schemas/delivery.
 import { steerDelivery } from '../../api/deliveries.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { useChange } from '../../shared/use-change.ts'
-import { steeringTexts } from './steering-texts.ts'
+import { steeredTexts, steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
 
 const icons: Record<SteeringAction, Icon> = { retry: IconRefresh, redeliver: IconRepeat, cancel: IconBan }
@@ -45,12 +45,12 @@ interface DialogProps {
 function SteerDialog({ id, action, onClose }: DialogProps) {
   const [why, setWhy] = useState('')
   const navigate = useNavigate()
-  const { label, one, done } = steeringTexts[action]
+  const { label, one } = steeringTexts[action]
   const steer = useChange({
     change: () => steerDelivery(id, action, why),
     stale: ['deliveries'],
-    onDone: ({ id: newId }) => {
-      notifications.show({ message: done, color: 'teal' })
+    onDone: ({ id: newId, became }) => {
+      notifications.show({ message: steeredTexts[became ?? 'redelivered'], color: 'teal' })
       onClose()
       if (newId !== undefined) void navigate({ to: '/deliveries/$id', params: { id: newId } })
     },

@@ -1,12 +1,10 @@
-import type { SteeringAction } from '../../../../src/schemas/delivery.ts'
+import type { DeliverySteered, SteeringAction } from '../../../../src/schemas/delivery.ts'
 
 interface SteeringText {
   label: string
   /** What it does to one delivery, and to many. */
   one: string
   many: string
-  /** Told once one delivery took it. */
-  done: string
 }
 
 /** What people read of the actions on deliveries. */
@@ -15,18 +13,25 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
     label: 'Retry now',
     one: 'Endpoints that wait for their next attempt get it now.',
     many: 'Deliveries that wait for their next attempt make it now. Others stay as they are.',
-    done: 'The next attempt is made now',
   },
   redeliver: {
     label: 'Redeliver',
     one: 'The event is sent again, with the settings of now. Endpoints may get it twice.',
     many: 'Deliveries that have ended start again, with the settings of now. Endpoints may get an event twice.',
-    done: 'It is delivered again',
   },
   cancel: {
     label: 'Cancel',
     one: 'The delivery stops for good. It can be redelivered later.',
     many: 'Deliveries that are under way stop for good. They can be redelivered later.',
-    done: 'It is being cancelled',
   },
+}
+
+/** Told once one delivery took an action. */
+export const steeredTexts: Record<DeliverySteered | 'redelivered', string> = {
+  retrying: 'The next attempt is made now',
+  started: 'Its delivery has started',
+  queued: 'It waits in the inbox until Temporal takes it',
+  cancelled: 'It was cancelled before its delivery started',
+  cancelling: 'It is being cancelled',
+  redelivered: 'It is delivered again',
 }
