@@ -9,7 +9,7 @@ export function accountText(result: ChaosResult): string {
     ...repeatsByFault(result),
     `acknowledged ${result.acknowledged}: delivered once ${result.deliveredOnce}, more often ${often.join(', ') || 0}, ` +
       `in the list ${listed.join(', ') || 0}, LOST ${result.lost.length}`,
-    `repeats in all: ${result.repeats}`,
+    `repeats in all: ${result.repeats}, of which ${result.unexplained.length} are none of what a killed node had under way`,
     `unacknowledged ${result.unacknowledged}, of which ${result.unacknowledgedDelivered} were delivered`,
     result.settledAfterMs === undefined
       ? 'not all had arrived when the time was over'

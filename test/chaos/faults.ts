@@ -19,6 +19,8 @@ export interface Scene {
 export interface Fault {
   /** Why it cannot be made here; absent: it can. */
   missing?(scene: Pick<Scene, 'postgres' | 'folder'>): string | undefined
+  /** The node has no time to report what it has under way. */
+  killsNode?: true
   /** Breaks, waits and mends. @returns what was done, in a few words */
   strike(scene: Scene): Promise<string>
 }
@@ -48,6 +50,7 @@ const lasting =
 /** By their names, in the order in which a run takes its first ones. */
 export const faults: Record<string, Fault> = {
   'node killed': {
+    killsNode: true,
     strike: lasting(
       0,
       4_000,
@@ -85,6 +88,7 @@ export const faults: Record<string, Fault> = {
     ),
   },
   'node and Temporal killed': {
+    killsNode: true,
     strike: lasting(
       0,
       4_000,

@@ -1,7 +1,7 @@
 /** A data folder that can be filled to its last byte: a file system of its own, which root alone may mount. */
 
 import { execFile } from 'node:child_process'
-import { mkdir, open, rm } from 'node:fs/promises'
+import { mkdir, open, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -11,6 +11,9 @@ export interface FullFolder {
   empty(): Promise<void>
   unmount(): Promise<void>
 }
+
+/** Allocating at one go fails when others write at the same time; so much is left for them, and then filled piece by piece. */
+const leftToAppendBytes = 32 * 2 ** 20
 
 /** @returns undefined where this is not possible: without root, or without Linux */
 export async function mountSmallFolder(path: string, megabytes: number): Promise<FullFolder | undefined> {
@@ -32,12 +35,10 @@ export async function mountSmallFolder(path: string, megabytes: number): Promise
   return {
     path,
     async fill() {
-      const file = await open(filler, 'w')
-      try {
-        for (const bytes of [2 ** 20, 2 ** 12, 1]) await appendUntilFull(file, Buffer.alloc(bytes))
-      } finally {
-        await file.close()
-      }
+      const { bavail, bsize } = await statfs(path)
+      const most = bavail * bsize - leftToAppendBytes
+      if (most > 0) await run('fallocate', ['--length', String(most), filler])
+      await appendUntilFull(filler)
     },
     empty: () => rm(filler, { force: true }),
     async unmount() {
@@ -46,14 +47,13 @@ export async function mountSmallFolder(path: string, megabytes: number): Promise
   }
 }
 
-async function appendUntilFull(file: Awaited<ReturnType<typeof open>>, chunk: Buffer): Promise<void> {
-  for (;;) {
-    try {
-      const { bytesWritten } = await file.write(chunk)
-      if (bytesWritten < chunk.length) return
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return
-      throw error
-    }
+async function appendUntilFull(path: string): Promise<void> {
+  const file = await open(path, 'a')
+  try {
+    for (;;) await file.appendFile(Buffer.alloc(2 ** 20))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  } finally {
+    await file.close()
   }
 }

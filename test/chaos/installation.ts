@@ -23,8 +23,9 @@ export interface Installation {
   /** Calls the management API below `/api/v1`; posts when there is a body. */
   api: <Answer>(path: string, body?: unknown) => Promise<Answer>
   temporalAddress: string
-  /** Starts the node and waits until it is ready; does nothing while one runs. */
-  start(): Promise<void>
+  /** Waits until the node is ready, and starts it where it does not run, as a service manager does.
+   *  @returns whether it did not run */
+  start(): Promise<boolean>
   /** The graceful stop. @returns milliseconds that it took */
   stop(): Promise<number>
   /** Ends the node without any warning, and waits until it is gone. */
@@ -98,10 +99,10 @@ export async function createInstallation(options: InstallationOptions): Promise<
     },
     temporalAddress: `127.0.0.1:${temporalPort}`,
     async start() {
+      const wasGone = !node?.isRunning()
       await until(
         'the node is ready',
         async () => {
-          // One that does not start while a part is away is started again, as a service manager does.
           if (!node?.isRunning()) {
             await node?.stop()
             node = await launch()
@@ -110,6 +111,7 @@ export async function createInstallation(options: InstallationOptions): Promise<
         },
         readyLimitMs,
       )
+      return wasGone
     },
     async stop() {
       const begun = performance.now()

@@ -26,6 +26,8 @@ export interface ChaosOptions {
   /** Names of the kinds to choose from; all that can be made unless given. */
   kinds?: readonly string[]
   database: 'embedded' | 'postgres'
+  /** A folder for the node's data; one of its own unless given. */
+  dataDir?: string
   /** How long to wait at the end for what has not arrived, in seconds. */
   settleSeconds: number
   /** Of the node, beside those of the run. */
@@ -48,12 +50,24 @@ export interface ChaosResult extends Account {
   faults: StruckFault[]
   /** From the end of the load and the last fault until all had arrived; undefined when they did not in time. */
   settledAfterMs: number | undefined
-  /** Every delivery beyond the first of an id: moments of the first one and of itself. */
-  repeated: { messageId: string; firstAt: number; at: number }[]
+  /** Every delivery beyond the first of an id. */
+  repeated: RepeatedDelivery[]
+  /** Those that are not of what a killed node had under way. */
+  unexplained: RepeatedDelivery[]
 }
 
+/** Moments of the first delivery, and of this one. */
+export interface RepeatedDelivery {
+  messageId: string
+  firstAt: number
+  at: number
+}
+
+/** What a node does not report within this time is none of what it has under way: Temporal gives it out again. */
+const reportLimitMs = 10_000
+
 /** Room for the databases of a run. */
-const folderMegabytes = 3_000
+const folderMegabytes = 2_000
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { seed, report } = options
@@ -69,7 +83,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     await load.stop()
     const settledAfterMs = await settle(load, scene.endpoint, options)
     const account = await takeAccount(load, scene.endpoint, scene.installation)
-    const result = { ...account, faults: struck, settledAfterMs, repeated: repeatedDeliveries(scene.endpoint) }
+    const repeated = repeatedDeliveries(scene.endpoint)
+    const unexplained = repeated.filter((delivery) => !struck.some((fault) => explains(fault, delivery)))
+    const result = { ...account, faults: struck, settledAfterMs, repeated, unexplained }
     await options.inspect?.(scene, result)
     return result
   } finally {
@@ -78,9 +94,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 async function setScene(options: ChaosOptions, random: Random, cleanUps: CleanUps): Promise<Scene> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'postrider-chaos-'))
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'postrider-chaos-')))
   cleanUps.add(() => rm(dataDir, { recursive: true, force: true }))
-  const folder = await mountSmallFolder(dataDir, folderMegabytes)
+  const isToBeFull = options.kinds === undefined || options.kinds.includes('data folder full')
+  const folder = isToBeFull ? await mountSmallFolder(dataDir, folderMegabytes) : undefined
   if (folder !== undefined) cleanUps.add(() => folder.unmount())
   const postgres = options.database === 'postgres' ? await startChaosPostgres() : undefined
   if (postgres !== undefined) cleanUps.add(() => postgres.stop())
@@ -134,9 +151,12 @@ async function strikeAll(options: ChaosOptions, scene: Scene, kinds: string[]): 
     const fault = faults[name]
     await waitUntil(begun + ((place + scene.random.between(0.1, 0.9)) * seconds * 1_000) / faultCount)
     const begunAt = performance.now()
-    const what = await fault?.strike(scene)
+    const what = (await fault?.strike(scene)) ?? ''
+    const hadEnded = await scene.installation.start()
     struck.push({ name, begunAt, endedAt: performance.now() })
-    report(`${((begunAt - begun) / 1_000).toFixed(0)} s: ${name} ${what}`)
+    report(
+      `${((begunAt - begun) / 1_000).toFixed(0)} s: ${name} ${what}${hadEnded ? ', and the node ended by itself' : ''}`,
+    )
   }
   await waitUntil(begun + seconds * 1_000)
   return struck
@@ -156,6 +176,11 @@ async function settle(
   return performance.now() - begun
 }
 
-function repeatedDeliveries({ taken }: ChaosEndpoint): ChaosResult['repeated'] {
+/** What a node had under way when it was killed is delivered again: nobody knows whether it was. The endpoint may read a
+ *  request after the death of its sender. */
+const explains = ({ name, begunAt, endedAt }: StruckFault, { firstAt, at }: RepeatedDelivery): boolean =>
+  faults[name]?.killsNode === true && begunAt - reportLimitMs < firstAt && firstAt < endedAt && begunAt < at
+
+function repeatedDeliveries({ taken }: ChaosEndpoint): RepeatedDelivery[] {
   return [...taken].flatMap(([messageId, [firstAt = 0, ...later]]) => later.map((at) => ({ messageId, firstAt, at })))
 }
