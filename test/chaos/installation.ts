@@ -1,7 +1,6 @@
 /** What a chaos run breaks: a node with its embedded Temporal server, and its PostgreSQL where there is one. */
 
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, rm } from 'node:fs/promises'
 import { findFreePorts } from '../../src/ports.ts'
 import { isRunning } from '../../src/process-identity.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
@@ -47,7 +46,8 @@ export async function createInstallation(options: InstallationOptions): Promise<
   const { dataDir, postgres, environment } = options
   const [port = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
   const url = `http://127.0.0.1:${port}`
-  const logFile = join(dataDir, 'chaos-node.log')
+  // Beside the folder, which may be full.
+  const logFile = `${dataDir}.log`
   let node: TetheredProcess | undefined
 
   const launch = (): Promise<TetheredProcess> =>
@@ -132,6 +132,7 @@ export async function createInstallation(options: InstallationOptions): Promise<
       await signalTemporal('SIGCONT')
       await node?.stop()
       await endOrphan(dataDir)
+      await rm(logFile, { force: true })
     },
   }
 }
