@@ -2,12 +2,14 @@
 
 import { Registry } from 'prom-client'
 import { sessionKeys } from './access/session.ts'
+import { looksAt, watchAvailability } from './availability.ts'
 import { createAudienceParts } from './parts/audience-parts.ts'
 import { createCleanUps, type CleanUps } from './clean-ups.ts'
 import type { Config } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
+import type { Database } from './db/database.ts'
 import { createDestinationStore } from './db/destinations.ts'
-import { openDatabase } from './parts/open-database.ts'
+import { prepareDatabase } from './parts/open-database.ts'
 import { createTokenStore } from './db/tokens.ts'
 import { watchSuppression } from './deletions/suppression.ts'
 import { createDeletionParts } from './parts/deletion-parts.ts'
@@ -23,13 +25,14 @@ import { createLiveEvents } from './live/live-events.ts'
 import type { Logger } from './logger.ts'
 import { startQuickstart, type Quickstart } from './quickstart/quickstart.ts'
 import type { ReceivedEvent } from './receiver/receiver.ts'
-import { notReadyReason } from './readiness.ts'
+import { readiness } from './readiness.ts'
 import { createSecretBox } from './secrets.ts'
 import { watchSettings } from './settings/settings.ts'
 import { statusReader } from './status.ts'
 import type { Temporal } from './temporal/connection.ts'
-import { openTemporal } from './parts/open-temporal.ts'
-import { runWorker } from './temporal/worker.ts'
+import { prepareTemporal } from './parts/open-temporal.ts'
+import { prepareWorker } from './temporal/worker.ts'
+import { unlessAborted } from './unless-aborted.ts'
 import type { WorkflowCode } from './temporal/workflow-code.ts'
 
 export interface AppOptions {
@@ -49,13 +52,12 @@ export interface App {
   url: string
   adminToken: string
   temporal: Temporal
-  temporalUiUrl: string | undefined
   quickstart: Quickstart | undefined
   /** Takes no more events, lets what runs finish within a bound, and leaves nothing behind. */
   stop(): Promise<void>
 }
 
-/** Starts a node.
+/** Starts a node: it listens at once, and the promise resolves when it delivers.
  *  @throws StartError with one line for the operator; what was started before is stopped again */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
   const cleanUps = createCleanUps(options.logger)
@@ -72,17 +74,21 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const folder = await openDataFolder(config.dataDir)
   cleanUps.add(() => folder.close())
   const { adminToken, encryptionKeys } = await installationSecrets(config, folder.path)
-  const [{ temporal, uiUrl }, database] = await settleBoth(
-    openTemporal(config, folder.path, options, cleanUps),
-    openDatabase(config, folder.path, options, cleanUps),
-  )
-  const temporalUiUrl = config.temporalUiUrl ?? uiUrl
+  const openingTemporal = prepareTemporal(config, folder.path, options)
+  cleanUps.add(() => openingTemporal.close())
+  const openingDatabase = prepareDatabase(config, folder.path, options)
+  cleanUps.add(() => openingDatabase.close())
+  const { temporal } = openingTemporal
+  const { database } = openingDatabase
+  const availability = watchAvailability(looksAt(database, temporal), logger)
+  cleanUps.add(() => availability.close())
   const secrets = createSecretBox(encryptionKeys)
-  const destinations = createDestinationStore(database, secrets)
-  const settings = await watchSettings(database, destinations, logger)
+  const destinationsIn = (database: Database) => createDestinationStore(database, secrets)
+  const destinations = destinationsIn(database)
+  const settings = watchSettings(database, destinations, logger)
   cleanUps.add(() => settings.close())
 
-  const suppression = await watchSuppression(database, { isShared: config.databaseUrl !== undefined }, logger)
+  const suppression = watchSuppression(database, { isShared: config.databaseUrl !== undefined }, logger)
   cleanUps.add(() => suppression.close())
 
   let quickstart: Quickstart | undefined
@@ -101,7 +107,6 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     suppression,
     sender,
     temporal,
-    temporalUiUrl,
     // Made later: the intake asks which endpoints take no more.
     queuedSteering: {
       retry: (id) => queuedSteering.retry(id),
@@ -128,7 +133,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const deletions = createDeletionParts({ database, settings, suppression, temporal, steering, retry, logger })
   cleanUps.add(() => deletions.stop())
   const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
-  const worker = await runWorker(temporal, options.workflowCode, activities, logger)
+  const worker = prepareWorker(temporal, options.workflowCode, activities, logger)
   cleanUps.add(() => worker.stop())
 
   const { isSaturated } = deliveries
@@ -149,7 +154,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     sessionKeys: sessionKeys(encryptionKeys, adminToken),
     tokens: createTokenStore(database, logger),
     liveEvents,
-    readStatus: statusReader({ config, database, temporal, temporalUiUrl }),
+    readStatus: statusReader({ config, database, temporal, look: availability.look }),
     database,
     destinations,
     settings,
@@ -172,27 +177,30 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     trustedProxies: config.trustedProxies,
     logger,
     registry,
-    notReadyReason: () => notReadyReason(database, temporal),
+    deadReason: () => worker.deadReason(),
+    readiness: () => readiness(availability.look, settings.isLoaded),
   })
   const url = await listen(server, config.host, config.port)
   cleanUps.add(() => server.close())
 
+  // Listening already: events are taken as soon as the settings are known, wherever Temporal is.
+  const loadSettings = async () => {
+    await suppression.load()
+    await settings.load()
+  }
+  await Promise.all([openingDatabase.open(loadSettings), openingTemporal.open()])
+  await unlessAborted(worker.start(), options.signal)
+
   if (config.temporal.kind === 'embedded')
     quickstart = await startQuickstart({
       database,
-      destinations,
+      destinationsIn,
       settings,
       guard,
       port: config.quickstartPort,
       onReceived: options.onReceived,
     })
-  return { url, adminToken, temporal, temporalUiUrl, quickstart }
-}
-
-/** Waits for both even when one fails, so that each has registered its clean-up. */
-async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([first, second])
-  return [await first, await second]
+  return { url, adminToken, temporal, quickstart }
 }
 
 const proxySettings = (env: NodeJS.ProcessEnv) => ({

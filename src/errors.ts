@@ -34,7 +34,10 @@ export const errorCatalog = {
   inbox_full: { status: 429, meaning: 'Too many events wait for delivery to start; try again after `Retry-After`.' },
   too_many_requests: { status: 429, meaning: 'Too many tries; wait for `Retry-After`.' },
   internal_error: { status: 500, meaning: 'A fault of the server; the log has the details.' },
-  unavailable: { status: 503, meaning: 'Nothing can hold the request at the moment; try again after `Retry-After`.' },
+  unavailable: {
+    status: 503,
+    meaning: 'A part that the request needs is away, or nothing can hold it; try again after `Retry-After`.',
+  },
 } as const
 
 export type ErrorCode = keyof typeof errorCatalog
@@ -62,6 +65,27 @@ export class AppError extends Error {
 
   get status(): number {
     return errorCatalog[this.code].status
+  }
+}
+
+/** What a node stands on. */
+export type PartName = 'database' | 'temporal'
+
+const partTexts: Record<PartName, string> = { database: 'The database', temporal: 'Temporal' }
+
+/** A part that the node stands on is away for the moment: the caller is told which one, and when to come again. */
+export class PartAwayError extends AppError {
+  override name = 'PartAwayError'
+  readonly reason: string
+  /** It was not tried to the end yet: as in every start. */
+  readonly isOpening: boolean
+
+  /** @param reason  why it is away; absent: it is being opened */
+  constructor(part: PartName, reason?: string) {
+    const why = reason ?? 'it is being opened'
+    super('unavailable', `${partTexts[part]} is away: ${why}`, { retryAfterSeconds: 5 })
+    this.reason = why
+    this.isOpening = reason === undefined
   }
 }
 

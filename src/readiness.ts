@@ -1,15 +1,21 @@
-import type { Database } from './db/database.ts'
-import type { Temporal } from './temporal/connection.ts'
+import type { MissingPart } from './schemas/system.ts'
 
-/** How long a look at Temporal may take, in milliseconds. */
-const lookLimitMs = 2_000
+export interface Readiness {
+  /** Why the node cannot accept events; undefined when it can. */
+  reason: string | undefined
+  /** Parts that do not answer. */
+  missing: MissingPart[]
+}
 
-/** Why a node cannot accept events; it can as long as the database or Temporal holds them. */
-export async function notReadyReason(database: Database, { connection }: Temporal): Promise<string | undefined> {
-  const answers = await Promise.allSettled([
-    database.query('select 1'),
-    connection.withDeadline(Date.now() + lookLimitMs, () => connection.workflowService.getSystemInfo({})),
-  ])
-  if (answers.some(({ status }) => status === 'fulfilled')) return undefined
-  return 'neither Temporal nor the database answers'
+/** Whether a node can accept events: it can as long as the database or Temporal holds them, once it knows its sources.
+ *  @param look  tells which parts do not answer */
+export async function readiness(look: () => Promise<MissingPart[]>, isLoaded: () => boolean): Promise<Readiness> {
+  const missing = await look()
+  const database = missing.find(({ part }) => part === 'database')
+  if (!isLoaded())
+    return {
+      missing,
+      reason: `the settings are not read yet, the database is away: ${database?.reason ?? 'it is being opened'}`,
+    }
+  return { missing, reason: missing.length === 2 ? 'neither Temporal nor the database answers' : undefined }
 }

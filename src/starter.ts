@@ -1,6 +1,7 @@
 /** Hands what waits in the database to Temporal, on any node, as soon as Temporal takes it: at once when woken, after a
  *  restart, and when Temporal was away. */
 
+import { PartAwayError } from './errors.ts'
 import type { Logger } from './logger.ts'
 import { createPause } from './pause.ts'
 
@@ -33,7 +34,8 @@ export function runStarter(options: {
       try {
         for (const id of await waiting()) await start(id)
       } catch (error) {
-        logger.warn({ error: (error as Error).message }, failure)
+        // A part that has never been there is told elsewhere, once.
+        if (!(error instanceof PartAwayError)) logger.warn({ error: (error as Error).message }, failure)
       }
       if (!stopping) await pause.wait(pauseMs)
     }

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { inboxDepth } from './db/inbox.ts'
 import { packageVersion } from './package-version.ts'
-import type { Status } from './schemas/system.ts'
+import type { MissingPart, Status } from './schemas/system.ts'
 import type { Temporal } from './temporal/connection.ts'
 import { within } from './within.ts'
 
@@ -16,14 +16,16 @@ export interface StatusDependencies {
   config: Pick<Config, 'databaseUrl' | 'retentionMs' | 'retry'>
   database: Database
   temporal: Temporal
-  temporalUiUrl: string | undefined
+  /** Tells which parts do not answer. */
+  look: () => Promise<MissingPart[]>
 }
 
 /** @returns a function that looks; what does not answer is told as not healthy */
-export function statusReader({ config, database, temporal, temporalUiUrl }: StatusDependencies): () => Promise<Status> {
+export function statusReader({ config, database, temporal, look }: StatusDependencies): () => Promise<Status> {
   const version = packageVersion()
   return async () => {
-    const [engine, databaseVersion] = await Promise.all([
+    const [missing, engine, databaseVersion] = await Promise.all([
+      look(),
       lookAtTemporal(temporal).catch(() => undefined),
       within(lookLimitMs, 'the database', readDatabaseVersion(database)).catch(() => undefined),
     ])
@@ -34,7 +36,7 @@ export function statusReader({ config, database, temporal, temporalUiUrl }: Stat
         address: temporal.address,
         namespace: temporal.namespace,
         healthy: engine !== undefined,
-        uiUrl: temporalUiUrl ?? null,
+        uiUrl: temporal.uiUrl ?? null,
         serverVersion: engine?.serverVersion ?? null,
       },
       database: {
@@ -42,6 +44,7 @@ export function statusReader({ config, database, temporal, temporalUiUrl }: Stat
         healthy: databaseVersion !== undefined,
         version: databaseVersion ?? null,
       },
+      missing,
       // An existing namespace has a retention of its own.
       retentionMs: engine?.retentionMs ?? config.retentionMs,
       retry: config.retry,

@@ -45,11 +45,14 @@ const layers: Record<string, Layer> = {
   'src/ingest': { values: rules },
   'src/audiences': { values: [...rules, 'src/delivery'], types: ['src/db'] },
   'src/db': {
-    values: [...rules, 'src/audiences/sql-source.ts', 'src/access/token-hash.ts'],
+    values: [...rules, 'src/half-made.ts', 'src/audiences/sql-source.ts', 'src/access/token-hash.ts'],
     types: ['src/audiences', 'src/intake'],
   },
   'src/settings': { values: [...rules, 'src/db'] },
-  'src/temporal': { values: [...rules, 'src/process-identity.ts', 'src/process-lock.ts'], types: ['workflows'] },
+  'src/temporal': {
+    values: [...rules, 'src/process-identity.ts', 'src/process-lock.ts', 'src/unless-aborted.ts', 'src/half-made.ts'],
+    types: ['workflows'],
+  },
   'src/http': {
     values: [
       ...rules,
@@ -63,7 +66,7 @@ const layers: Record<string, Layer> = {
       'src/live',
       'src/observation',
     ],
-    types: ['src/deletions', 'src/intake', 'src/settings', 'src/status.ts'],
+    types: ['src/deletions', 'src/intake', 'src/settings', 'src/status.ts', 'src/readiness.ts'],
   },
   activities: {
     values: [...rules, 'src/audiences', 'src/db', 'src/delivery'],

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
 import { builtCommand } from '../../test/support/built-command.ts'
+import { isComplete } from '../../test/support/readiness.ts'
 
 const token = 'bench-admin-token'
 const startLimitMs = 120_000
@@ -39,12 +40,7 @@ export async function startBenchNode(dataDir: string): Promise<BenchNode> {
   })
   const url = `http://127.0.0.1:${port}`
   const deadline = Date.now() + startLimitMs
-  while (
-    !(await fetch(`${url}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    ))
-  ) {
+  while (!(await isComplete(url))) {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error('the node did not start')
     await sleep(100)
   }

@@ -9,6 +9,7 @@ import { findFreePorts } from '../../src/ports.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { builtCommand } from '../../test/support/built-command.ts'
+import { isComplete } from '../../test/support/readiness.ts'
 
 export interface BenchNode {
   url: string
@@ -86,8 +87,7 @@ export async function startNode(environment: Record<string, string> = {}, keptDa
 async function ready(url: string, child: ChildProcess): Promise<void> {
   const deadline = performance.now() + readyLimitMs
   while (performance.now() < deadline && child.exitCode === null) {
-    const answer = await fetch(`${url}/readyz`).catch(() => undefined)
-    if (answer?.ok) return
+    if (await isComplete(url)) return
     await sleep(100)
   }
   throw new Error('the node did not become ready')

@@ -12,12 +12,12 @@ export interface Ready {
 
 /** @param madeToken  whether Postrider made the admin token itself */
 export const readyFacts = (
-  { url, adminToken, temporalUiUrl, quickstart }: App,
+  { url, adminToken, temporal, quickstart }: App,
   { madeToken }: { madeToken: boolean },
 ): Ready => ({
   url,
   loginUrl: madeToken ? `${url}/login#token=${adminToken}` : null,
-  temporalUiUrl: temporalUiUrl ?? null,
+  temporalUiUrl: temporal.uiUrl ?? null,
   quickstart:
     quickstart === undefined
       ? null

@@ -21,6 +21,16 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
+/** A transaction as a database, for what makes transactions of its own: they become part of it. */
+export const databaseIn = (tx: Queryable): Database => ({
+  query: (...statement) => tx.query(...statement),
+  transaction: (work) => work(tx),
+  get patient() {
+    return databaseIn(tx)
+  },
+  close: () => Promise.resolve(),
+})
+
 /** How long one statement may take, in milliseconds. */
 export interface StatementLimits {
   ordinaryMs: number

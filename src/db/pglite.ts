@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import pg from 'pg'
+import { beginMaking, finishMaking } from '../half-made.ts'
 import type { Logger } from '../logger.ts'
 import { databaseOf, type Database } from './database.ts'
 
@@ -28,7 +29,9 @@ const maxSocketPathBytes = 103
 export async function openPglite(folder: string, logger: Logger): Promise<Database> {
   const fits = Buffer.byteLength(join(folder, socketName)) <= maxSocketPathBytes
   const socketFolder = fits ? folder : await mkdtemp(join(tmpdir(), 'postrider-'))
+  await beginMaking(folder)
   const worker = await startWorker({ folder, socket: join(socketFolder, socketName) })
+  await finishMaking(folder)
   worker.on('error', (error) => logger.fatal({ error: error.message }, 'database.failed'))
   const pool = new pg.Pool({
     host: socketFolder,

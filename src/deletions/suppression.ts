@@ -32,15 +32,18 @@ export interface Suppression {
   /** Reads what this node was asked for, and resolves once no node goes by what stood before.
    *  @throws what the database throws */
   agree(): Promise<void>
+  /** Reads all for the first time, and follows what other nodes are asked for from then on; before that, nobody is
+   *  suppressed. */
+  load(): Promise<void>
   close(): void
 }
 
 /** @param isShared  other nodes may work on the same database */
-export async function watchSuppression(
+export function watchSuppression(
   database: Database,
   { isShared }: { isShared: boolean },
   logger: Logger,
-): Promise<Suppression> {
+): Suppression {
   const hashes = new Set<string>()
   let last = '0'
   let forgets = '0'
@@ -74,6 +77,9 @@ export async function watchSuppression(
     } catch (error) {
       logger.warn({ error: (error as Error).message }, 'suppression.not_read')
     }
+    pollLater()
+  }
+  const pollLater = (): void => {
     if (!closed) timer = setTimeout(() => void poll(), pollMs).unref()
   }
 
@@ -87,9 +93,8 @@ export async function watchSuppression(
     catchingUp = undefined
   }
 
-  await refresh()
   let closed = false
-  let timer = setTimeout(() => void poll(), pollMs).unref()
+  let timer: NodeJS.Timeout | undefined
 
   const has = (sourceId: string | undefined, userId: string): boolean =>
     hashes.has(userHash(sourceId, userId).toString('latin1'))
@@ -101,6 +106,10 @@ export async function watchSuppression(
     async agree() {
       await refresh()
       if (isShared) await sleep(freshMs + timerLeewayMs)
+    },
+    async load() {
+      await refresh()
+      pollLater()
     },
     close() {
       closed = true

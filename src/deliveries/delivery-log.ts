@@ -26,7 +26,6 @@ export interface DeliveryLogDependencies {
   temporal: Temporal
   deliveries: Deliveries
   findDestination: FindDestination
-  temporalUiUrl: string | undefined
 }
 
 /** Where a page begins: in the inbox before a position, or in Temporal at page tokens. */
@@ -37,7 +36,7 @@ const CursorSchema = z.union([
 type Cursor = z.infer<typeof CursorSchema>
 
 export function createDeliveryLog(dependencies: DeliveryLogDependencies): DeliveryLog {
-  const { database, temporal, deliveries, findDestination, temporalUiUrl } = dependencies
+  const { database, temporal, deliveries, findDestination } = dependencies
   const isPaused = (destinationId: string): boolean => findDestination(destinationId)?.paused === true
 
   const queuedPage = async (filter: DeliveryFilter, limit: number, before?: string): Promise<Page<Delivery>> => {
@@ -93,7 +92,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
         return {
           ...detail,
           ...sentRequests(input, detail.timeline, findDestination),
-          temporalUiUrl: uiLink(temporalUiUrl, temporal.namespace, id, runId),
+          temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
         }
       }
       const queued = await findQueued(database, id)

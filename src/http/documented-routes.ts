@@ -4,6 +4,7 @@
 import type { FastifySchema } from 'fastify'
 import { z } from 'zod'
 import { eventTypes } from '../schemas/message.ts'
+import { ReadinessSchema } from '../schemas/system.ts'
 import { ErrorSchema, errorResponses } from './management/schemas.ts'
 
 const json = z.record(z.string(), z.unknown())
@@ -78,10 +79,13 @@ export const documentedRoutes: Record<string, FastifySchema | undefined> = {
     response: { 200: json, ...errorResponses },
   },
   '/cluster-info': { summary: 'For clients that ask for it', response: { 200: z.object({ nodeCount: z.int() }) } },
-  '/healthz': { summary: 'Whether the process lives', response: { 200: z.object({ status: z.literal('alive') }) } },
+  '/healthz': {
+    summary: 'Whether the process lives',
+    response: { 200: z.object({ status: z.literal('alive') }), 503: ErrorSchema },
+  },
   '/readyz': {
     summary: 'Whether the node can take events',
-    response: { 200: z.object({ status: z.literal('ready') }), 503: ErrorSchema },
+    response: { 200: ReadinessSchema, 503: ErrorSchema },
   },
   '/metrics': { summary: 'Figures for Prometheus', response: { 200: text('Prometheus text format') } },
 }

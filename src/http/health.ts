@@ -3,22 +3,29 @@
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { AppError } from '../errors.ts'
+import type { Readiness } from '../readiness.ts'
 
 export interface HealthDependencies {
-  /** What keeps the node from accepting events; undefined when nothing does. */
-  notReadyReason: () => Promise<string | undefined>
+  /** Why the process must be started anew; undefined when it works. */
+  deadReason: () => string | undefined
+  /** What keeps the node from accepting events, if anything, and which parts do not answer. */
+  readiness: () => Promise<Readiness>
   registry: Registry
 }
 
 export async function healthRoutes(
   app: FastifyInstance,
-  { notReadyReason, registry }: HealthDependencies,
+  { deadReason, readiness, registry }: HealthDependencies,
 ): Promise<void> {
-  app.get('/healthz', { schema: { tags: ['health'] } }, async () => ({ status: 'alive' }))
+  app.get('/healthz', { schema: { tags: ['health'] } }, async () => {
+    const reason = deadReason()
+    if (reason !== undefined) throw new AppError('unavailable', reason)
+    return { status: 'alive' }
+  })
   app.get('/readyz', { schema: { tags: ['health'] } }, async () => {
-    const reason = await notReadyReason()
+    const { reason, missing } = await readiness()
     if (reason !== undefined) throw new AppError('unavailable', reason, { retryAfterSeconds: 1 })
-    return { status: 'ready' }
+    return { status: 'ready', missing }
   })
   app.get('/metrics', { schema: { tags: ['health'] } }, async (_request, reply) => {
     void reply.type(registry.contentType)

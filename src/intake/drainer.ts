@@ -6,6 +6,7 @@ import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { refuseInInbox, releaseInInbox, removeFromInbox, type Lane, type LeasedEvent } from '../db/inbox.ts'
 import { settleCancelled } from '../db/inbox-steering.ts'
+import { PartAwayError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
@@ -130,7 +131,8 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
         else await pause.wait(idlePauseMs)
         wasCutShort = isCutShort()
       } catch (error) {
-        logger.warn({ error: refusalText(error as Error) }, 'inbox.not_drained')
+        // A part that has never been there is told elsewhere, once.
+        if (!(error instanceof PartAwayError)) logger.warn({ error: refusalText(error as Error) }, 'inbox.not_drained')
         await sleepUnlessStopped(failurePauseMs)
       }
     }

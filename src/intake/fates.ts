@@ -3,6 +3,7 @@
 import { Counter, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { addEventFates, removeOldEventFates, type EventFate } from '../db/event-fates.ts'
+import { PartAwayError } from '../errors.ts'
 import type { Fate } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
 
@@ -46,7 +47,7 @@ export function createFates(database: Database, registry: Registry, logger: Logg
         removedAt = performance.now()
       }
     } catch (error) {
-      logger.warn({ error: (error as Error).message }, 'fates.not_written')
+      if (!(error instanceof PartAwayError)) logger.warn({ error: (error as Error).message }, 'fates.not_written')
       for (const fate of batch.values()) add(fate)
     }
   }

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import type { Lane } from '../db/inbox.ts'
-import { AppError } from '../errors.ts'
+import { AppError, PartAwayError } from '../errors.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
 import { refusalText } from '../temporal/grpc-errors.ts'
@@ -49,7 +49,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
             count(await start(deliveryInput(event, retry)), sourceId, 1)
             return []
           } catch (error) {
-            logger.warn({ error: refusalText(error as Error) }, 'intake.start_failed')
+            if (!(error instanceof PartAwayError))
+              logger.warn({ error: refusalText(error as Error) }, 'intake.start_failed')
             return [event]
           }
         }),

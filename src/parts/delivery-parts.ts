@@ -59,14 +59,12 @@ export interface DeliveryPartsDependencies {
   suppression: Suppression
   sender: Sender
   temporal: Temporal
-  temporalUiUrl: string | undefined
   queuedSteering: QueuedSteering
   logger: Logger
 }
 
 export function createDeliveryParts(dependencies: DeliveryPartsDependencies): DeliveryParts {
-  const { config, database, settings, suppression, sender, temporal, temporalUiUrl, queuedSteering, logger } =
-    dependencies
+  const { config, database, settings, suppression, sender, temporal, queuedSteering, logger } = dependencies
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
   const findTarget = (id: string) => {
@@ -123,7 +121,6 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       temporal,
       deliveries: createDeliveries(temporal, pausedDestinations),
       findDestination: settings.destination,
-      temporalUiUrl,
     }),
     isSaturated: turns.isSaturated,
     onDestinationChanged: rechecks.wake,

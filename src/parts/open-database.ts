@@ -1,35 +1,94 @@
 import { join } from 'node:path'
-import type { CleanUps } from '../clean-ups.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import { StartError } from '../errors.ts'
-import type { Logger } from '../logger.ts'
 import type { Database } from '../db/database.ts'
+import { databaseFailure } from '../db/failure.ts'
 import { migrate } from '../db/migrate.ts'
 import { openPglite } from '../db/pglite.ts'
 import { openPostgres } from '../db/postgres.ts'
+import { PartAwayError, StartError } from '../errors.ts'
+import type { Logger } from '../logger.ts'
+
+/** Between two tries to reach a PostgreSQL that is away, in milliseconds. */
+const retryPauseMs = 1_000
 
 export interface OpenDatabaseOptions {
   logger: Logger
   onProgress: (line: string) => void
+  /** Ends the opening. */
+  signal: AbortSignal
 }
 
-/** Opens the PostgreSQL that the settings name, or the embedded database, and brings its tables up to date.
- *  @throws StartError when it cannot be reached, or its tables cannot be made */
-export async function openDatabase(
-  { databaseUrl }: Config,
-  dataDir: string,
-  { logger, onProgress }: OpenDatabaseOptions,
-  cleanUps: CleanUps,
-): Promise<Database> {
-  if (databaseUrl === undefined) onProgress('Opening the embedded database')
-  const database =
-    databaseUrl === undefined ? await openPglite(join(dataDir, 'pglite'), logger) : openPostgres(databaseUrl, logger)
-  cleanUps.add(() => database.close())
-  try {
-    await migrate(database)
-  } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException
-    throw new StartError(`The database cannot be used: ${message || code}`, { cause: error })
-  }
-  return database
+/** A database that is there later. */
+export interface OpeningDatabase {
+  /** Throws a PartAwayError until the database is open and its tables are up to date. */
+  database: Database
+  /** Opens it, brings its tables up to date, and does `load` with it; a PostgreSQL that is away is waited for.
+   *  @throws StartError when it cannot be used, so that waiting would not help; the signal's reason */
+  open(load: () => Promise<void>): Promise<void>
+  /** Ends an opening under way, and closes what was opened. */
+  close(): Promise<void>
 }
+
+/** The PostgreSQL that the settings name, or the embedded database. */
+export function prepareDatabase(config: Config, dataDir: string, options: OpenDatabaseOptions): OpeningDatabase {
+  const { logger, onProgress, signal } = options
+  const closing = new AbortController()
+  const stop = AbortSignal.any([signal, closing.signal])
+  let opened = Promise.resolve()
+  let connected: Database | undefined
+  let isMigrated = false
+  let failure: string | undefined
+  const current = (): Database => {
+    if (connected === undefined || !isMigrated) throw new PartAwayError('database', failure)
+    return connected
+  }
+
+  const connect = async (): Promise<Database> => {
+    if (config.databaseUrl !== undefined) return openPostgres(config.databaseUrl, logger)
+    onProgress('Opening the embedded database')
+    return openPglite(join(dataDir, 'pglite'), logger)
+  }
+
+  const openOnce = async (load: () => Promise<void>): Promise<void> => {
+    connected ??= await connect()
+    await migrate(connected)
+    isMigrated = true
+    await load()
+  }
+
+  const open = async (load: () => Promise<void>): Promise<void> => {
+    for (;;) {
+      try {
+        return await openOnce(load)
+      } catch (error) {
+        stop.throwIfAborted()
+        if (error instanceof StartError) throw error
+        const { isAway, message } = databaseFailure(error)
+        if (!isAway) throw new StartError(`The database cannot be used: ${message}`, { cause: error })
+        failure = message
+        await sleep(retryPauseMs, undefined, { signal: stop })
+      }
+    }
+  }
+
+  return {
+    database: later(current),
+    open: (load) => (opened = open(load)),
+    async close() {
+      closing.abort()
+      await opened.catch(() => {})
+      await connected?.close()
+    },
+  }
+}
+
+/** @param current  the database, at the time of each use */
+const later = (current: () => Database): Database => ({
+  query: async (...statement) => current().query(...statement),
+  transaction: async (work) => current().transaction(work),
+  get patient() {
+    return later(() => current().patient)
+  },
+  close: async () => current().close(),
+})

@@ -1,65 +1,97 @@
-import type { CleanUps } from '../clean-ups.ts'
+import type { NativeConnectionOptions } from '@temporalio/worker'
 import type { Config } from '../config.ts'
 import type { Logger } from '../logger.ts'
 import { findTemporalCli } from '../temporal/cli-binary.ts'
-import { connectTemporal, externalTemporal, type Temporal } from '../temporal/connection.ts'
-import { startEmbeddedServer } from '../temporal/embedded-server.ts'
-import { ensureSearchAttributes } from '../temporal/search-attributes.ts'
+import {
+  connectTemporal,
+  createTemporalLink,
+  externalTemporal,
+  type Temporal,
+  type TemporalLink,
+} from '../temporal/connection.ts'
+import { startEmbeddedServer, type EmbeddedServer } from '../temporal/embedded-server.ts'
+import { embeddedNamespace } from '../temporal/server-launch.ts'
 
 export interface OpenTemporalOptions {
   logger: Logger
   environment: NodeJS.ProcessEnv
   onProgress: (line: string) => void
+  /** Ends the opening. */
   signal: AbortSignal
 }
 
-export interface OpenedTemporal {
+/** A Temporal that is there later. */
+export interface OpeningTemporal {
   temporal: Temporal
-  /** UI of the embedded server. */
-  uiUrl?: string
+  /** Connects to it, or starts the embedded one, and makes it ready for deliveries. While it is away, it is waited for.
+   *  @throws StartError when the settings are at fault */
+  open(): Promise<void>
+  /** Ends an opening under way, and what was opened. */
+  close(): Promise<void>
 }
 
-/** Connects to the Temporal that the settings name, or starts the embedded one, and makes it ready for deliveries.
- *  @throws StartError when there is none to be had */
-export async function openTemporal(
-  config: Config,
-  dataDir: string,
-  options: OpenTemporalOptions,
-  cleanUps: CleanUps,
-): Promise<OpenedTemporal> {
-  const opened =
-    config.temporal.kind === 'external'
-      ? await openExternal(options, cleanUps)
-      : await openEmbedded(config, config.temporal, dataDir, options, cleanUps)
-  await ensureSearchAttributes(opened.temporal, options.signal)
-  return opened
+/** The Temporal that the settings name, or the embedded one.
+ *  @throws StartError when the settings cannot be read */
+export function prepareTemporal(config: Config, dataDir: string, options: OpenTemporalOptions): OpeningTemporal {
+  return config.temporal.kind === 'external'
+    ? prepareExternal(config, options)
+    : prepareEmbedded(config, config.temporal, dataDir, options)
 }
 
-async function openExternal(
-  { logger, environment, signal }: OpenTemporalOptions,
-  cleanUps: CleanUps,
-): Promise<OpenedTemporal> {
-  const { connection, namespace } = externalTemporal(environment)
-  const temporal = await connectTemporal(connection, namespace, logger, signal)
-  cleanUps.add(() => temporal.connection.close())
-  return { temporal }
+function prepareExternal(config: Config, { environment, signal }: OpenTemporalOptions): OpeningTemporal {
+  const { options, namespace } = externalTemporal(environment)
+  const address = options.address ?? 'localhost:7233'
+  const link = createTemporalLink({ namespace, address, uiUrl: config.temporalUiUrl })
+  return opening(link, signal, (stop) => connectTemporal(link, options, stop))
 }
 
-async function openEmbedded(
-  { retentionMs }: Config,
+function prepareEmbedded(
+  { retentionMs, temporalUiUrl }: Config,
   ports: { port: number; uiPort: number },
   dataDir: string,
   { logger, environment, onProgress, signal }: OpenTemporalOptions,
-  cleanUps: CleanUps,
-): Promise<OpenedTemporal> {
-  const cli = await findTemporalCli({ env: environment, onProgress, signal })
-  const server = await startEmbeddedServer({ cli, dataDir, ...ports, retentionMs, signal, onProgress })
-  cleanUps.add(() => server.stop())
-  void server.exited.then((how) => {
-    if (how === 'failed')
-      logger.fatal('temporal.gone: the embedded server cannot be restarted; events wait in the inbox')
+): OpeningTemporal {
+  const link = createTemporalLink({
+    namespace: embeddedNamespace,
+    address: `127.0.0.1:${ports.port}`,
+    uiUrl: temporalUiUrl,
   })
-  const temporal = await connectTemporal({ address: server.address }, 'default', logger, signal)
-  cleanUps.add(() => temporal.connection.close())
-  return { temporal, uiUrl: server.uiUrl }
+  let server: EmbeddedServer | undefined
+  const start = async (stop: AbortSignal): Promise<NativeConnectionOptions> => {
+    const cli = await findTemporalCli({ env: environment, onProgress, signal: stop })
+    server = await startEmbeddedServer({ cli, dataDir, ...ports, retentionMs, signal: stop, onProgress })
+    void server.exited.then((how) => {
+      if (how === 'failed')
+        logger.fatal('temporal.gone: the embedded server cannot be restarted; events wait in the inbox')
+    })
+    link.address = server.address
+    link.uiUrl ??= server.uiUrl
+    return { address: server.address }
+  }
+  return opening(
+    link,
+    signal,
+    async (stop) => connectTemporal(link, await start(stop), stop),
+    async () => server?.stop(),
+  )
+}
+
+function opening(
+  link: TemporalLink,
+  signal: AbortSignal,
+  open: (stop: AbortSignal) => Promise<void>,
+  stopServer = async (): Promise<void> => {},
+): OpeningTemporal {
+  const closing = new AbortController()
+  let opened = Promise.resolve()
+  return {
+    temporal: link,
+    open: () => (opened = open(AbortSignal.any([signal, closing.signal]))),
+    async close() {
+      closing.abort()
+      await opened.catch(() => {})
+      await link.connected?.connection.close()
+      await stopServer()
+    },
+  }
 }

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { Database } from '../db/database.ts'
+import { databaseIn, type Database } from '../db/database.ts'
 import type { DestinationStore } from '../db/destinations.ts'
 import { readFact, writeFact } from '../db/installation.ts'
 import { createSource } from '../db/sources.ts'
@@ -28,7 +28,7 @@ export interface Quickstart {
 
 export interface QuickstartDependencies {
   database: Database
-  destinations: DestinationStore
+  destinationsIn: (database: Database) => DestinationStore
   settings: Settings
   guard: AddressGuard
   /** The configured port of the receiver; absent: the one it had before, or a free one. */
@@ -74,9 +74,20 @@ const isThere = (settings: Settings, { sourceId, destinationId, endpointId }: Fa
   settings.source(sourceId) !== undefined &&
   settings.destination(destinationId)?.settings.webhooks.some(({ id }) => id === endpointId) === true
 
-async function create({ database, destinations, settings }: QuickstartDependencies, port: number): Promise<Fact> {
+/** All or nothing: a start that is cut off in the middle leaves the next one an empty installation. */
+async function create({ database, destinationsIn, settings }: QuickstartDependencies, port: number): Promise<Fact> {
+  const fact = await database.transaction((tx) => createIn(databaseIn(tx), destinationsIn, port))
+  await settings.refresh()
+  return fact
+}
+
+async function createIn(
+  database: Database,
+  destinationsIn: QuickstartDependencies['destinationsIn'],
+  port: number,
+): Promise<Fact> {
   const source = await createSource(database, { name: 'Quickstart' })
-  const destination = await destinations.create({
+  const destination = await destinationsIn(database).create({
     name: 'Quickstart receiver',
     type: 'webhooks',
     enabled: true,
@@ -87,17 +98,17 @@ async function create({ database, destinations, settings }: QuickstartDependenci
   const endpointId = destination.settings.webhooks[0]?.id ?? ''
   const fact = { sourceId: source.id, destinationId: destination.id, endpointId, port }
   await writeFact(database, factName, JSON.stringify(fact))
-  await settings.refresh()
   return fact
 }
 
 /** The receiver could not have its former port: its endpoint follows it. */
 async function follow(
-  { database, destinations, settings }: QuickstartDependencies,
+  { database, destinationsIn, settings }: QuickstartDependencies,
   fact: Fact,
   port: number,
 ): Promise<Fact> {
   if (fact.port === port) return fact
+  const destinations = destinationsIn(database)
   const { settings: before } = await destinations.get(fact.destinationId)
   const webhooks = before.webhooks.map((webhook) =>
     webhook.id === fact.endpointId && webhook.url === receiverUrl(fact.port)

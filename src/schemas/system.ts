@@ -3,6 +3,17 @@
 import { z } from 'zod'
 import { EventTypeSchema } from './message.ts'
 
+/** A part that the node stands on and that does not answer. */
+export const MissingPartSchema = z.object({
+  part: z.enum(['database', 'temporal']),
+  reason: z.string(),
+  /** When it was first found so. */
+  since: z.string(),
+})
+export type MissingPart = z.infer<typeof MissingPartSchema>
+
+export const ReadinessSchema = z.object({ status: z.literal('ready'), missing: z.array(MissingPartSchema) })
+
 export const StatusSchema = z.object({
   version: z.string(),
   nodeVersion: z.string(),
@@ -18,6 +29,8 @@ export const StatusSchema = z.object({
     healthy: z.boolean(),
     version: z.string().nullable(),
   }),
+  /** What does not answer: events wait for it. */
+  missing: z.array(MissingPartSchema),
   /** How long finished deliveries are kept. */
   retentionMs: z.number(),
   retry: z.object({ windowMs: z.number(), initialMs: z.number(), maxMs: z.number() }),

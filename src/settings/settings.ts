@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts'
 import type { DestinationStore, StoredDestination } from '../db/destinations.ts'
 import { readSettingsVersion } from '../db/settings-version.ts'
 import { allSources, type StoredSource } from '../db/sources.ts'
+import { PartAwayError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 
 /** Milliseconds between two looks at the version: a change on another node counts within twice this time. */
@@ -23,8 +24,12 @@ interface Snapshot {
   destinations: Map<string, StoredDestination>
 }
 
-/** The settings as they are now. While the database is away, the last ones that were read stand. */
+/** The settings as they are now. While the database is away, the last ones that were read stand; before they were read for
+ *  the first time, each look-up throws a PartAwayError. */
 export interface Settings {
+  /** Reads everything for the first time, and follows what other nodes change from then on. */
+  load: () => Promise<void>
+  isLoaded: () => boolean
   sourceByWriteKey: (writeKey: string) => ConnectedSource | undefined
   source: (id: string) => ConnectedSource | undefined
   sources: () => Iterable<ConnectedSource>
@@ -37,12 +42,12 @@ export interface Settings {
   close(): void
 }
 
-export async function watchSettings(
-  database: Database,
-  destinationStore: DestinationStore,
-  logger: Logger,
-): Promise<Settings> {
-  let snapshot = await readSnapshot(database, destinationStore)
+export function watchSettings(database: Database, destinationStore: DestinationStore, logger: Logger): Settings {
+  let snapshot: Snapshot | undefined
+  const loaded = (): Snapshot => {
+    if (snapshot === undefined) throw new PartAwayError('database', 'the settings are not read yet')
+    return snapshot
+  }
   let reading: Promise<void> | undefined
 
   // A read that began before a change may miss it, so that whoever asks meanwhile waits for one more.
@@ -59,7 +64,7 @@ export async function watchSettings(
   }
 
   const catchUp = async (): Promise<void> => {
-    if ((await readSettingsVersion(database)) !== snapshot.version) await refresh()
+    if ((await readSettingsVersion(database)) !== loaded().version) await refresh()
   }
 
   const poll = async (): Promise<void> => {
@@ -68,17 +73,25 @@ export async function watchSettings(
     } catch (error) {
       logger.warn({ error: (error as Error).message }, 'settings.not_read')
     }
+    pollLater()
+  }
+  const pollLater = (): void => {
     if (!closed) timer = setTimeout(() => void poll(), pollMs).unref()
   }
   let closed = false
-  let timer = setTimeout(() => void poll(), pollMs).unref()
+  let timer: NodeJS.Timeout | undefined
 
   return {
-    sourceByWriteKey: (writeKey) => snapshot.sourcesByKey.get(writeKey) ?? sourceByPreviousKey(snapshot, writeKey),
-    source: (id) => snapshot.sourcesById.get(id),
-    sources: () => snapshot.sourcesById.values(),
-    destination: (id) => snapshot.destinations.get(id),
-    destinations: () => snapshot.destinations.values(),
+    async load() {
+      await refresh()
+      pollLater()
+    },
+    isLoaded: () => snapshot !== undefined,
+    sourceByWriteKey: (writeKey) => loaded().sourcesByKey.get(writeKey) ?? sourceByPreviousKey(loaded(), writeKey),
+    source: (id) => loaded().sourcesById.get(id),
+    sources: () => loaded().sourcesById.values(),
+    destination: (id) => loaded().destinations.get(id),
+    destinations: () => loaded().destinations.values(),
     refresh,
     catchUp,
     close() {

@@ -29,13 +29,11 @@ export interface BulkSteerings {
 }
 
 export function createBulkSteerings(temporal: Temporal, pausedDestinations: () => string[]): BulkSteerings {
-  const { client } = temporal
-
   const begin = async (order: SteeringOrder, query: string, until: Date, trace: SteeringTrace) => {
-    const { count: matched } = await client.workflow.count(`${query} AND StartTime < '${until.toISOString()}'`)
+    const { count: matched } = await temporal.client.workflow.count(`${query} AND StartTime < '${until.toISOString()}'`)
     const id = randomUUID()
     const input: SteerDeliveriesInput = { order, query, until: until.toISOString(), matched, trace }
-    await client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
+    await temporal.client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
       workflowId: steeringWorkflowId(id),
       taskQueue,
       args: [input],
@@ -57,7 +55,7 @@ export function createBulkSteerings(temporal: Temporal, pausedDestinations: () =
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
     stop: (id) =>
-      notFoundAs404(id, async () => void (await client.workflow.getHandle(steeringWorkflowId(id)).cancel())),
+      notFoundAs404(id, async () => void (await temporal.client.workflow.getHandle(steeringWorkflowId(id)).cancel())),
   }
 }
 

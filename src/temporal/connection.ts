@@ -3,62 +3,126 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
-import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker'
-import { StartError } from '../errors.ts'
-import type { Logger } from '../logger.ts'
+import { NativeConnection, TransportError, type NativeConnectionOptions } from '@temporalio/worker'
+import { PartAwayError, StartError } from '../errors.ts'
+import { unlessAborted } from '../unless-aborted.ts'
+import { isSettingsFault } from './grpc-errors.ts'
+import { ensureSearchAttributes } from './search-attributes.ts'
 
-/** How long a start waits for a Temporal that does not answer yet, in milliseconds. */
-const connectLimitMs = 60_000
 const connectPauseMs = 1_000
 
+/** How long making the namespace ready may take before it is tried anew, in milliseconds. */
+const prepareLimitMs = 60_000
+
+/** Temporal as a node uses it: known from the start, connected as soon as it is there. What is thrown before that says that
+ *  it is away, as a call would that Temporal does not answer. */
 export interface Temporal {
-  connection: NativeConnection
-  client: Client
-  namespace: string
-  address: string
+  readonly namespace: string
+  /** host:port */
+  readonly address: string
+  /** Where its UI is, when that is known. */
+  readonly uiUrl: string | undefined
+  /** @throws PartAwayError before the first connection */
+  readonly connection: NativeConnection
+  /** @throws PartAwayError before the first connection */
+  readonly client: Client
 }
 
-/** Where Temporal is, as the standard environment and configuration file say. */
-export function externalTemporal(env: NodeJS.ProcessEnv): { connection: NativeConnectionOptions; namespace: string } {
+/** What belongs to one connection. */
+export type ConnectedTemporal = Pick<Temporal, 'namespace' | 'connection' | 'client'>
+
+/** Where Temporal is and, once it is there, the connection to it. */
+export interface TemporalLink extends Temporal {
+  address: string
+  uiUrl: string | undefined
+  /** Why the last try to connect failed. */
+  failure: string | undefined
+  connected: ConnectedTemporal | undefined
+}
+
+export function createTemporalLink(place: Pick<Temporal, 'namespace' | 'address' | 'uiUrl'>): TemporalLink {
+  const use = (): ConnectedTemporal => {
+    if (link.connected === undefined) throw new PartAwayError('temporal', link.failure)
+    return link.connected
+  }
+  const link: TemporalLink = {
+    ...place,
+    failure: undefined,
+    connected: undefined,
+    get connection() {
+      return use().connection
+    },
+    get client() {
+      return use().client
+    },
+  }
+  return link
+}
+
+/** Where Temporal is, as the standard environment and configuration file say.
+ *  @throws StartError when they cannot be read */
+export function externalTemporal(env: NodeJS.ProcessEnv): { options: NativeConnectionOptions; namespace: string } {
   const definedEnv = Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
-  const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: definedEnv })
-  return { connection: connectionOptions, namespace: namespace ?? 'default' }
+  try {
+    const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: definedEnv })
+    return { options: connectionOptions, namespace: namespace ?? 'default' }
+  } catch (error) {
+    throw new StartError(`The settings of Temporal cannot be used: ${(error as Error).message}`, { cause: error })
+  }
 }
 
-/** @throws StartError when Temporal does not answer within a minute; an AbortError when `signal` aborts before */
+/** Connects `link`, however long Temporal is away, and makes the namespace ready for deliveries.
+ *  @throws StartError when the settings are at fault, so that waiting would not help; the signal's reason */
 export async function connectTemporal(
+  link: TemporalLink,
   options: NativeConnectionOptions,
-  namespace: string,
-  logger: Logger,
   signal: AbortSignal,
-): Promise<Temporal> {
-  const address = options.address ?? 'localhost:7233'
-  const deadline = Date.now() + connectLimitMs
-  for (;;) {
+): Promise<void> {
+  while (link.connected === undefined) {
     try {
-      const connection = await connect(options, signal)
-      return { connection, client: new Client({ connection, namespace }), namespace, address }
+      link.connected = await connectOnce(options, link.namespace, signal)
     } catch (error) {
       signal.throwIfAborted()
-      if (Date.now() > deadline)
-        throw new StartError(`Temporal at ${address} does not answer: ${(error as Error).message}`, { cause: error })
-      logger.warn({ address, error: (error as Error).message }, 'temporal.waiting')
+      if (isFault(error)) throw error instanceof StartError ? error : cannotBeUsed(link.address, error)
+      link.failure = (error as Error).message
       await sleep(connectPauseMs, undefined, { signal })
     }
   }
 }
 
-/** One attempt. A stop does not wait for it: it takes long to find that a server accepts connections and says nothing. */
-function connect(options: NativeConnectionOptions, signal: AbortSignal): Promise<NativeConnection> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    const stop = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', stop, { once: true })
-    void NativeConnection.connect(options)
-      .then((connection) => (signal.aborted ? connection.close() : resolve(connection)))
-      .catch(reject)
-      .finally(() => signal.removeEventListener('abort', stop))
+async function connectOnce(
+  options: NativeConnectionOptions,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<ConnectedTemporal> {
+  const connecting = NativeConnection.connect(options)
+  // A stop does not wait: it takes long to find that a server accepts connections and says nothing.
+  const connection = await unlessAborted(connecting, signal).catch(async (error: unknown) => {
+    if (signal.aborted) void connecting.then((late) => late.close()).catch(() => {})
+    throw error
   })
+  try {
+    const connected = { connection, client: new Client({ connection, namespace }), namespace }
+    const preparing = connection.withDeadline(Date.now() + prepareLimitMs, () =>
+      ensureSearchAttributes(connected, signal),
+    )
+    await unlessAborted(preparing, signal)
+    return connected
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
 }
+
+/** A server that answers something else than what is expected, or an address that is none. */
+const isFault = (error: unknown): boolean =>
+  error instanceof TransportError ? refusal.test(error.message) : error instanceof TypeError || isSettingsFault(error)
+
+/** How the first call of a connection tells that the credentials were refused: it has no code of its own. */
+const refusal =
+  /GetSystemInfo: code: '(The request does not have valid authentication|The caller does not have permission)/
+
+const cannotBeUsed = (address: string, error: unknown): StartError =>
+  new StartError(`Temporal at ${address} cannot be used: ${(error as Error).message}`, { cause: error })

@@ -26,10 +26,11 @@ export interface Deliveries {
 const beginning = new Uint8Array()
 
 /** @param pausedDestinations  ids of the destinations that hold their deliveries now */
-export function createDeliveries({ client, namespace }: Temporal, pausedDestinations: () => string[]): Deliveries {
+export function createDeliveries(temporal: Temporal, pausedDestinations: () => string[]): Deliveries {
+  const { namespace } = temporal
   const readPage = async (query: string, pageSize: number, token: Uint8Array | null) => {
     if (token === null) return { items: [], next: null }
-    const { executions, nextPageToken } = await client.workflowService.listWorkflowExecutions({
+    const { executions, nextPageToken } = await temporal.client.workflowService.listWorkflowExecutions({
       namespace,
       pageSize,
       query,
@@ -44,7 +45,7 @@ export function createDeliveries({ client, namespace }: Temporal, pausedDestinat
 
   const countMatching = async (filter: DeliveryFilter): Promise<number> => {
     const queries = deliveryQueries(filter, pausedDestinations())
-    const counts = await Promise.all(queries.map((query) => client.workflow.count(query)))
+    const counts = await Promise.all(queries.map((query) => temporal.client.workflow.count(query)))
     return counts.reduce((total, { count }) => total + count, 0)
   }
 
@@ -72,14 +73,14 @@ export function createDeliveries({ client, namespace }: Temporal, pausedDestinat
 
   const countRunning = (filter: DeliveryFilter): Promise<[settled: number, retrying: number, held: number]> =>
     Promise.all([
-      client.workflow.count(settledQuery(filter)).then(({ count }) => count),
+      temporal.client.workflow.count(settledQuery(filter)).then(({ count }) => count),
       countMatching({ ...filter, status: 'retrying' }),
       countMatching({ ...filter, status: 'held' }),
     ])
 
   /** @returns how many have one of Temporal's own statuses */
   const countByStatus = async (query: string): Promise<(...names: string[]) => number> => {
-    const { groups } = await client.workflow.count(`${query} GROUP BY ExecutionStatus`)
+    const { groups } = await temporal.client.workflow.count(`${query} GROUP BY ExecutionStatus`)
     const counts = new Map(groups.map(({ groupValues: [name], count }) => [String(name), count]))
     return (...names) => names.reduce((total, name) => total + (counts.get(name) ?? 0), 0)
   }

@@ -6,7 +6,7 @@ import { findFreePorts } from '../ports.ts'
 import { isRunning } from '../process-identity.ts'
 import { ensureRetention } from './retention.ts'
 import { isServing } from './server-health.ts'
-import { addressOf, embeddedNamespace, endServer, launchServer } from './server-launch.ts'
+import { addressOf, embeddedNamespace, endServer, finishDatabase, launchServer } from './server-launch.ts'
 import { adoptServer, boundLog, readNote, serverArgs, serverHost } from './server-process.ts'
 
 export interface EmbeddedServerOptions {
@@ -128,6 +128,8 @@ async function takeOverOrphan(options: EmbeddedServerOptions) {
   const settings = { ...options, port: options.port || note.port, uiPort: options.uiPort || note.uiPort }
   const isSame = note.cli === options.cli && note.args.join('\n') === serverArgs(settings).join('\n')
   if (isSame && (await isServing(addressOf(note), embeddedNamespace, adoptTimeoutMs))) {
+    // Its first start may have been the one that was cut off.
+    await finishDatabase(options.dataDir)
     return { settings, server: adoptServer(note) }
   }
   options.onProgress('Ending a Temporal server that an earlier instance left running')

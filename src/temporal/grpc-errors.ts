@@ -5,6 +5,9 @@ import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client'
 /** gRPC status codes that have a meaning for us. */
 const invalidArgument = 3
 const notFound = 5
+/** A request that is refused however often it is made: not found, no permission, a precondition, not implemented, no
+ *  credentials. */
+const refusals = [invalidArgument, notFound, 7, 9, 12, 16]
 
 const codeOf = (error: unknown): number | undefined => {
   const candidates = [error, (error as Error | undefined)?.cause]
@@ -20,6 +23,9 @@ export const refusalText = (error: Error): string => {
   const { cause } = error
   return isGrpcServiceError(cause) ? cause.details || cause.message : error.message
 }
+
+/** Temporal refused a request about the namespace itself: the settings of the node do not fit it. */
+export const isSettingsFault = (error: unknown): boolean => refusals.includes(codeOf(error) ?? 0)
 
 /** The namespace lacks a search attribute, or has it as another type: what was refused is taken once that is mended. A value
  *  that exceeds a limit is the request's own fault. */

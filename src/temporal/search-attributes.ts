@@ -7,7 +7,7 @@ import proto from '@temporalio/proto'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import { moreDestinations, searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
 import { StartError } from '../errors.ts'
-import type { Temporal } from './connection.ts'
+import type { ConnectedTemporal } from './connection.ts'
 
 /** Longest value that a keyword column of Temporal's SQL visibility takes. */
 const maxValueLength = 255
@@ -17,11 +17,11 @@ const usablePauseMs = 100
 
 /** Registers what is missing and waits until queries with it work. Several nodes may do it at once.
  *  @throws StartError when the namespace has no room for them, Temporal refuses, or `signal` aborts */
-export async function ensureSearchAttributes(temporal: Temporal, signal: AbortSignal): Promise<void> {
+export async function ensureSearchAttributes(temporal: ConnectedTemporal, signal: AbortSignal): Promise<void> {
   await temporal.connection.withAbortSignal(signal, () => register(temporal, signal))
 }
 
-async function register({ connection, client, namespace }: Temporal, signal: AbortSignal): Promise<void> {
+async function register({ connection, client, namespace }: ConnectedTemporal, signal: AbortSignal): Promise<void> {
   const { customAttributes } = await connection.operatorService
     .listSearchAttributes({ namespace })
     .catch((error: Error) => {

@@ -1,10 +1,9 @@
 /** Brings a process of the embedded server up until it is ready, and down again. */
 
-import { writeFileSync } from 'node:fs'
-import { access, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartError } from '../errors.ts'
+import { beginMaking, finishMaking } from '../half-made.ts'
 import { isPortFree } from '../ports.ts'
 import { endProcess, isRunning } from '../process-identity.ts'
 import { isServing } from './server-health.ts'
@@ -31,12 +30,17 @@ export async function launchServer(
   const { dataDir } = settings
   signal.throwIfAborted()
   await requireFreePorts(settings)
-  const finishDatabase = await prepareDatabase(dataDir)
+  // The server makes its tables only when there is no database file: one that died meanwhile could never start again.
+  const database = join(dataDir, databaseFile)
+  await beginMaking(
+    database,
+    ['', '-wal', '-shm', '-journal'].map((suffix) => database + suffix),
+  )
   await boundLog(dataDir)
   const server = spawnServer(settings)
   try {
     await waitUntilReady(settings, server, signal, onProgress)
-    await finishDatabase()
+    await finishDatabase(dataDir)
     return server
   } catch (error) {
     await endServer(server, dataDir)
@@ -79,23 +83,8 @@ async function waitUntilReady(
   }
 }
 
-/**
- * The server makes its tables only when there is no database file, so one that dies while it makes them could never start
- * again. A mark stands beside the file until its first start is through; a file with the mark is made anew.
- */
-async function prepareDatabase(dataDir: string): Promise<() => Promise<void>> {
-  const database = join(dataDir, databaseFile)
-  const mark = `${database}.unfinished`
-  const exists = async (path: string) =>
-    access(path).then(
-      () => true,
-      () => false,
-    )
-  if ((await exists(database)) && !(await exists(mark))) return async () => {}
-  writeFileSync(mark, '', { mode: 0o600 })
-  for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(database + suffix, { force: true })
-  return () => rm(mark)
-}
+/** The server in this folder is ready: its database is whole, whoever started the server, and is kept from now on. */
+export const finishDatabase = (dataDir: string): Promise<void> => finishMaking(join(dataDir, databaseFile))
 
 async function requireFreePorts({ port, uiPort }: ServerSettings): Promise<void> {
   const wanted = [

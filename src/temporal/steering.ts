@@ -53,13 +53,12 @@ export interface Steering {
 
 export function createSteering(dependencies: SteeringDependencies): Steering {
   const { temporal, findTarget, isDeletedSince, retry, queued } = dependencies
-  const { client } = temporal
 
   /** Asked first: Temporal takes a cancellation of what is over without a word.
    *  @throws AppError when it knows no such delivery, or none that runs */
   const ofRunning = async (deliveryId: string, act: () => Promise<unknown>): Promise<void> => {
     try {
-      const { status } = await client.workflow.getHandle(deliveryId).describe()
+      const { status } = await temporal.client.workflow.getHandle(deliveryId).describe()
       if (status.name !== 'RUNNING')
         throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
       await act()
@@ -70,7 +69,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   }
 
   const signal = (deliveryId: string, name: string, argument: unknown): Promise<void> =>
-    ofRunning(deliveryId, () => client.workflow.getHandle(deliveryId).signal(name, argument))
+    ofRunning(deliveryId, () => temporal.client.workflow.getHandle(deliveryId).signal(name, argument))
 
   const redeliver = async (deliveryId: string, trace: SteeringTrace): Promise<string> => {
     const { input, since } = await readEnded(deliveryId)

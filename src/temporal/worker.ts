@@ -1,5 +1,6 @@
 /** The worker: runs workflows and activities of this node, and comes back when it fails. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from '@temporalio/worker'
 import { taskQueue } from '../contracts/names.ts'
 import type { Logger } from '../logger.ts'
@@ -14,9 +15,24 @@ const maxActivities = 200
 /** Workflows kept in memory between their tasks; others are replayed from history when they wake. */
 const maxCachedWorkflows = 500
 
-const restartPauseMs = 1_000
+/** Pauses before a new worker takes the place of one that failed: the first, doubled each time up to the longest. */
+const firstPauseMs = 1_000
+const longestPauseMs = 30_000
 
-export interface RunningWorker {
+/** When a worker counts as working again, and when workers that go on failing count as dead for good, in milliseconds. */
+export interface WorkerLimits {
+  /** Longer than a worker keeps asking in vain: what Temporal refuses ends it after a minute. */
+  healthyMs: number
+  deadAfterMs: number
+}
+const defaultLimits: WorkerLimits = { healthyMs: 90_000, deadAfterMs: 120_000 }
+
+export interface NodeWorker {
+  /** Begins; resolves when the first worker is made. */
+  start(): Promise<void>
+  /** Why no worker has been working for long; undefined when one works, waits for a Temporal that does not answer, or has
+   *  failed only lately. */
+  deadReason(): string | undefined
   /** Lets running attempts finish, within a bound, and stops polling. */
   stop(): Promise<void>
 }
@@ -34,31 +50,56 @@ class UnguardedWorker extends Worker {
   }
 }
 
-/** @param activities  implementations of everything that the workflows call */
-export async function runWorker(
+/** Keeps a worker at work from `start` until it is stopped: one that fails, or cannot be made, is followed by another.
+ *  @param activities  implementations of everything that the workflows call */
+export function prepareWorker(
   temporal: Temporal,
   code: WorkflowCode,
   activities: object,
   logger: Logger,
-): Promise<RunningWorker> {
-  let stopping = false
-  let worker = await createWorker(temporal, code, activities)
-  const running = (async () => {
-    while (!stopping) {
+  { healthyMs, deadAfterMs }: WorkerLimits = defaultLimits,
+): NodeWorker {
+  const stopping = new AbortController()
+  let worker: Worker | undefined
+  let failing: { since: number; message: string; pauseMs: number } | undefined
+  let running = Promise.resolve()
+
+  const runOne = async (onMade: () => void): Promise<void> => {
+    worker = await createWorker(temporal, code, activities)
+    onMade()
+    const healthy = setTimeout(() => (failing = undefined), healthyMs).unref()
+    const ended = worker.run()
+    if (stopping.signal.aborted) worker.shutdown()
+    await ended.finally(() => clearTimeout(healthy))
+  }
+
+  const run = async (onMade: () => void): Promise<void> => {
+    while (!stopping.signal.aborted) {
       try {
-        await worker.run()
+        await runOne(onMade)
       } catch (error) {
-        if (stopping) return
-        logger.error({ error: (error as Error).message }, 'worker.failed')
-        await new Promise((resolve) => setTimeout(resolve, restartPauseMs))
-        worker = await createWorker(temporal, code, activities)
+        if (stopping.signal.aborted) return
+        const { message } = error as Error
+        const pauseMs = Math.min(longestPauseMs, failing === undefined ? firstPauseMs : 2 * failing.pauseMs)
+        failing = { since: failing?.since ?? performance.now(), message, pauseMs }
+        logger.error({ error: message, pauseMs }, 'worker.failed')
+        await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
       }
     }
-  })()
+  }
+
   return {
+    start: () =>
+      new Promise((resolve) => {
+        running = run(resolve).finally(resolve)
+      }),
+    deadReason: () =>
+      failing === undefined || performance.now() - failing.since < deadAfterMs
+        ? undefined
+        : `the worker goes on failing: ${failing.message}`,
     async stop() {
-      stopping = true
-      if (worker.getState() === 'RUNNING') worker.shutdown()
+      stopping.abort()
+      if (worker?.getState() === 'RUNNING') worker.shutdown()
       await running
     },
   }

@@ -6,6 +6,7 @@ import { apiOf, makeDataFolder, testEnvironment } from '../support/app.ts'
 import { commandInTest } from '../support/built-command.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { isComplete } from '../support/readiness.ts'
 import { createNamespace } from '../support/temporal.ts'
 import { spawnTethered, type TetheredProcess } from '../support/tethered-process.ts'
 import {
@@ -51,12 +52,7 @@ const killAndGoOn = (databaseKind: DatabaseKind): void => {
           logFile: `${dataDir}/log`,
           env,
         })
-        const isReady = () =>
-          fetch(`${node.url}/readyz`).then(
-            ({ ok }) => ok,
-            () => false,
-          )
-        await until(async () => !started.isRunning() || (await isReady()), 'the node is ready', startLimitMs)
+        await until(async () => !started.isRunning() || (await isComplete(node.url)), 'the node is ready', startLimitMs)
         if (!started.isRunning()) throw new Error(`the node ended: ${await started.exited}`)
         return started
       }

@@ -291,7 +291,7 @@ describe('start', () => {
   })
 
   it('shows no token that was configured', async () => {
-    const app = { url: ready.url, adminToken: 'configured', temporalUiUrl: undefined, quickstart: undefined }
+    const app = { url: ready.url, adminToken: 'configured', temporal: {}, quickstart: undefined }
     const facts = readyFacts(app as never, { madeToken: false })
     expect(facts).toEqual({ url: ready.url, loginUrl: null, temporalUiUrl: null, quickstart: null })
     expect(startUpText(facts)).not.toContain('configured')

@@ -111,7 +111,8 @@ describe.each([
 
       it('keep each replaced write key for its own time, until one is replaced at once', async () => {
         const { id, writeKey: first } = await createSource(database, { name: 'S' })
-        const node = await watchSettings(database, store, logger)
+        const node = watchSettings(database, store, logger)
+        await node.load()
         const sourcesOf = async (...keys: string[]) => {
           await node.catchUp()
           return keys.map((key) => node.sourceByWriteKey(key)?.id)
@@ -353,7 +354,8 @@ describe.each([
     describe('in the memory of a node', () => {
       let node: Settings
       beforeAll(async () => {
-        node = await watchSettings(database, store, logger)
+        node = watchSettings(database, store, logger)
+        await node.load()
       })
       afterAll(() => node.close())
 
@@ -380,7 +382,8 @@ describe.each([
     })
 
     it('take many changes at the same time', { timeout: 60_000 }, async () => {
-      const node = await watchSettings(database, store, logger)
+      const node = watchSettings(database, store, logger)
+      await node.load()
       const made = await Promise.all(
         Array.from({ length: 30 }, async (_, index) => {
           const source = await createSource(database, { name: `Many ${index}` })

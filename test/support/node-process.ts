@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { findFreePorts } from '../../src/ports.ts'
 import { apiOf, testEnvironment, type TestApp } from './app.ts'
 import { commandInTest } from './built-command.ts'
+import { isComplete } from './readiness.ts'
 import { spawnTethered, type TetheredProcess } from './tethered-process.ts'
 import { until } from './wait.ts'
 
@@ -29,7 +30,7 @@ export interface NodeProcess
   output(): Promise<string>
 }
 
-/** Starts `postrider start` from the build and waits until it is ready.
+/** Starts `postrider start` from the build and waits until it delivers.
  *  @throws Error with its output when it ends before */
 export async function startNodeProcess({ namespace, dataDir, environment }: NodeProcessOptions): Promise<NodeProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-log-'))
@@ -52,10 +53,7 @@ export async function startNodeProcess({ namespace, dataDir, environment }: Node
     'the node is ready',
     async () => {
       if (!node.isRunning()) throw new Error(`the node ended: ${await output()}`)
-      return fetch(`${url}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
+      return isComplete(url)
     },
     readyLimitMs,
   )

@@ -196,6 +196,27 @@ describe('startEmbeddedServer', { timeout }, () => {
     await server.stop()
   })
 
+  it('keeps the data of a server whose first start was cut off when it was just noted', async () => {
+    const killed = startInProcess()
+    await waitFor(async () => (await readNote(dataDir)) !== undefined)
+    await killed.kill()
+    const note = await serverNote()
+    await waitFor(() => isServing(`127.0.0.1:${note.port}`, 'default', 1_000))
+
+    const adopting = await startEmbeddedServer(options())
+    expect(adopting.adopted).toBe(true)
+    await withConnection(adopting.address, (connection) =>
+      new Client({ connection }).workflow.start('any', { taskQueue: 'none', workflowId: 'acknowledged' }),
+    )
+    await adopting.stop()
+    const next = await startEmbeddedServer(options())
+    const { status } = await withConnection(next.address, (connection) =>
+      new Client({ connection }).workflow.getHandle('acknowledged').describe(),
+    )
+    expect(status.name).toBe('RUNNING')
+    await next.stop()
+  })
+
   it('makes the database anew when its first start was cut off in the middle', async () => {
     // What a kill in the middle of the schema leaves: a file, and our mark that it was never finished.
     await writeFile(join(dataDir, 'temporal.db'), '')

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
 import { commandInTest } from '../support/built-command.ts'
+import { isComplete } from '../support/readiness.ts'
 import { spawnTethered } from '../support/tethered-process.ts'
 import type { TetheredProcess } from '../support/tethered-process.ts'
 
@@ -19,7 +20,7 @@ export interface PostriderNode extends TetheredProcess {
   manage<T>(method: string, path: string, body?: unknown): Promise<T>
   /** Sends one call to the ingest API; its status. */
   track(writeKey: string, message: Record<string, unknown>): Promise<number>
-  /** Waits until `/readyz` answers 200.
+  /** Waits until `/readyz` answers that nothing is missing.
    *  @throws Error with the node's log when it ends or is not ready within two minutes */
   ready(): Promise<void>
 }
@@ -66,11 +67,7 @@ export async function startNode(settings: Record<string, string>, adminToken: st
     async ready() {
       const deadline = Date.now() + READY_LIMIT_MS
       for (;;) {
-        const isReady = await fetch(`${url}/readyz`).then(
-          ({ ok }) => ok,
-          () => false,
-        )
-        if (isReady) return
+        if (await isComplete(url)) return
         if (!node.isRunning() || Date.now() > deadline)
           throw new Error(`the node is not ready: ${await readFile(logFile, 'utf8')}`)
         await sleep(50)

@@ -19,6 +19,7 @@ import { sessionQuery } from '../api/session.ts'
 import { Link, MenuLink } from '../shared/link.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { ColorSchemeMenu } from './color-scheme-menu.tsx'
+import { MissingParts } from './missing-parts.tsx'
 import { pages } from './pages.tsx'
 
 /** Loaded when it is first asked for. */
@@ -99,6 +100,7 @@ export function Shell() {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
+        <MissingParts />
         <Outlet />
       </AppShell.Main>
       {searches > 0 && (

@@ -1,0 +1,86 @@
+/** Which of the parts that the node stands on answer: looked at again and again, and told once when one goes and once when it
+ *  is back. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from './db/database.ts'
+import { PartAwayError, type PartName } from './errors.ts'
+import type { Logger } from './logger.ts'
+import type { MissingPart } from './schemas/system.ts'
+import type { Temporal } from './temporal/connection.ts'
+
+/** How long a look may take before its part counts as away, and between two looks, in milliseconds. */
+const lookLimitMs = 1_500
+const lookPauseMs = 2_000
+
+export interface Availability {
+  /** Looks at all parts, within 2 seconds. @returns those that do not answer */
+  look: () => Promise<MissingPart[]>
+  close(): void
+}
+
+/** @param looks  asks each part something; what it throws is why the part is away */
+export function watchAvailability(looks: Record<PartName, () => Promise<unknown>>, logger: Logger): Availability {
+  const away = new Map<PartName, MissingPart>()
+  const told = new Set<PartName>()
+  /** A part that hangs gets no second question. */
+  const asked = new Map<PartName, Promise<unknown>>()
+
+  const ask = (part: PartName): Promise<unknown> => {
+    const answer = asked.get(part) ?? looks[part]().finally(() => asked.delete(part))
+    asked.set(part, answer)
+    return within(lookLimitMs, answer)
+  }
+
+  const lookAt = async (part: PartName): Promise<void> => {
+    try {
+      await ask(part)
+      const since = away.get(part)?.since
+      if (since !== undefined && told.delete(part))
+        logger.warn({ part, awayMs: Date.now() - Date.parse(since) }, 'part.back')
+      away.delete(part)
+    } catch (error) {
+      const reason = reasonOf(error)
+      const since = away.get(part)?.since
+      const isOpening = error instanceof PartAwayError && error.isOpening
+      if (!isOpening && !told.has(part)) logger.warn({ part, reason }, 'part.away')
+      if (!isOpening) told.add(part)
+      away.set(part, { part, reason, since: since ?? new Date().toISOString() })
+    }
+  }
+
+  const look = async (): Promise<MissingPart[]> => {
+    await Promise.all((Object.keys(looks) as PartName[]).map(lookAt))
+    return [...away.values()]
+  }
+
+  const timer = setInterval(() => void look(), lookPauseMs).unref()
+  return { look, close: () => clearInterval(timer) }
+}
+
+/** What is asked of the parts of a node. */
+export const looksAt = (database: Database, temporal: Temporal): Record<PartName, () => Promise<unknown>> => ({
+  database: () => database.query('select 1'),
+  async temporal() {
+    const { connection } = temporal
+    await connection.withDeadline(Date.now() + lookLimitMs, () => connection.workflowService.getSystemInfo({}))
+  },
+})
+
+function reasonOf(error: unknown): string {
+  if (error instanceof PartAwayError) return error.reason
+  const { message, code } = error as NodeJS.ErrnoException
+  return message || String(code)
+}
+
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController()
+  const late = sleep(limitMs, undefined, { signal: timer.signal, ref: false }).then(() => {
+    throw new Error(`no answer within ${limitMs / 1_000} s`)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    timer.abort()
+    late.catch(() => {})
+  }
+}
