@@ -15,6 +15,7 @@ import { watchSuppression } from './deletions/suppression.ts'
 import { createDeletionParts } from './parts/deletion-parts.ts'
 import { createDeliveryParts } from './parts/delivery-parts.ts'
 import { createAddressGuard } from './delivery/guard-address.ts'
+import { proxySettings } from './delivery/proxy.ts'
 import { createSender } from './delivery/send.ts'
 import { listen } from './http/listen.ts'
 import { buildServer } from './http/server.ts'
@@ -202,9 +203,3 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     })
   return { url, adminToken, temporal, quickstart }
 }
-
-const proxySettings = (env: NodeJS.ProcessEnv) => ({
-  httpProxy: env['HTTP_PROXY'] ?? env['http_proxy'],
-  httpsProxy: env['HTTPS_PROXY'] ?? env['https_proxy'],
-  noProxy: env['NO_PROXY'] ?? env['no_proxy'],
-})

@@ -11,6 +11,7 @@ import { CalledOffError, createLimits, exchange, type Answer } from './exchange.
 import { createAddressGuard, type Refusal } from './guard-address.ts'
 import { isOwn } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
+import type { ProxySettings } from './proxy.ts'
 import { createSocketPool, PoolClosedError, type Lease } from './socket-pool.ts'
 
 export { CalledOffError } from './exchange.ts'
@@ -27,15 +28,6 @@ export const maxHeadBytes = 16 * 1024
 const maxKeepAliveMs = 60_000
 /** Shorter words of a header value are too common to hide. */
 const minSecretLength = 8
-
-/** Proxies for outbound requests, as HTTP_PROXY, HTTPS_PROXY and NO_PROXY have them. A proxy resolves names itself, so
- *  what they resolve to is not checked; addresses and localhost written in a URL are. The proxy's own address is
- *  the operator's choice and not checked either. */
-export interface ProxySettings {
-  httpProxy?: string | undefined
-  httpsProxy?: string | undefined
-  noProxy?: string | undefined
-}
 
 export interface SenderOptions {
   /** CIDRs that requests may reach although they are not public. */
@@ -72,7 +64,7 @@ export class SendAbortedError extends Error {
 }
 
 /** A sender with its connections.
- *  @throws Error when an allowed network is not a CIDR or a proxy not a URL */
+ *  @throws Error when an allowed network is not a CIDR */
 export const createSender = (options: SenderOptions): Sender => {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   const guard = createAddressGuard(options.allowedNetworks)

@@ -14,7 +14,7 @@ export interface SocketPool {
   /** A connection to an origin, kept open from an earlier request or new: at once, or after a wait, first come first
    *  served, while all that the origin may have are in use.
    *  @throws PoolSaturatedError when too many wait already, the signal's reason when it fires before, PoolClosedError when
-   *    the pool is closed: all as rejections */
+   *    the pool is closed, what opening a connection throws: all as rejections */
   lease(origin: string, signal?: AbortSignal): Lease | Promise<Lease>
   /** Refuses all who wait, and resolves when the connections in use are given back and all are closed. */
   close(): Promise<void>
@@ -119,13 +119,22 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
   const release = (name: string, origin: Origin, connection: Connection, reusable: boolean): void => {
     if (!reusable) destroy(connection)
     const next = origin.waiters.values().next().value
-    if (next) {
-      next.take(reusable ? connection : open(name, origin))
-      return
-    }
+    if (next && serve(name, origin, next, reusable ? connection : undefined)) return
     origin.inUse--
     if (reusable) keep(name, origin, connection)
     forgetUnused(name, origin)
+  }
+
+  /** @param connection  that is free; a new one is opened otherwise
+   *  @returns false when none could be opened: all who wait are told why */
+  const serve = (name: string, origin: Origin, next: Waiter, connection: Connection | undefined): boolean => {
+    try {
+      next.take(connection ?? open(name, origin))
+      return true
+    } catch (error) {
+      for (const waiter of [...origin.waiters]) waiter.refuse(error as Error)
+      return false
+    }
   }
 
   const keep = (name: string, origin: Origin, connection: Connection): void => {
@@ -142,8 +151,10 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
   const takeFree = (name: string, origin: Origin): Connection | undefined => {
     const connection = origin.idle.pop()
     if (connection === undefined && origin.inUse >= options.maxSocketsPerOrigin) return undefined
+    // Opened before it counts as in use: one that cannot be opened is given back by nobody.
+    const taken = connection ?? open(name, origin)
     origin.inUse++
-    return connection ?? open(name, origin)
+    return taken
   }
 
   const wait = async (name: string, origin: Origin, signal: AbortSignal | undefined): Promise<Lease> => {
@@ -175,8 +186,13 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
       if (signal?.aborted === true) return Promise.reject(signal.reason as Error)
       if (closed) return Promise.reject(new PoolClosedError('The pool is closed.'))
       const origin = originOf(name)
-      const free = takeFree(name, origin)
-      return free === undefined ? wait(name, origin, signal) : leaseOf(name, origin, free)
+      try {
+        const free = takeFree(name, origin)
+        return free === undefined ? wait(name, origin, signal) : leaseOf(name, origin, free)
+      } catch (error) {
+        forgetUnused(name, origin)
+        return Promise.reject(error as Error)
+      }
     },
     close() {
       if (closed) return closed.promise

@@ -3,8 +3,10 @@ import http from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { proxySettings } from '../../src/delivery/proxy.ts'
 import { createSender } from '../../src/delivery/send.ts'
 import type { SenderOptions } from '../../src/delivery/send.ts'
+import { StartError } from '../../src/errors.ts'
 import { createCertificates } from '../support/certificates.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
@@ -57,6 +59,31 @@ describe('an outbound proxy', () => {
     await sender.close()
     return outcome
   }
+
+  it('is understood without a scheme, as curl does', async () => {
+    const { host } = new URL(proxyUrl)
+    const proxy = proxySettings({ HTTP_PROXY: host, https_proxy: ` ${host} `, NO_PROXY: 'x' })
+    expect(proxy).toEqual({ httpProxy: `http://${host}`, httpsProxy: `http://${host}`, noProxy: 'x' })
+    expect(await sendOnce('http://hooks.example/in', { proxy })).toMatchObject({ kind: 'delivered' })
+    expect(proxySettings({ HTTP_PROXY: '', http_proxy: host })).toMatchObject({ httpProxy: undefined })
+  })
+
+  it.each(['http://', 'two words', 'socks5://u:secret@127.0.0.1:1', 'host:port'])(
+    'that is no address (%s) is a fault of the settings that names the variable',
+    (value) => {
+      const read = (): unknown => proxySettings({ HTTP_PROXY: value })
+      expect(read).toThrow(StartError)
+      expect(read).toThrow(/^HTTP_PROXY must be the address of a proxy/)
+      expect(read).not.toThrow(/secret/)
+    },
+  )
+
+  it('that cannot be opened fails each attempt, and keeps no connection from others nor the sender from its end', async () => {
+    const sender = createSender({ allowedNetworks: [], proxy: { httpProxy: 'two words' }, maxSocketsPerOrigin: 2 })
+    for (let n = 0; n < 6; n++)
+      expect(await sender.send({ url: 'http://hooks.example/', ...request })).toMatchObject({ kind: 'unavailable' })
+    await sender.close()
+  })
 
   it('resolves names and carries the request', async () => {
     const outcome = await sendOnce('http://hooks.example/in')

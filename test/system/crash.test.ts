@@ -166,6 +166,7 @@ describe('a node on a Temporal of its own', () => {
         { POSTRIDER_DATA_DIR: '/dev/null/x' },
         /^postrider: The data folder .* cannot be used/,
       ],
+      ['its proxy is none', { HTTPS_PROXY: 'socks5://u:secret@proxy' }, /^postrider: HTTPS_PROXY must be the address/],
       ['its namespace does not exist', { TEMPORAL_NAMESPACE: 'nobody-made-it' }, /^postrider: .*nobody-made-it/],
     ])('when %s', { timeout }, async ([, settings, line]) => {
       const said = await refusal(environment(settings))
