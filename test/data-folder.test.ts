@@ -18,13 +18,14 @@ afterEach(async () => {
 })
 
 /** A process that opens the folder, says `opened` or why not, and keeps it until it is killed. */
-const openInProcess = (path: string) =>
+const openInProcess = (path: string, container = false) =>
   runScript(
     `import { openDataFolder } from '../src/data-folder.ts'
      openDataFolder(process.argv[2]).then(
        () => { console.log('opened'); setInterval(() => {}, 1000) },
        (error) => console.log(error.name + ': ' + error.message))`,
     [path],
+    { container },
   )
 
 describe('openDataFolder', () => {
@@ -61,6 +62,40 @@ describe('openDataFolder', () => {
     const folder = await openDataFolder(parent)
     expect(await readdir(parent)).toHaveLength(1)
     await folder.close()
+  })
+
+  it('refuses a folder that a process of another container uses, until that one is killed', async () => {
+    const owner = openInProcess(parent, true)
+    await owner.line('opened')
+    for (const container of [true, false]) {
+      const other = openInProcess(parent, container)
+      expect(await other.line(/./)).toMatch(/^StartError: .* is in use by another Postrider \(process 1\)/)
+      expect(await other.exited).toBe(0)
+    }
+    await owner.kill()
+    const next = openInProcess(parent, true)
+    expect(await next.line(/./)).toBe('opened')
+    await expect(openDataFolder(parent)).rejects.toThrow('(process 1)')
+    await next.kill()
+    const folder = await openDataFolder(parent)
+    await folder.close()
+  })
+
+  it('refuses a folder whose owner is suspended', async () => {
+    const owner = openInProcess(parent)
+    await owner.line('opened')
+    process.kill(owner.pid, 'SIGSTOP')
+    await expect(openDataFolder(parent)).rejects.toThrow(`process ${owner.pid}`)
+    await owner.kill()
+  })
+
+  it('takes a folder whose path is longer than that of a socket may be', async () => {
+    const path = join(parent, 'x'.repeat(200))
+    const folder = await openDataFolder(path)
+    const other = openInProcess(path)
+    expect(await other.line(/./)).toContain(`(process ${process.pid})`)
+    await folder.close()
+    expect(await readdir(path)).toEqual([])
   })
 
   it('takes the folder over when the pid of the dead owner now belongs to another process', async () => {

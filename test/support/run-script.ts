@@ -18,17 +18,30 @@ export interface ScriptProcess {
 /** Where relative imports of scripts start from. */
 const scriptFolder = resolve(import.meta.dirname, '..')
 
+/** Runs a command as process 1 of a PID namespace; other users than root need a user namespace for it. */
+const inContainer = [
+  'unshare',
+  ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']),
+  ...['--pid', '--fork', '--mount-proc', '--kill-child'],
+]
+
 /**
  * Starts the script: an ES module in JavaScript, with imports relative to `test/`. `process.argv[2]` is the first of
  * `args`.
  * @param group  put it at the head of a process group of its own, as a shell does with a job
+ * @param container  give it process ids of its own, as a container has them; `pid` is then that of a wrapper
  */
-export function runScript(source: string, args: string[], { group = false } = {}): ScriptProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source, 'script', ...args], {
-    cwd: scriptFolder,
-    detached: group,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+export function runScript(source: string, args: string[], { group = false, container = false } = {}): ScriptProcess {
+  const [command = process.execPath, ...wrapped] = container ? [...inContainer, process.execPath] : []
+  const child = spawn(
+    command,
+    [...wrapped, '--import', 'tsx', '--input-type=module', '-e', source, 'script', ...args],
+    {
+      cwd: scriptFolder,
+      detached: group,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   const seen: string[] = []
   const waiting = new Set<() => void>()
   const notify = () => waiting.forEach((check) => check())

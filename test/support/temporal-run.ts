@@ -7,7 +7,7 @@ import { openDataFolder } from '../../src/data-folder.ts'
 import { findTemporalCli } from '../../src/temporal/cli-binary.ts'
 import { endOrphan, startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 
-const runsFolder = join(tmpdir(), `postrider-test-temporal-${userInfo().username}`)
+const runsFolder = join(tmpdir(), `postrider-test-runs-${userInfo().username}`)
 
 /**
  * Starts the server of a test run in a folder of its own. What runs that were killed have left (folders, and servers that
