@@ -1,0 +1,105 @@
+/** Symptom: a node ended with an unhandled rejection when its worker failed twice in a row; one whose worker was dead for
+ *  good went on looking healthy.
+ *  Cause: the new worker was made inside the `catch` that the failure of the old one had led to, and nothing watched it.
+ *  Consequence: events were taken that nobody delivered. */
+
+import { copyFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { NativeConnection } from '@temporalio/worker'
+import { Client, Connection } from '@temporalio/client'
+import { msToTs } from '@temporalio/common/lib/time.js'
+import { pino } from 'pino'
+import { expect, inject, it } from 'vitest'
+import { taskQueue } from '../../src/contracts/names.ts'
+import { findFreePorts } from '../../src/ports.ts'
+import { endProcess } from '../../src/process-identity.ts'
+import { createTemporalLink } from '../../src/temporal/connection.ts'
+import { startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
+import { readNote } from '../../src/temporal/server-process.ts'
+import { prepareWorker } from '../../src/temporal/worker.ts'
+import '../support/quiet-temporal.ts'
+import { createNamespace, makeServerFolder, temporalAddress } from '../support/temporal.ts'
+import { until } from '../support/wait.ts'
+
+/** What Temporal refuses ends a worker after a minute. */
+const refusedLimitMs = 120_000
+it(
+  'works on after Temporal was killed, tells when its namespace is gone, and works again when that is back',
+  { timeout: 300_000 },
+  async () => {
+    const namespace = 'moved'
+    const [port = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 2)
+    const folders = [await makeServerFolder(), await makeServerFolder()]
+    const serve = (dataDir = '') =>
+      startEmbeddedServer({ cli: inject('temporalCli'), dataDir, port, uiPort, onProgress: () => {} })
+    let server = await serve(folders[0])
+    const { address } = server
+    const admin = await Connection.connect({ address })
+    const registerNamespace = () =>
+      admin.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') })
+    await registerNamespace()
+
+    const connection = await NativeConnection.connect({ address })
+    const link = createTemporalLink({ namespace, address, uiUrl: undefined })
+    link.connected = { namespace, connection, client: new Client({ connection, namespace }) }
+    const code = { workflowsPath: join(import.meta.dirname, '../topology/echo-workflow.ts') }
+    const worker = prepareWorker(link, code, {}, pino({ level: 'silent' }), { healthyMs: 1_000, deadAfterMs: 1_000 })
+    const works = (id: string) =>
+      until(
+        'the worker works',
+        () =>
+          link.client.workflow
+            .execute('echo', { taskQueue, workflowId: id, args: ['hello'], workflowExecutionTimeout: '20 s' })
+            .then(
+              (answer) => answer === 'hello',
+              () => false,
+            ),
+        refusedLimitMs,
+      )
+    try {
+      await worker.start()
+      await works('first')
+
+      const note = await readNote(folders[0] ?? '')
+      if (note === undefined) throw new Error('the server is not noted')
+      await endProcess(note, 0)
+      await works('after-the-kill')
+      expect(worker.deadReason()).toBeUndefined()
+
+      await server.stop()
+      server = await serve(folders[1])
+      const reason = await until('the worker is told dead', () => worker.deadReason(), refusedLimitMs)
+      expect(reason).toMatch(/^the worker goes on failing: .*(namespace|Namespace)/)
+
+      await registerNamespace()
+      await works('in-the-new-namespace')
+      await until('it is healthy again', () => worker.deadReason() === undefined, refusedLimitMs)
+    } finally {
+      await worker.stop()
+      await connection.close()
+      await admin.close()
+      await server.stop()
+      for (const folder of folders) await rm(folder, { recursive: true, force: true })
+    }
+  },
+)
+
+it('goes on trying when no worker can be made, and works as soon as one can', { timeout: 60_000 }, async () => {
+  const folder = await makeServerFolder()
+  const namespace = await createNamespace()
+  const connection = await NativeConnection.connect({ address: temporalAddress() })
+  const link = createTemporalLink({ namespace, address: temporalAddress(), uiUrl: undefined })
+  link.connected = { namespace, connection, client: new Client({ connection, namespace }) }
+  const codePath = join(folder, 'workflows.js')
+  const limits = { healthyMs: 100, deadAfterMs: 1_500 }
+  const worker = prepareWorker(link, { workflowBundle: { codePath } }, {}, pino({ level: 'silent' }), limits)
+  const started = worker.start()
+  expect(worker.deadReason()).toBeUndefined()
+  expect(await until('the worker is told dead', () => worker.deadReason())).toContain('workflows.js')
+  await copyFile(inject('workflowBundle'), codePath)
+  await started
+  await until('it is healthy', () => worker.deadReason() === undefined)
+  await worker.stop()
+  await connection.close()
+  await rm(folder, { recursive: true })
+})
