@@ -39,11 +39,7 @@ export interface Suppression {
 }
 
 /** @param isShared  other nodes may work on the same database */
-export function watchSuppression(
-  database: Database,
-  { isShared }: { isShared: boolean },
-  logger: Logger,
-): Suppression {
+export function watchSuppression(database: Database, { isShared }: { isShared: boolean }, logger: Logger): Suppression {
   const hashes = new Set<string>()
   let last = '0'
   let forgets = '0'

@@ -191,7 +191,7 @@ export const createSocketPool = (options: SocketPoolOptions): SocketPool => {
         return free === undefined ? wait(name, origin, signal) : leaseOf(name, origin, free)
       } catch (error) {
         forgetUnused(name, origin)
-        return Promise.reject(error as Error)
+        return Promise.reject(error instanceof Error ? error : new Error(String(error)))
       }
     },
     close() {
