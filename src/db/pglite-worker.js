@@ -2,15 +2,56 @@
 /** The thread of the embedded database: PGlite behind its own socket server. JavaScript, because Node starts threads
  *  from files, and a thread knows nothing of the loader that runs the TypeScript sources in tests. */
 
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
+import { NodeFS } from '@electric-sql/pglite/nodefs'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
 
 /** @type {{ folder: string, socket: string }} */
 const { folder, socket } = workerData
 
-const database = await PGlite.create(folder)
+/** The folder, with syncs that reach the disk: the file system of PGlite takes them and does nothing. */
+class SyncedFolder extends NodeFS {
+  /**
+   * @override
+   * @type {NodeFS["init"]}
+   */
+  async init(...args) {
+    const made = await super.init(...args)
+    made.emscriptenOpts.preRun?.push((module) => {
+      const { filesystems } = /** @type {{ filesystems: { NODEFS: { stream_ops: object } } }} */ (
+        /** @type {unknown} */ (module.FS)
+      )
+      Object.assign(filesystems.NODEFS.stream_ops, {
+        fsync: (/** @type {{ nfd: number }} */ { nfd }) => {
+          fsyncSync(nfd)
+          return 0
+        },
+      })
+    })
+    return made
+  }
+}
+
+/** PGlite's own parameters but for -F, which leaves out syncs. Of the ways to sync only this one reaches the folder above. */
+const startParams = [...PGlite.defaultStartParams.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
+
+/** What is made at the first start is written by a program of its own, which does not sync. */
+function syncAll() {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() && !entry.isDirectory()) continue
+    const descriptor = openSync(join(entry.parentPath, entry.name), 'r')
+    fsyncSync(descriptor)
+    closeSync(descriptor)
+  }
+}
+
+const isNew = !existsSync(join(folder, 'PG_VERSION'))
+const database = await PGlite.create({ fs: new SyncedFolder(folder), startParams })
+if (isNew) syncAll()
 // A hard kill leaves it, and then nothing can be bound to it.
 await rm(socket, { force: true })
 const server = new PGLiteSocketServer({ db: database, path: socket, maxConnections: 16 })

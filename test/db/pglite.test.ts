@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -32,4 +33,46 @@ it.for([
   await database.close()
   expect(await readdir(temporary)).toEqual([])
   await expect(stat(socket)).rejects.toThrow('ENOENT')
+})
+
+/** Tells the number of each file that is synced. */
+const tellSyncs = `
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  const { fsyncSync } = fs
+  fs.fsyncSync = (descriptor) => {
+    fsyncSync(descriptor)
+    fs.writeSync(1, 'synced ' + fs.fstatSync(descriptor).ino + '\\n')
+  }
+  syncBuiltinESMExports()`
+
+const writeOneRow = `
+  const { pino } = await import(${JSON.stringify(import.meta.resolve('pino'))})
+  const { openPglite } = await import(${JSON.stringify(new URL('../../src/db/pglite.ts', import.meta.url).href)})
+  const database = await openPglite(process.argv[2], pino())
+  await database.query('create table kept (value int)')
+  console.log('before')
+  await database.query('insert into kept values (1)')
+  console.log('acknowledged')
+  process.kill(process.pid, 'SIGKILL')`
+
+it('what the embedded database acknowledges is synced to the disk, and there after a kill', async () => {
+  const folder = await makeDataFolder()
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const [path, program] = [join(folder, 'pglite'), join(folder, 'program.mjs')]
+  await writeFile(program, writeOneRow)
+  const preload = `data:text/javascript,${encodeURIComponent(tellSyncs)}`
+  const { stdout, signal } = spawnSync(process.execPath, ['--import', 'tsx', '--import', preload, program, path], {
+    encoding: 'utf8',
+  })
+  expect(signal).toBe('SIGKILL')
+  const lines = stdout.split('\n')
+  const synced = lines.slice(lines.indexOf('before'), lines.indexOf('acknowledged'))
+  const log = join(path, 'pg_wal')
+  const segments = await Promise.all((await readdir(log)).map(async (name) => (await stat(join(log, name))).ino))
+  expect(synced.some((line) => segments.some((number) => line === `synced ${number}`))).toBe(true)
+
+  const database = await openPglite(path, logger)
+  expect(await database.query('select value from kept')).toEqual([{ value: 1 }])
+  await database.close()
 })
