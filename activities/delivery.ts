@@ -11,6 +11,7 @@ import type {
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
+import { namedUsers } from '../src/contracts/named-users.ts'
 import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
@@ -140,11 +141,10 @@ async function attemptNow(
 
 const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }
 
-/** The notification that the user is to be deleted is none of the user's own messages. */
 const isOfSuppressed = (
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
-  { sourceId, message: { type, userId } }: AttemptInput,
-): boolean => type !== 'delete' && userId !== undefined && isSuppressed(sourceId, userId)
+  { sourceId, message }: AttemptInput,
+): boolean => namedUsers(message).some((userId) => isSuppressed(sourceId, userId))
 
 interface Ready {
   kind: 'ready'

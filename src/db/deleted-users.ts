@@ -27,19 +27,19 @@ export async function noteDeleted(
   )
 }
 
-/** Whether a user was deleted at a moment or later, or is suppressed: what began by then must not be sent again.
+/** Whether any of these users was deleted at a moment or later, or is suppressed: what began by then must not be sent again.
  *  @param sourceId  of the source, or of the audience that stands in its place */
 export async function isDeletedSince(
   database: Queryable,
   sourceId: string,
-  userId: string,
+  userIds: readonly string[],
   since: Date,
 ): Promise<boolean> {
   const source = sourceId.startsWith(audienceIdPrefix) ? audiences : sourceId
   const [row] = await database.query<{ deleted: boolean }>(
     `select exists (select 1 from suppressed_users where hash = any(${hashesIn('$1')}))
        or exists (select 1 from deleted_users where hash = any(${hashesIn('$1')}) and deleted_at >= $2) as deleted`,
-    [[...userHashes(null, [userId]), ...userHashes([source], [userId])], since],
+    [[...userHashes(null, userIds), ...userHashes([source], userIds)], since],
   )
   return row?.deleted === true
 }

@@ -60,10 +60,13 @@ interface Route {
   targets: DeliveryTarget[]
 }
 
+/** Whether an event speaks of a user that no event may be sent of any more; an alias speaks of two. */
+const namesSuppressed = (port: IngestPort, source: IngestSource, { userId, previousId }: SourceEvent): boolean =>
+  [userId, previousId].some((id) => id !== undefined && port.isSuppressed?.(source.id, id) === true)
+
 /** Where an event goes, or why nowhere. */
 function route(port: IngestPort, source: IngestSource, event: SourceEvent, shared: SharedMembers): Route {
-  if (event.userId !== undefined && port.isSuppressed?.(source.id, event.userId) === true)
-    return { fate: 'suppressed', targets: [] }
+  if (namesSuppressed(port, source, event)) return { fate: 'suppressed', targets: [] }
   const targets = source.destinations
     .filter(({ integration }) => isIntegrationOn(integration, event.integrations, shared.integrations))
     .map(({ destinationId, endpointIds, successPolicy }) => ({ destinationId, endpointIds, successPolicy }))

@@ -2,6 +2,7 @@
 
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from '../contracts/delivery.ts'
 import { signals } from '../contracts/delivery.ts'
+import { namedUsers } from '../contracts/named-users.ts'
 import { eventIdOf, redeliveryWorkflowId } from '../contracts/names.ts'
 import type { SteeringOrder } from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
@@ -20,7 +21,7 @@ export interface SteeringDependencies {
   /** The endpoints of a destination as they are now; undefined when it is gone or switched off. */
   findTarget: (destinationId: string) => DeliveryTarget | undefined
   /** Whether a user was deleted at a moment or later. */
-  isDeletedSince: (sourceId: string, userId: string, since: Date) => Promise<boolean>
+  isDeletedSince: (sourceId: string, userIds: readonly string[], since: Date) => Promise<boolean>
   retry: RetrySchedule
   queued: QueuedSteering
 }
@@ -73,8 +74,8 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
 
   const redeliver = async (deliveryId: string, trace: SteeringTrace): Promise<string> => {
     const { input, since } = await readEnded(deliveryId)
-    const { type, userId } = input.message
-    if (type !== 'delete' && userId !== undefined && (await isDeletedSince(input.sourceId, userId, since)))
+    const users = namedUsers(input.message)
+    if (users.length > 0 && (await isDeletedSince(input.sourceId, users, since)))
       throw new AppError('conflict', 'the user of this event was deleted')
     const targets = input.targets.flatMap(({ destinationId }) => findTarget(destinationId) ?? [])
     if (targets.length === 0)

@@ -131,6 +131,28 @@ describe('after a deletion request was answered', { timeout: 120_000 }, () => {
     expect(cameOf(receiver, 'held')).toEqual([])
   })
 
+  it('no alias that names a suppressed user as the previous one is sent, be it new or held', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const { id } = await node.connect([source], [receiver.url])
+    const alias = (messageId: string) =>
+      node.post('/alias', source.writeKey, { messageId, userId: 'new-name', previousId: 'old-name' })
+    await node.api('PATCH', `/destinations/${id}`, { paused: true })
+    await alias('held')
+    await deleteUsers(node, { userIds: ['old-name'], suppress: true, sourceIds: [source.id] })
+    await alias('late')
+    await node.api('PATCH', `/destinations/${id}`, { paused: false })
+    await track(node, source, 'new-name', 'proof')
+    const heldId = encodeURIComponent(`event/${source.id}/held`)
+    await until(
+      'the held one is over',
+      async () => (await node.api<Delivery>('GET', `/deliveries/${heldId}`)).body.status === 'discarded',
+      limitMs,
+    )
+    await until('the proof arrives', () => arrived(receiver).some(({ messageId }) => messageId === 'proof'), limitMs)
+    expect(arrived(receiver).filter(({ type }) => type === 'alias')).toEqual([])
+  })
+
   it('events of its users are not redelivered, neither one nor in bulk; later ones are', async () => {
     await using receiver = await startReceiver()
     const source = await node.createSource()
