@@ -63,8 +63,9 @@ export interface RepeatedDelivery {
   at: number
 }
 
-/** What a node does not report within this time is none of what it has under way: Temporal gives it out again. */
-const reportLimitMs = 10_000
+/** How long a node may have something under way: the time limit of a task at Temporal, 10 s, and the longest fault that keeps
+ *  Temporal from taking a report. */
+const reportLimitMs = 25_000
 
 /** Room for the databases of a run. */
 const folderMegabytes = 2_000
