@@ -126,8 +126,11 @@ async function attemptNow(
   try {
     const at = new Date()
     const { messageId, message } = input
-    const outbound = { messageId, message, endpoint, secrets: destination.secrets, at, isCalledOff }
-    const outcome = await postMessage(dependencies.sender, outbound, Context.current().cancellationSignal)
+    const outbound = () => ({ messageId, message, endpoint, secrets: destination.secrets, at, isCalledOff })
+    const outcome =
+      destination.unreadableReason === undefined
+        ? await postMessage(dependencies.sender, outbound(), Context.current().cancellationSignal)
+        : unreadable(destination.unreadableReason)
     log(dependencies.logger, input, outcome)
     dependencies.observe(observation(input, outcome))
     return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
@@ -145,6 +148,14 @@ const isOfSuppressed = (
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
   { sourceId, message }: AttemptInput,
 ): boolean => namedUsers(message).some((userId) => isSuppressed(sourceId, userId))
+
+/** The operator may give back the key that is missing. */
+const unreadable = (reason: string): SendOutcome => ({
+  kind: 'unavailable',
+  code: 'invalid_request',
+  reason,
+  durationMs: 0,
+})
 
 interface Ready {
   kind: 'ready'

@@ -31,8 +31,11 @@ interface DestinationRow {
   endpoints: EndpointRow[]
 }
 
-/** A destination as deliveries need it: with its secrets in clear. */
+/** A destination as deliveries need it: with its secrets in clear. Secrets and headers are opened when they are first looked
+ *  at, and that throws where the key ring has no key for them. */
 export interface StoredDestination extends Destination {
+  /** Why its secrets or headers cannot be opened; undefined when they can. */
+  unreadableReason: string | undefined
   /** Secrets that sign, newest first; the older one until its time is over. */
   secrets: { secret: string; until: Date | null }[]
   /** Since when it is paused; null when it is not. */
@@ -44,7 +47,8 @@ export interface StoredDestination extends Destination {
 /** Secrets and header values leave this module in clear and are stored sealed. */
 export interface DestinationStore {
   list(request: PageRequest): Promise<Page<Destination>>
-  all(): Promise<StoredDestination[]>
+  /** @param ids  only these; all of them when it is left out */
+  all(ids?: readonly string[]): Promise<StoredDestination[]>
   /** @throws AppError not_found */
   get(id: string): Promise<Destination>
   /** @throws AppError bad_request when a source does not exist */
@@ -64,21 +68,60 @@ const selectDestinations = `
   from destinations d`
 
 export function createDestinationStore(database: Database, secrets: SecretBox): DestinationStore {
-  const toStored = (row: DestinationRow): StoredDestination => ({
-    ...toDestination(row),
-    secrets: [
+  const toStored = (row: DestinationRow): StoredDestination => {
+    const opened = onFirstUse(() => [
       ...(row.shared_secret_encrypted === null
         ? []
         : [{ secret: secrets.open(row.shared_secret_encrypted), until: null }]),
       ...(row.previous_secret_encrypted === null
         ? []
         : [{ secret: secrets.open(row.previous_secret_encrypted), until: row.previous_secret_until }]),
-    ],
-    pausedAt: row.paused_at,
-    pausedTotalMs: Number(row.paused_total_ms),
-  })
+    ])
+    const webhooks = row.endpoints.map(({ id, url, headers_encrypted }) => {
+      const headers = onFirstUse(() => openHeaders(headers_encrypted))
+      return {
+        id,
+        url,
+        get headers() {
+          return headers()
+        },
+      }
+    })
+    const unreadableReason = onFirstUse(() => {
+      try {
+        opened()
+        webhooks.forEach(({ headers }) => headers)
+        return undefined
+      } catch (error) {
+        return `its stored secrets cannot be read: ${(error as Error).message}`
+      }
+    })
+    return {
+      ...toDestination(row, webhooks),
+      get secrets() {
+        return opened()
+      },
+      get unreadableReason() {
+        return unreadableReason()
+      },
+      pausedAt: row.paused_at,
+      pausedTotalMs: Number(row.paused_total_ms),
+    }
+  }
 
-  const toDestination = (row: DestinationRow): Destination => ({
+  /** Headers that cannot be read are shown as none: the destination can then be looked at, and its headers set anew. */
+  const shownWebhooks = ({ endpoints }: DestinationRow): Destination['settings']['webhooks'] =>
+    endpoints.map(({ id, url, headers_encrypted }) => ({ id, url, headers: shownHeaders(headers_encrypted) }))
+
+  const shownHeaders = (sealed: string): Record<string, string> => {
+    try {
+      return openHeaders(sealed)
+    } catch {
+      return {}
+    }
+  }
+
+  const toDestination = (row: DestinationRow, webhooks = shownWebhooks(row)): Destination => ({
     id: row.id,
     name: row.name,
     type: row.type,
@@ -88,11 +131,7 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
     sourceIds: row.source_ids,
     settings: {
       hasSharedSecret: row.shared_secret_encrypted !== null,
-      webhooks: row.endpoints.map(({ id, url, headers_encrypted }) => ({
-        id,
-        url,
-        headers: openHeaders(headers_encrypted),
-      })),
+      webhooks,
     },
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
@@ -177,10 +216,12 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         `${selectDestinations} where (created_at, id) > ($1::timestamptz, $2) order by created_at, id limit $3`,
         [start.created_at, start.id, request.limit + 1],
       )
-      return pageOf(rows, request, toDestination)
+      return pageOf(rows, request, (row) => toDestination(row))
     },
-    async all() {
-      return (await database.query<DestinationRow>(selectDestinations)).map(toStored)
+    async all(ids) {
+      const some = ids === undefined ? '' : 'where d.id = any($1::text[])'
+      const values = ids === undefined ? [] : [[...ids]]
+      return (await database.query<DestinationRow>(`${selectDestinations} ${some}`, values)).map(toStored)
     },
     get: (id) => read(database, id),
     create: (input) =>
@@ -247,4 +288,9 @@ function wrongEndpointId(id: string, position: number, present: EndpointRow[]): 
 function keptHeaders({ id, url, headers }: WebhookInput, before: EndpointRow | undefined): string | undefined {
   if (headers !== undefined || before === undefined) return undefined
   return id !== undefined || new URL(url).origin === new URL(before.url).origin ? before.headers_encrypted : undefined
+}
+
+function onFirstUse<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined
+  return () => (made ??= { value: make() }).value
 }

@@ -12,6 +12,7 @@ import { previousWriteKeys } from './migrations/0035-previous-write-keys.ts'
 import { deletedUsers } from './migrations/0039-deleted-users.ts'
 import { destinationRechecks } from './migrations/0041-destination-rechecks.ts'
 import { acknowledgedTraits } from './migrations/0043-acknowledged-traits.ts'
+import { settingsChanges } from './migrations/0050-settings-changes.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -28,6 +29,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   deletedUsers,
   destinationRechecks,
   acknowledgedTraits,
+  settingsChanges,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

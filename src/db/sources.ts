@@ -57,13 +57,15 @@ export async function listSources(database: Queryable, request: PageRequest): Pr
   return pageOf(rows, request, toSource)
 }
 
-export async function allSources(database: Queryable): Promise<StoredSource[]> {
+/** @param ids  only these; all of them when it is left out */
+export async function allSources(database: Queryable, ids?: readonly string[]): Promise<StoredSource[]> {
   const rows = await database.query<SourceRow & { previous_keys: { write_key: string; expires_ms: number }[] }>(
     `select ${columns},
        (select coalesce(json_agg(json_build_object(
           'write_key', p.write_key, 'expires_ms', floor(extract(epoch from p.expires_at) * 1000))), '[]')
         from previous_write_keys p where p.source_id = sources.id and p.expires_at > now()) as previous_keys
-     from sources`,
+     from sources ${ids === undefined ? '' : 'where id = any($1::text[])'}`,
+    ids === undefined ? [] : [[...ids]],
   )
   return rows.map((row) => ({
     ...toSource(row),

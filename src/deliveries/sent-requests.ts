@@ -8,7 +8,8 @@ import type { DeliveryAttempt, DeliveryDetail } from '../schemas/delivery.ts'
 
 export type FindDestination = (id: string) => StoredDestination | undefined
 
-/** The requests as they go out with the settings of now: endpoints that were removed have none.
+/** The requests as they go out with the settings of now: endpoints that were removed have none, nor have
+ *  those whose secrets cannot be read.
  *  @param timeline  attempts, oldest first; each request is signed for the time of its endpoint's last one, before the
  *    first for now */
 export function sentRequests(
@@ -18,7 +19,7 @@ export function sentRequests(
 ): Pick<DeliveryDetail, 'body' | 'requests'> {
   const requests = targets.flatMap(({ destinationId, endpointIds }) => {
     const destination = findDestination(destinationId)
-    if (destination === undefined) return []
+    if (destination === undefined || destination.unreadableReason !== undefined) return []
     const endpoints = destination.settings.webhooks.filter(({ id }) => endpointIds.includes(id))
     return endpoints.map((endpoint) => {
       const last = timeline.findLast(({ endpointId }) => endpointId === endpoint.id)

@@ -2,27 +2,14 @@
 
 import type { Database } from '../db/database.ts'
 import type { DestinationStore, StoredDestination } from '../db/destinations.ts'
-import { readSettingsVersion } from '../db/settings-version.ts'
-import { allSources, type StoredSource } from '../db/sources.ts'
+import { changedSettings, readSettingsVersion } from '../db/settings-version.ts'
+import { allSources } from '../db/sources.ts'
 import { PartAwayError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
+import { createSnapshot, type ConnectedSource, type Snapshot } from './snapshot.ts'
 
 /** Milliseconds between two looks at the version: a change on another node counts within twice this time. */
 const pollMs = 750
-
-/** A source with the switched-on destinations that its events go to. */
-export interface ConnectedSource extends StoredSource {
-  destinations: StoredDestination[]
-}
-
-interface Snapshot {
-  version: string
-  sourcesByKey: Map<string, ConnectedSource>
-  /** By the write keys that were replaced and count until a time. */
-  sourcesByPreviousKey: Map<string, { source: ConnectedSource; expiresAt: Date }>
-  sourcesById: Map<string, ConnectedSource>
-  destinations: Map<string, StoredDestination>
-}
 
 /** The settings as they are now. While the database is away, the last ones that were read stand; before they were read for
  *  the first time, each look-up throws a PartAwayError. */
@@ -35,7 +22,7 @@ export interface Settings {
   sources: () => Iterable<ConnectedSource>
   destination: (id: string) => StoredDestination | undefined
   destinations: () => Iterable<StoredDestination>
-  /** Reads everything again: after a change made by this node. */
+  /** Reads what changed: after a change made by this node. */
   refresh: () => Promise<void>
   /** Reads what another node changed, if it did: before a conclusion that cannot be taken back. */
   catchUp: () => Promise<void>
@@ -50,12 +37,22 @@ export function watchSettings(database: Database, destinationStore: DestinationS
   }
   let reading: Promise<void> | undefined
 
+  // The version first: a change between the reads then leads to one read too many, never to one too few.
+  const read = async (): Promise<void> => {
+    const version = await readSettingsVersion(database)
+    // A version that was higher before is of a database that was restored since: nobody knows what changed.
+    const known = snapshot !== undefined && BigInt(version) >= BigInt(snapshot.version()) ? snapshot : undefined
+    const ids = known && (await changedSettings(database, known.version()))
+    const sources = await allSources(database, ids)
+    const destinations = await destinationStore.all(ids)
+    snapshot = known ?? createSnapshot()
+    snapshot.apply({ version, ids: ids ?? [], sources, destinations })
+  }
+
   // A read that began before a change may miss it, so that whoever asks meanwhile waits for one more.
   const refresh = async (): Promise<void> => {
     while (reading !== undefined) await reading.catch(() => undefined)
-    reading = (async () => {
-      snapshot = await readSnapshot(database, destinationStore)
-    })()
+    reading = read()
     try {
       await reading
     } finally {
@@ -64,7 +61,7 @@ export function watchSettings(database: Database, destinationStore: DestinationS
   }
 
   const catchUp = async (): Promise<void> => {
-    if ((await readSettingsVersion(database)) !== loaded().version) await refresh()
+    if ((await readSettingsVersion(database)) !== loaded().version()) await refresh()
   }
 
   const poll = async (): Promise<void> => {
@@ -87,9 +84,9 @@ export function watchSettings(database: Database, destinationStore: DestinationS
       pollLater()
     },
     isLoaded: () => snapshot !== undefined,
-    sourceByWriteKey: (writeKey) => loaded().sourcesByKey.get(writeKey) ?? sourceByPreviousKey(loaded(), writeKey),
-    source: (id) => loaded().sourcesById.get(id),
-    sources: () => loaded().sourcesById.values(),
+    sourceByWriteKey: (writeKey) => loaded().sourceByWriteKey(writeKey),
+    source: (id) => loaded().sources.get(id),
+    sources: () => loaded().sources.values(),
     destination: (id) => loaded().destinations.get(id),
     destinations: () => loaded().destinations.values(),
     refresh,
@@ -98,31 +95,5 @@ export function watchSettings(database: Database, destinationStore: DestinationS
       closed = true
       clearTimeout(timer)
     },
-  }
-}
-
-function sourceByPreviousKey({ sourcesByPreviousKey }: Snapshot, writeKey: string): ConnectedSource | undefined {
-  const found = sourcesByPreviousKey.get(writeKey)
-  return found !== undefined && found.expiresAt.getTime() > Date.now() ? found.source : undefined
-}
-
-async function readSnapshot(database: Database, destinationStore: DestinationStore): Promise<Snapshot> {
-  // The version first: a change between the reads then leads to one read too many, never to one too few.
-  const version = await readSettingsVersion(database)
-  const destinations = await destinationStore.all()
-  const sources = (await allSources(database)).map((source) => ({
-    ...source,
-    destinations: destinations.filter(({ enabled, sourceIds }) => enabled && sourceIds.includes(source.id)),
-  }))
-  return {
-    version,
-    sourcesByKey: new Map(sources.map((source) => [source.writeKey, source])),
-    sourcesByPreviousKey: new Map(
-      sources.flatMap((source) =>
-        source.previousKeys.map(({ writeKey, expiresAt }) => [writeKey, { source, expiresAt }] as const),
-      ),
-    ),
-    sourcesById: new Map(sources.map((source) => [source.id, source])),
-    destinations: new Map(destinations.map((destination) => [destination.id, destination])),
   }
 }

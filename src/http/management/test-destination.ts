@@ -18,8 +18,9 @@ export function testDestination(
   destinationId: string,
   type: MessageType,
 ): Promise<EndpointTest> {
-  const { settings: saved, secrets } = findDestination(settings, destinationId)
-  return testEndpoints(sender, { endpoints: saved.webhooks, secrets }, type)
+  const destination = findDestination(settings, destinationId)
+  if (destination.unreadableReason !== undefined) throw new AppError('conflict', destination.unreadableReason)
+  return testEndpoints(sender, { endpoints: destination.settings.webhooks, secrets: destination.secrets }, type)
 }
 
 /** Sends a sample event to endpoints that are not saved, or not saved as they are here.
