@@ -33,7 +33,7 @@ export interface QueuedEvent extends LeasedEvent {
 }
 
 /** Deferred ones are behind all others, so that one column tells lane and order. */
-const deferredFrom = '4000000000000000000'
+export const deferredFrom = '4000000000000000000'
 
 /** Positions of each lane. */
 const lanes: Record<Lane, { from: string; below: string }> = {
@@ -187,7 +187,7 @@ const toQueued = (row: QueuedRow): QueuedEvent => ({
 })
 
 /** Conditions of a filter on the inbox; refused events are failed, those that are neither refused nor cancelled queued. */
-const matchesFilter = `
+export const matchesFilter = `
   ($1::text is null or $1 = case when refusal is not null then 'failed' when cancelled_at is not null then 'cancelled'
     else 'queued' end)
   and ($2::text is null or source_id = $2)
@@ -198,7 +198,7 @@ const matchesFilter = `
   and ($7::timestamptz is null or received_at >= $7)
   and ($8::timestamptz is null or received_at < $8)`
 
-const filterValues = (filter: DeliveryFilter): (string | null)[] => [
+export const filterValues = (filter: DeliveryFilter): (string | null)[] => [
   filter.status ?? null,
   filter.sourceId ?? null,
   filter.destinationId ?? null,
@@ -223,14 +223,6 @@ export async function listQueued(
     [...filterValues(filter), before ?? null, limit],
   )
   return rows.map(toQueued)
-}
-
-export async function countQueued(database: Queryable, filter: DeliveryFilter): Promise<number> {
-  const [row] = await database.query<{ count: string }>(
-    `select count(*) as count from inbox where ${matchesFilter}`,
-    filterValues(filter),
-  )
-  return Number(row?.count ?? 0)
 }
 
 export async function findQueued(database: Queryable, workflowId: string): Promise<QueuedEvent | undefined> {

@@ -13,6 +13,7 @@ import { deletedUsers } from './migrations/0039-deleted-users.ts'
 import { destinationRechecks } from './migrations/0041-destination-rechecks.ts'
 import { acknowledgedTraits } from './migrations/0043-acknowledged-traits.ts'
 import { settingsChanges } from './migrations/0050-settings-changes.ts'
+import { inboxInOrder } from './migrations/0051-inbox-in-order.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -30,6 +31,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   destinationRechecks,
   acknowledgedTraits,
   settingsChanges,
+  inboxInOrder,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -2,7 +2,8 @@
 
 import { z } from 'zod'
 import type { Database } from '../db/database.ts'
-import { countQueued, findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
+import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
+import { countQueued } from '../db/inbox-count.ts'
 import type { Page, PageRequest } from '../db/page.ts'
 import { AppError } from '../errors.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryStatus } from '../schemas/delivery.ts'

@@ -16,8 +16,10 @@ const gatherMs = 4
 /** Events of callers that wait for their group; more are turned away until some are written. */
 const maxWaiting = 20_000
 
-/** How long a measured depth is believed, in milliseconds; what is written meanwhile is added to it. */
+/** How long a measured depth is believed, in milliseconds, and at least as a multiple of the time that it took: counting a
+ *  full inbox takes a share of the database's time and no more. What is written meanwhile is added to it. */
 const depthAgeMs = 1_000
+const depthAgePerCount = 20
 
 /** How long a group may take, in milliseconds. Whoever waits for it, or behind it, is then told that the database is away:
  *  Temporal may take their events. */
@@ -57,16 +59,17 @@ export function createInboxWriter(
   let waitingEvents = 0
   let underWay: Promise<void> | undefined
   let depth = 0
-  let depthReadAt = -Infinity
+  let believedUntil = -Infinity
   /** Why the last group failed. */
   let failure: Error | undefined
   let restUntil = -Infinity
 
   const readDepth = async (): Promise<void> => {
-    if (performance.now() - depthReadAt < depthAgeMs) return
+    const begun = performance.now()
+    if (begun < believedUntil) return
     const atMost = await inboxDepth(database)
     depth = atMost < inboxMax / 2 ? atMost : await countInbox(database, inboxMax)
-    depthReadAt = performance.now()
+    believedUntil = performance.now() + Math.max(depthAgeMs, depthAgePerCount * (performance.now() - begun))
   }
 
   const takeGroup = (): Waiting[] => {

@@ -18,11 +18,13 @@ import {
   type Lane,
   type LeasedEvent,
 } from '../../src/db/inbox.ts'
+import { countQueued } from '../../src/db/inbox-count.ts'
 import { cancelInInbox, claimInInbox, removeSettled, settleCancelled } from '../../src/db/inbox-steering.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
+import type { DeliveryFilter } from '../../src/schemas/delivery.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 
 const logger = pino({ level: 'error' })
@@ -174,4 +176,46 @@ describe.skipIf(findPostgres() === undefined)('the inbox on PostgreSQL', () => {
   afterEach(() => database.close())
   afterAll(() => postgres.stop())
   inboxSuite(() => database)
+})
+
+it('counts a long inbox by some of its pages, and what is few or one among many exactly', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-test-db-'))
+  await cp(inject('databaseTemplate'), folder, { recursive: true })
+  const database = await openPglite(folder, pino({ level: 'error' }))
+  const add = (first: number, last: number) =>
+    database.query(
+      `insert into inbox (workflow_id, source_id, message_id, type, destination_ids, input, received_at)
+       select 'event/' || n, case when n = 0 then 'once' when n % 2 = 0 then 'even' else 'odd' end, n, 'track', '{}',
+         json_build_object('text', repeat('x', 900)), now()
+       from generate_series($1::int, $2::int) as n`,
+      [first, last],
+    )
+  const count = (filter: DeliveryFilter) => countQueued(database, filter)
+  const near = (exact: number) => [exact * 0.85, exact * 1.15] as const
+  const expectNear = (counted: number, [least, most]: readonly [number, number]) => {
+    expect(counted).toBeGreaterThan(least)
+    expect(counted).toBeLessThan(most)
+  }
+  try {
+    await add(0, 8_999)
+    expect(await count({ status: 'queued', sourceId: 'even' })).toBe(4_499)
+    await add(9_000, 39_999)
+    // Nearly five times as many pages as are looked at.
+    expectNear(await count({ status: 'queued' }), near(40_000))
+    expectNear(await count({}), near(40_000))
+    expectNear(await count({ sourceId: 'odd' }), near(20_000))
+    expect(await count({ sourceId: 'once' })).toBe(1)
+    expect(await count({ status: 'queued', messageId: '29999' })).toBe(1)
+    expect(await count({ status: 'failed' })).toBe(0)
+    await database.query(`update inbox set refusal = 'no', settled_at = now() where message_id::int < 5`)
+    expect(await count({ status: 'failed' })).toBe(5)
+    expect(await count({ status: 'failed', sourceId: 'odd' })).toBe(2)
+    await database.query(`update inbox set cancelled_at = now(), settled_at = now() where message_id::int >= 10000`)
+    expect(await count({ status: 'queued' })).toBe(9_995)
+    expectNear(await count({ status: 'cancelled' }), near(30_000))
+    expect(await count({ status: 'delivered' })).toBe(0)
+  } finally {
+    await database.close()
+    await rm(folder, { recursive: true })
+  }
 })

@@ -1,0 +1,73 @@
+/** How many events of the inbox match a filter, at a cost that does not grow with the inbox. */
+
+import type { DeliveryFilter } from '../schemas/delivery.ts'
+import type { Queryable } from './database.ts'
+import { deferredFrom, filterValues, matchesFilter } from './inbox.ts'
+
+/** Up to so many events are counted one by one. */
+const maxLookedAt = 10_000
+
+/** Of more, so many pages of the table are looked at, always the same ones: a count that is asked for again moves with the
+ *  inbox alone. */
+const pagesLookedAt = 1_000
+
+/** Events that wait, and those that were refused or cancelled: each has an index that tells the first ones at once. */
+interface Part {
+  condition: string
+  /** Its first events; a filter for a source is part of it. */
+  first: string
+}
+
+const oneSource = '($2::text is null or source_id = $2)'
+const firstOfLane = (lane: string): string =>
+  `(select * from inbox where ${lane} and settled_at is null and ${oneSource} order by seq limit ${maxLookedAt + 1})`
+
+const waiting: Part = {
+  condition: 'settled_at is null',
+  first: `${firstOfLane(`seq < ${deferredFrom}`)} union all ${firstOfLane(`seq >= ${deferredFrom}`)}`,
+}
+const settled: Part = {
+  condition: 'settled_at is not null',
+  first: `select * from inbox where settled_at is not null order by settled_at desc limit ${maxLookedAt + 1}`,
+}
+
+/** Up to 10,000 events that wait, and up to 10,000 that were refused or cancelled, the count is exact; it is for one message or
+ *  user. Otherwise it is an estimate from the same pages of the table each time. */
+export async function countQueued(database: Queryable, filter: DeliveryFilter): Promise<number> {
+  if (filter.messageId !== undefined || filter.userId !== undefined) return countAll(database, filter)
+  const counts = await Promise.all(partsOf(filter).map((part) => countPart(database, filter, part)))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** An event that was cancelled waits until it is known that no delivery of it has begun. */
+function partsOf({ status }: DeliveryFilter): Part[] {
+  if (status === undefined || status === 'cancelled') return [waiting, settled]
+  return status === 'queued' ? [waiting] : status === 'failed' ? [settled] : []
+}
+
+async function countAll(database: Queryable, filter: DeliveryFilter): Promise<number> {
+  const [row] = await database.query<{ matching: string }>(
+    `select count(*) as matching from inbox where ${matchesFilter}`,
+    filterValues(filter),
+  )
+  return Number(row?.matching)
+}
+
+async function countPart(database: Queryable, filter: DeliveryFilter, part: Part): Promise<number> {
+  const [row] = await database.query<{ matching: string; looked_at: string }>(
+    `select count(*) filter (where ${matchesFilter}) as matching, count(*) as looked_at from (${part.first}) as looked_at`,
+    filterValues(filter),
+  )
+  const matching = Number(row?.matching)
+  return Number(row?.looked_at) <= maxLookedAt ? matching : Math.max(matching, await estimate(database, filter, part))
+}
+
+async function estimate(database: Queryable, filter: DeliveryFilter, { condition }: Part): Promise<number> {
+  const share = `least(1, ${pagesLookedAt} * current_setting('block_size')::real / pg_relation_size('inbox'))`
+  const [row] = await database.query<{ matching: string; share: number }>(
+    `select count(*) filter (where ${matchesFilter}) as matching, (select ${share}) as share
+     from inbox tablesample system (100 * ${share}) repeatable (0) where ${condition}`,
+    filterValues(filter),
+  )
+  return row === undefined ? 0 : Math.round(Number(row.matching) / row.share)
+}
