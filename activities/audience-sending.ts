@@ -106,14 +106,20 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
     const forgets = suppression.forgets()
     return { forgets, after, changes: await nextChanges(database, sync.number, link, after, limit) }
   }
+  /** Until the page is awaited, its failure is nobody's: the round before may fail first. */
+  const readAhead = (after: string, limit: number): Promise<ChangesPage> => {
+    const page = readPage(after, limit)
+    page.catch(() => undefined)
+    return page
+  }
 
   return heartbeating(async () => {
-    let upcoming = readPage(result.after, probes ? 1 : pageOf)
+    let upcoming = readAhead(result.after, probes ? 1 : pageOf)
     for (;;) {
       const page = await upcoming
       const { after, changes } = page
       const last = changes.at(-1)
-      if (last !== undefined) upcoming = readPage(last.userId, pageOf)
+      if (last !== undefined) upcoming = readAhead(last.userId, pageOf)
       await book(changes.length)
       const posted = await postSideBySide(
         changes,
@@ -122,7 +128,7 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
       )
       await settled()
       settling = settle(dependencies, input, identify, after, posted)
-      for (const promise of [settling, upcoming]) promise.catch(() => undefined) // Awaited in the next round.
+      settling.catch(() => undefined) // Awaited in the next round.
 
       const obstacle = obstacleOf(destination())
       const isWhole = allMade(posted, changes)
@@ -263,16 +269,16 @@ const deliveryOf = (
   retry,
 })
 
+/** For good once its retry window is over. */
 function endpointDown({ retry }: SyncDescription): ApplicationFailure {
+  const { attempt, scheduledTimestampMs } = Context.current().info
+  const { initialMs, maxMs, windowMs } = retry
+  const nextRetryDelay = retryDelayMs({ attempt, initialMs, maxMs, random: Math.random })
   return ApplicationFailure.create({
     type: audienceFailures.endpointDown,
     message: 'the destination is down',
     category: 'BENIGN',
-    nextRetryDelay: retryDelayMs({
-      attempt: Context.current().info.attempt,
-      initialMs: retry.initialMs,
-      maxMs: retry.maxMs,
-      random: Math.random,
-    }),
+    nextRetryDelay,
+    nonRetryable: Date.now() + nextRetryDelay >= scheduledTimestampMs + windowMs,
   })
 }

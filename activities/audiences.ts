@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { ApplicationFailure, Context } from '@temporalio/activity'
+import type { Reading } from '../src/audiences/member-row.ts'
 import type { LiveTraffic } from '../src/audiences/live-traffic.ts'
 import { MembershipError } from '../src/audiences/membership-error.ts'
 import { pullMembership } from '../src/audiences/pull.ts'
@@ -37,12 +38,14 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
   const load = async (sync: SyncDescription): Promise<{ rowsRead: number }> => {
     const { cancellationSignal } = Context.current()
     const audience = await audiences.getStored(sync.audience.id)
-    const pulled = await pullMembership(audience, guard, cancellationSignal)
+    const pulled = await pullMembership(audience, guard, cancellationSignal).catch((error: unknown) => {
+      throw sourceFault(error)
+    })
     if (pulled.kind === 'unchanged') return { rowsRead: 0 }
     const staged = await createLoad(database, audience.id)
     try {
       const rows = await stageMembers(
-        pulled.readings,
+        readingsOf(pulled.readings),
         (group) => liveTraffic.inTurn(() => writeRows(database, staged, group)),
         (soFar) => updateSync(database, sync.number, { rows: soFar }),
       )
@@ -124,6 +127,21 @@ async function existing<Found>(asked: Promise<Found>): Promise<Found | undefined
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return undefined
     throw error
+  }
+}
+
+/** What went wrong at the server that a membership comes from, told apart from faults of our own. */
+function sourceFault(error: unknown): unknown {
+  if (error instanceof MembershipError || Context.current().cancellationSignal.aborted) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return ApplicationFailure.create({ type: audienceFailures.sourceFailed, message, category: 'BENIGN' })
+}
+
+async function* readingsOf(source: AsyncIterable<Reading[]>): AsyncGenerator<Reading[]> {
+  try {
+    yield* source
+  } catch (error) {
+    throw sourceFault(error)
   }
 }
 

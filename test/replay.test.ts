@@ -29,6 +29,7 @@ const paths = [
   'audience-refused',
   'audience-schedule',
   'audience-schedule-skipped',
+  'audience-source-fails-at-first',
   'audience-stopped',
   'audience-stopped-while-held',
   'cancelled',

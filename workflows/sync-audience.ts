@@ -21,7 +21,7 @@ import {
   type SyncEnd,
   type SyncProgress,
 } from '../src/contracts/audiences.ts'
-import { bookkeeping, fetching, sending } from './audience-activities.ts'
+import { bookkeeping, loadMembership, sending } from './audience-activities.ts'
 
 export const syncRequested = defineSignal(audienceSignals.syncRequested)
 export const stopSync = defineSignal<[string]>(audienceSignals.stopSync)
@@ -100,7 +100,7 @@ async function carryOut(run: Run): Promise<End | 'yields'> {
   if (progress.phase !== 'sending') {
     if (sync.pulls) {
       progress.phase = 'loading'
-      progress.rowsRead = (await fetching.loadMembership(sync)).rowsRead
+      progress.rowsRead = (await loadMembership(sync)).rowsRead
     }
     progress.phase = 'comparing'
     const { kind, reason, ...counts } = await bookkeeping.compareMembership(sync)

@@ -130,6 +130,15 @@ export function audiencePaths({ app, call, receiver, destinationFor }: Recorder)
       const { syncId } = await call<{ syncId: string }>('POST', `/audiences/${audience.id}/sync`)
       return synced(audience, syncId)
     },
+    'audience-source-fails-at-first': async () => {
+      const rows = { headers: { 'content-type': 'text/csv' }, body: 'userId\nu1\n' }
+      const { url } = await receiver(down, down, rows)
+      const audience = await create([await destinationFor([ok])], { membership: { kind: 'http', url } })
+      const { syncId } = await call<{ syncId: string }>('POST', `/audiences/${audience.id}/sync`)
+      const run = await runOf(audienceWorkflowId(audience.id))
+      await is(audience, syncId, hasEnded)
+      return run
+    },
     'audience-by-schedule': async () => {
       const { url } = await receiver({ headers: { 'content-type': 'text/csv' }, body: 'userId\nu1\n' })
       const audience = await create([await destinationFor([ok])], {

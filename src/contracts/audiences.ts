@@ -30,7 +30,9 @@ export const progressQuery = 'progress'
 export const audienceFailures = {
   /** The membership cannot be used: fails the sync at once. */
   membershipUnusable: 'MembershipUnusable',
-  /** The endpoint is down: the page is tried again later. */
+  /** The server that the membership comes from did not give it: it is asked again, but not for ever. */
+  sourceFailed: 'SourceFailed',
+  /** The endpoint is down: the page is tried again later, until the retry window is over. */
   endpointDown: 'EndpointDown',
 } as const
 
@@ -123,11 +125,11 @@ export interface AudienceActivities {
   /** Marks the next waiting sync as running and describes it; null when none waits.
    *  @param scheduledBy  run id of a workflow that the schedule started and that asks for a sync */
   beginSync(input: { audienceId: string; scheduledBy?: string }): Promise<SyncDescription | null>
-  /** Fetches the membership into staging. @throws MembershipUnusable */
+  /** Fetches the membership into staging. @throws MembershipUnusable, SourceFailed */
   loadMembership(sync: SyncDescription): Promise<{ rowsRead: number }>
   /** Checks the rows, compares them with what was acknowledged and takes the membership over. @throws MembershipUnusable */
   compareMembership(sync: SyncDescription): Promise<ComparisonResult>
-  /** Sends changes for some seconds. @throws EndpointDown, which Temporal retries */
+  /** Sends changes for some seconds. @throws EndpointDown, which Temporal retries until the retry window is over */
   sendChanges(input: SendInput): Promise<SendResult>
   finishSync(end: SyncEnd): Promise<void>
 }
