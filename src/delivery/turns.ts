@@ -135,7 +135,8 @@ export const createTurns = ({ first, retry, hangsMs, maxAwayMs }: TurnsOptions):
       const pace = paceMs(lane, now)
       const turns = Math.min(bookedTurns(lane, pace, now) + 1, maxAwayMs / pace)
       lane.booked = { turns, at: now }
-      return Math.ceil(turns * pace)
+      // The product may be more than its bound by the rounding of a division.
+      return Math.min(Math.ceil(turns * pace), maxAwayMs)
     },
     isSaturated(endpointId) {
       const lane = lanes.get(endpointId)
