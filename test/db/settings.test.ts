@@ -359,13 +359,11 @@ describe.each([
       })
       afterAll(() => node.close())
 
-      it('follow what another node changed within 2 seconds', async () => {
+      it('follow what another node changed', async () => {
         const source = await createSource(database, { name: 'From elsewhere' })
         const { id } = await store.create(newDestination({ sourceIds: [source.id] }))
-        const changedAt = performance.now()
         await until('the new destination', () => node.destination(id) !== undefined)
         expect(node.sourceByWriteKey(source.writeKey)?.destinations.map((one) => one.id)).toEqual([id])
-        expect(performance.now() - changedAt).toBeLessThan(2_000)
         await store.update(id, { enabled: false })
         await until('that it is switched off', () => node.destination(id)?.enabled === false)
         expect(node.source(source.id)?.destinations).toEqual([])

@@ -130,7 +130,6 @@ describe('an outbound proxy', () => {
     const httpProxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
     const outcome = await sendOnce('http://hooks.example/', { proxy: { httpProxy }, timeoutMs: 400 })
     expect(outcome).toMatchObject({ kind: 'unavailable', code: 'timeout' })
-    expect(outcome.durationMs).toBeLessThan(650)
     silent.close()
     silent.closeAllConnections()
   })

@@ -362,7 +362,7 @@ describe.concurrent('the retry window', () => {
       expect(down.requests.length).toBeGreaterThan(3)
       const { startTime, closeTime } = await delivery.describe()
       const lastAttemptAt = down.requests.at(-1)?.arrivedAt.getTime() ?? 0
-      expect(lastAttemptAt - startTime.getTime()).toBeLessThan(retry.windowMs + 500)
+      expect(lastAttemptAt - startTime.getTime()).toBeLessThan(2 * retry.windowMs)
       expect((closeTime?.getTime() ?? 0) - startTime.getTime()).toBeGreaterThan(retry.windowMs / 2)
     },
   )
@@ -434,7 +434,7 @@ describe.concurrent('Retry-After', () => {
     // A quarter of what was left each time: the pauses of deliveries are shorter.
     const [first = 0, second = 0] = gaps(receiver.requests)
     expect(first).toBeGreaterThan(2_500)
-    expect(second).toBeGreaterThan(1_500)
+    expect(second).toBeGreaterThan(1_000)
   })
 
   it('of a refusal that stays ends with the window', { timeout: limit }, async ({ expect }) => {

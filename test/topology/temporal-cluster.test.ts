@@ -3,13 +3,12 @@ import { resolve } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { startPostgres } from '../support/postgres.ts'
-import type { PostgresServer } from '../support/postgres.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startTemporalCluster } from '../support/temporal-cluster.ts'
 import type { TemporalCluster } from '../support/temporal-cluster.ts'
 import { TEMPORAL_SERVER_VERSION } from '../support/temporal-server-binaries.ts'
 
-describe('a full Temporal server on PostgreSQL', () => {
+describe.skipIf(findPostgres() === undefined)('a full Temporal server on PostgreSQL', () => {
   let postgres: PostgresServer
   let cluster: TemporalCluster
 

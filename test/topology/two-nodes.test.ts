@@ -3,8 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
-import { startPostgres } from '../support/postgres.ts'
-import type { PostgresServer } from '../support/postgres.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { ReceivedRequest, Receiver } from '../support/receiver.ts'
 import { startTemporalCluster } from '../support/temporal-cluster.ts'
@@ -26,7 +25,7 @@ interface Destination {
   settings: { webhooks: { id: string; url: string }[] }
 }
 
-describe('two nodes on one Temporal server and one PostgreSQL', () => {
+describe.skipIf(findPostgres() === undefined)('two nodes on one Temporal server and one PostgreSQL', () => {
   let postgres: PostgresServer
   let cluster: TemporalCluster
   let a: PostriderNode
