@@ -76,9 +76,11 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   cleanUps.add(() => folder.close())
   const { adminToken, encryptionKeys } = await installationSecrets(config, folder.path)
   const openingTemporal = prepareTemporal(config, folder.path, options)
-  cleanUps.add(() => openingTemporal.close())
   const openingDatabase = prepareDatabase(config, folder.path, options)
-  cleanUps.add(() => openingDatabase.close())
+  cleanUps.add(
+    () => openingTemporal.close(),
+    () => openingDatabase.close(),
+  )
   const { temporal } = openingTemporal
   const { database } = openingDatabase
   const availability = watchAvailability(looksAt(database, temporal), logger)
@@ -183,6 +185,8 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   })
   const url = await listen(server, config.host, config.port)
   cleanUps.add(() => server.close())
+  // Told first and awaited at its place above: attempts that begin later would make the stop longer.
+  cleanUps.add(() => void worker.stop())
 
   // Listening already: events are taken as soon as the settings are known, wherever Temporal is.
   const loadSettings = async () => {

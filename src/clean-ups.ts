@@ -1,24 +1,28 @@
 import type { Logger } from './logger.ts'
 
+type CleanUp = () => unknown
+
 /** What is to be undone when a node stops, or when its start fails half way: the last thing first. */
 export interface CleanUps {
-  add(cleanUp: () => unknown): void
+  /** Those that are added together do not need each other, and run side by side. */
+  add(...cleanUps: CleanUp[]): void
   /** Runs all of them once; one that fails is logged and does not keep the others from running. */
   run(): Promise<void>
 }
 
 export function createCleanUps(logger: Logger): CleanUps {
-  const cleanUps: (() => unknown)[] = []
+  const steps: CleanUp[][] = []
+  const runOne = async (cleanUp: CleanUp): Promise<void> => {
+    try {
+      await cleanUp()
+    } catch (error) {
+      logger.error({ error: (error as Error).message }, 'stop.failed')
+    }
+  }
   return {
-    add: (cleanUp) => cleanUps.push(cleanUp),
+    add: (...cleanUps) => steps.push(cleanUps),
     async run() {
-      for (const cleanUp of cleanUps.splice(0).reverse()) {
-        try {
-          await cleanUp()
-        } catch (error) {
-          logger.error({ error: (error as Error).message }, 'stop.failed')
-        }
-      }
+      for (const step of steps.splice(0).reverse()) await Promise.all(step.map(runOne))
     },
   }
 }

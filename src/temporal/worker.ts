@@ -33,7 +33,7 @@ export interface NodeWorker {
   /** Why no worker has been working for long; undefined when one works, waits for a Temporal that does not answer, or has
    *  failed only lately. */
   deadReason(): string | undefined
-  /** Lets running attempts finish, within a bound, and stops polling. */
+  /** Stops polling at once, and lets running attempts finish within a bound; further calls wait too. */
   stop(): Promise<void>
 }
 
