@@ -156,6 +156,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     adminToken,
     sessionKeys: sessionKeys(encryptionKeys, adminToken),
     tokens: createTokenStore(database, logger),
+    limits: { requestTimeoutMs: config.requestTimeoutMs, maxConnections: config.maxConnections },
     liveEvents,
     readStatus: statusReader({ config, database, temporal, look: availability.look }),
     database,

@@ -83,6 +83,8 @@ const EnvironmentSchema = z.object({
   POSTRIDER_INBOX_MAX: wholeNumber(1, 1_000_000_000).prefault('1000000'),
   POSTRIDER_LENIENT_AUTH: flag.prefault('0'),
   POSTRIDER_RETENTION: duration.prefault('72h'),
+  POSTRIDER_REQUEST_TIMEOUT: duration.prefault('30s'),
+  POSTRIDER_MAX_CONNECTIONS: wholeNumber(1, 1_000_000).prefault('10000'),
   POSTRIDER_QUICKSTART_PORT: port.optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
@@ -108,6 +110,10 @@ export interface Config {
   inboxMax: number
   lenientAuth: boolean
   retentionMs: number
+  /** How long a request may take to arrive; an upload: how long nothing of it may arrive. */
+  requestTimeoutMs: number
+  /** Connections at a time. */
+  maxConnections: number
   /** Port of the Quickstart receiver; 0: none; absent: a free one. */
   quickstartPort: number | undefined
   logLevel: string
@@ -154,6 +160,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     inboxMax: env.POSTRIDER_INBOX_MAX,
     lenientAuth: env.POSTRIDER_LENIENT_AUTH,
     retentionMs: env.POSTRIDER_RETENTION,
+    requestTimeoutMs: env.POSTRIDER_REQUEST_TIMEOUT,
+    maxConnections: env.POSTRIDER_MAX_CONNECTIONS,
     quickstartPort: env.POSTRIDER_QUICKSTART_PORT,
     logLevel: env.LOG_LEVEL,
   }

@@ -28,6 +28,7 @@ export const errorCatalog = {
   },
   not_found: { status: 404, meaning: 'Nothing has this id or path.' },
   method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method.' },
+  request_timeout: { status: 408, meaning: 'The request took too long to arrive.' },
   conflict: { status: 409, meaning: 'The request does not fit the present state.' },
   too_large: { status: 413, meaning: 'The request is larger than the limit, or a batch has more than 2,500 events.' },
   unsupported_media_type: { status: 415, meaning: 'The body has an encoding that the server does not read.' },

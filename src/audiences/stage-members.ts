@@ -30,6 +30,16 @@ export async function stageMembers(
   let group = new Map<string, MemberRow>()
   let writing: Promise<void> = Promise.resolve()
 
+  const take = (reading: Reading): void => {
+    staged.rowsRead++
+    if ('row' in reading) {
+      group.set(reading.row.userId, reading.row)
+      return
+    }
+    staged.badRows++
+    if (staged.badRowSample.length < maxBadRowSample)
+      staged.badRowSample.push({ line: reading.line, reason: reading.fault })
+  }
   const flush = async (): Promise<void> => {
     await writing
     const rows = [...group.values()]
@@ -42,20 +52,18 @@ export async function stageMembers(
     writing.catch(() => undefined)
   }
 
-  for await (const some of readings) {
-    for (const reading of some) {
-      staged.rowsRead++
-      if ('row' in reading) group.set(reading.row.userId, reading.row)
-      else {
-        staged.badRows++
-        if (staged.badRowSample.length < maxBadRowSample)
-          staged.badRowSample.push({ line: reading.line, reason: reading.fault })
-      }
+  try {
+    for await (const some of readings) {
+      for (const reading of some) take(reading)
+      if (staged.rowsRead > maxMembershipRows) throw new MembershipError(`it has more than ${maxMembershipRows} rows`)
+      if (group.size >= stagingGroupSize) await flush()
     }
-    if (staged.rowsRead > maxMembershipRows) throw new MembershipError(`it has more than ${maxMembershipRows} rows`)
-    if (group.size >= stagingGroupSize) await flush()
+    await flush()
+    await writing
+    return staged
+  } catch (error) {
+    // What is written after the caller removed the staged rows would stay for ever.
+    await writing.catch(() => undefined)
+    throw error
   }
-  await flush()
-  await writing
-  return staged
 }

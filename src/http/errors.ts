@@ -17,15 +17,21 @@ export interface ErrorBody {
 export function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler(sendError)
   app.setNotFoundHandler(async () => {
-    throw new AppError('not_found', 'Nothing is at this path, or not for this method.')
+    throw notFound()
   })
+  // Fastify reads the body of any request first: for a path that nothing is at, it would be kept for nothing.
+  app.addHook('onRequest', (request, _reply, done) => (request.is404 ? done(notFound()) : done()))
 }
+
+const notFound = (): AppError => new AppError('not_found', 'Nothing is at this path, or not for this method.')
 
 /** Answers `error`. Made for Fastify's `frameworkErrors` too, which sees the errors from before routing. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = toAppError(error)
   logError(known, error, request)
   if (known.retryAfterSeconds !== undefined) void reply.header('retry-after', Math.ceil(known.retryAfterSeconds))
+  // The rest of such a request is not waited for.
+  if (known.code === 'request_timeout') void reply.header('connection', 'close')
   void reply.code(known.status).send(errorBody(known))
 }
 
@@ -40,6 +46,7 @@ export const errorBody = ({ code, message, path }: AppError): ErrorBody => ({
 const codesByStatus: Record<number, ErrorCode> = {
   404: 'not_found',
   405: 'method_not_allowed',
+  408: 'request_timeout',
   413: 'too_large',
   415: 'unsupported_media_type',
   429: 'too_many_requests',

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gunzip, inflate, inflateRaw } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
+import { boundUnfinishedBodies, type UnfinishedBodies } from './unfinished-bodies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,6 +18,9 @@ declare module 'fastify' {
 export interface JsonBodyOptions {
   /** Most bytes of the body, as sent and after inflating. */
   maxBytes: number
+  /** Bytes that all bodies of the scope together may hold before they are whole; beyond it the one that began first is
+   *  answered 408. */
+  maxUnfinishedBytes: number
   /** Told of each body that is refused, before the caller is. */
   onRefused?: (error: AppError) => void
 }
@@ -28,13 +32,14 @@ const maxDiscardedBytes = 16 * 1024 * 1024
 /** Makes the routes of `scope` take any body as JSON; `request.body` is the parsed value, `undefined` without a body.
  *  Call it in a scope of its own: it replaces all content parsers there.
  *  @throws AppError (as the request's error) `bad_request`, `too_large` or `unsupported_media_type` */
-export function acceptJson(scope: FastifyInstance, { maxBytes, onRefused }: JsonBodyOptions): void {
+export function acceptJson(scope: FastifyInstance, { maxBytes, maxUnfinishedBytes, onRefused }: JsonBodyOptions): void {
+  const unfinished = boundUnfinishedBodies(maxUnfinishedBytes)
   scope.decorateRequest('bodyBytes', 0)
   scope.addHook('onRequest', ignoreContentType)
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     try {
-      const sent = await readAll(payload, maxBytes)
+      const sent = await readAll(payload, maxBytes, unfinished)
       const json = await decode(sent, request.headers['content-encoding'], maxBytes)
       request.bodyBytes = json.length
       return parseJson(json)
@@ -54,22 +59,35 @@ export function ignoreContentType(request: FastifyRequest, _reply: FastifyReply,
 const tooLarge = (maxBytes: number): AppError =>
   new AppError('too_large', `The request is larger than ${maxBytes} bytes.`)
 
-function readAll(stream: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function readAll(stream: IncomingMessage, maxBytes: number, unfinished: UnfinishedBodies): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
+    let isKept = true
+    const held = unfinished.begin(() => {
+      isKept = false
+      chunks.length = 0
+      reject(new AppError('request_timeout', 'The request took too long to arrive while many others did.'))
+    })
     stream.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= maxBytes) chunks.push(chunk)
-      else chunks.length = 0
+      if (isKept && bytes <= maxBytes) {
+        chunks.push(chunk)
+        held.grow(chunk.length)
+      } else {
+        chunks.length = 0
+        held.end()
+      }
       if (bytes > maxDiscardedBytes) reject(tooLarge(maxBytes))
     })
     stream.once('end', () => {
+      held.end()
       if (bytes > maxBytes) reject(tooLarge(maxBytes))
       else resolve(Buffer.concat(chunks, bytes))
     })
     // Every request closes; making an error for each would cost more than reading it.
     const endEarly = () => {
+      held.end()
       if (!stream.readableEnded) reject(new AppError('bad_request', 'The connection ended before the body did.'))
     }
     stream.once('error', endEarly)

@@ -11,6 +11,7 @@ import { ingestServerOptions } from './ingest/server-options.ts'
 import { healthRoutes, type HealthDependencies } from './health.ts'
 import { managementRoutes, type ManagementDependencies } from './management/plugin.ts'
 import { describeRoutes } from './openapi.ts'
+import { limitClients, type ClientLimits } from './slow-clients.ts'
 import { webAppRoutes } from './web-app.ts'
 
 /** Longest id in a path, in characters; Fastify allows 100 unless told. */
@@ -21,11 +22,13 @@ export interface ServerDependencies extends ManagementDependencies, HealthDepend
   lenientAuth: boolean
   /** CIDRs of proxies that tell the caller's address, host and protocol in `X-Forwarded-*` headers. */
   trustedProxies: string[]
+  limits: ClientLimits
   logger: Logger
 }
 
 export async function buildServer(dependencies: ServerDependencies): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = dependencies.logger
+  const clients = limitClients(dependencies.limits)
   const server = fastify({
     ...ingestServerOptions,
     routerOptions: { ...ingestServerOptions.routerOptions, maxParamLength },
@@ -34,11 +37,13 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
     // One line per request would be a line per event.
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: 'idle',
+    ...clients.options,
   })
   server.setValidatorCompiler(validatorCompiler)
   server.setSerializerCompiler(serializerCompiler)
   answerErrors(server)
   endConnectionsOnClose(server)
+  clients.apply(server)
   await describeRoutes(server)
   await server.register(ingestRoutes, { port: dependencies.ingest, lenientAuth: dependencies.lenientAuth })
   await server.register(healthRoutes, dependencies)

@@ -7,6 +7,9 @@ export const maxCallBytes = 32_768
 /** Bytes of a request's JSON, after inflating. */
 export const maxRequestBytes = 512_000
 
+/** Bytes that all requests together may hold before they are whole. */
+export const maxUnfinishedBytes = 128 * 1024 * 1024
+
 /** Events of one batch. */
 export const maxBatchEvents = 2_500
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
+import type { Reading } from '../../src/audiences/member-row.ts'
 import { readMembers } from '../../src/audiences/read-members.ts'
 import { maxBadRowSample, stageMembers, stagingGroupSize } from '../../src/audiences/stage-members.ts'
 
@@ -37,4 +38,22 @@ it('counts all bad rows, and remembers the first of them by their lines', async 
   )
   expect({ rowsRead, badRows }).toEqual({ rowsRead: 3 * maxBadRowSample, badRows: 1.5 * maxBadRowSample })
   expect(badRowSample.map(({ line }) => line)).toEqual(Array.from({ length: maxBadRowSample }, (_, n) => 2 * n + 2))
+})
+
+it('has written all that it will write when it fails', async () => {
+  async function* readings(): AsyncGenerator<Reading[]> {
+    yield Array.from({ length: stagingGroupSize }, (_, index) => ({
+      line: index + 1,
+      row: { userId: `u${index}`, present: true, value: null, traits: null },
+    }))
+    throw new Error('cut off')
+  }
+  let isWriting = false
+  const staging = stageMembers(readings(), async () => {
+    isWriting = true
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    isWriting = false
+  })
+  await expect(staging).rejects.toThrow('cut off')
+  expect(isWriting).toBe(false)
 })

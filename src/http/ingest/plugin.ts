@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../errors.ts'
 import { createIngest } from '../../ingest/ingest.ts'
 import type { IngestAnswer, IngestRequest } from '../../ingest/ingest.ts'
-import { maxRequestBytes } from '../../ingest/limits.ts'
+import { maxRequestBytes, maxUnfinishedBytes } from '../../ingest/limits.ts'
 import type { IngestPort } from '../../ingest/port.ts'
 import { eventTypes } from '../../schemas/message.ts'
 import type { EventType } from '../../schemas/message.ts'
@@ -47,6 +47,7 @@ export async function ingestRoutes(app: FastifyInstance, { port, lenientAuth }: 
       await v1.register(async (scope) => {
         acceptJson(scope, {
           maxBytes: maxRequestBytes,
+          maxUnfinishedBytes,
           onRefused: ({ code }) => port.count('rejected', undefined, 1, code),
         })
         for (const type of eventTypes) {

@@ -104,12 +104,13 @@ function lastUserId(cursor = ''): string {
 export function takeStreams(scope: Parameters<FastifyPluginAsyncZod>[0]): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  scope.addHook('onRequest', async (_request, reply) => scope.limitIdleOnly(reply))
 }
 
 /** Stages an uploaded membership; nothing is left of one that was cut off.
  *  @throws AppError unsupported_media_type, bad_request */
 export async function stageUpload(
-  { database, liveTraffic }: AudienceRouteDependencies,
+  { database, liveTraffic }: Pick<AudienceRouteDependencies, 'database' | 'liveTraffic'>,
   { id, kind }: Pick<Audience, 'id' | 'kind'>,
   request: FastifyRequest,
 ): Promise<{ load: string; rows: StagedRows }> {

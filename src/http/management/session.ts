@@ -5,12 +5,16 @@ import { DoneSchema, errorResponses, security } from './schemas.ts'
 
 const tags = ['session']
 
+/** Largest body of a sign-in, in bytes: anybody may send one. */
+const maxSignInBytes = 16 * 1024
+
 /** Signing in and out of the web app. */
 export const sessionRoutes: FastifyPluginAsyncZod<{ gate: Gate }> = async (app, { gate }) => {
   app.post(
     '/session',
     {
       config: { access: 'public' },
+      bodyLimit: maxSignInBytes,
       schema: {
         tags,
         summary: 'Begin a session: sets the cookie postrider_session',
