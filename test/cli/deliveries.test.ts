@@ -70,7 +70,8 @@ describe('send', () => {
     expect(failed.code).toBe(1)
     expect(failed.stdout).toMatch(/status: +failed/)
     expect(failed.stdout).toContain('no such user')
-    expect((await deliveryOf('from-file'))?.event).toBe('From a file')
+    const listed = await until('the list has it', () => deliveryOf('from-file'))
+    expect(listed.event).toBe('From a file')
   })
 
   it('ends with 6 when the delivery takes longer than it may', async () => {

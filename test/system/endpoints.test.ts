@@ -444,7 +444,10 @@ describe.concurrent('Retry-After', () => {
     const destination = await node.connect([source], [receiver.url])
     const delivery = await deliver(node.app.temporal, source, [destination], { retry: { windowMs: 6_000 } })
     const { result } = await failureOf(delivery)
-    expect(result.destinations[0]?.endpoints).toMatchObject([{ outcome: 'failed', attempts: receiver.requests.length }])
+    const [endpoint] = result.destinations[0]?.endpoints ?? []
+    expect(endpoint?.outcome).toBe('failed')
+    // The end of the window may meet one request.
+    expect([receiver.requests.length - 1, receiver.requests.length]).toContain(endpoint?.attempts)
     expect(receiver.requests.length).toBeGreaterThanOrEqual(3)
   })
 })
