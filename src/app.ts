@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import type { Database } from './db/database.ts'
 import { createDestinationStore } from './db/destinations.ts'
+import { checkKeys } from './db/sealed-columns.ts'
 import { prepareDatabase } from './parts/open-database.ts'
 import { createTokenStore } from './db/tokens.ts'
 import { watchSuppression } from './deletions/suppression.ts'
@@ -191,6 +192,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
 
   // Listening already: events are taken as soon as the settings are known, wherever Temporal is.
   const loadSettings = async () => {
+    await checkKeys(database, secrets)
     await suppression.load()
     await settings.load()
   }

@@ -33,6 +33,23 @@ export async function countByKey(database: Database): Promise<Map<string, number
   return new Map(rows.map(({ key, count }) => [key, Number(count)]))
 }
 
+/** Secrets of each column that are tried to tell whether the keys are those of this database. */
+const sampleSize = 20
+
+/** Makes sure that the keys are those of this database. A single secret that cannot be opened says nothing of the others, and
+ *  shows at its destination.
+ *  @throws StartError when there are secrets and none of those looked at can be opened */
+export async function checkKeys(database: Database, secrets: SecretBox): Promise<void> {
+  const samples = sealedColumns.map(
+    ({ table, column }) =>
+      `(select ${column} as sealed from ${table} where ${column} is not null order by id limit ${sampleSize})`,
+  )
+  const rows = await database.query<{ sealed: string }>(samples.join(' union all '))
+  const tried = rows.map(({ sealed }) => open(secrets, sealed))
+  const failures = tried.filter((outcome) => outcome instanceof Error)
+  if (failures[0] !== undefined && failures.length === tried.length) throw failures[0]
+}
+
 export interface ResealReport {
   /** Called with how many secrets have been looked at. */
   onProgress: (done: number) => void
