@@ -59,7 +59,7 @@ async function heldUpMs(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Each destination has a source of its own, a secret and an endpoint with headers. */
-async function fill(database: Database, { seal }: SecretBox): Promise<void> {
+async function fill(database: Database, secrets: SecretBox): Promise<void> {
   const numbers = Array.from({ length: each }, (_, n) => n + 1)
   const [sources, destinations] = [numbers.map((n) => idOf('src', n)), numbers.map((n) => idOf('dst', n))]
   await database.query(
@@ -69,7 +69,7 @@ async function fill(database: Database, { seal }: SecretBox): Promise<void> {
   await database.query(
     `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted)
      select d.id, d.id, 'webhooks', true, 'any', d.secret from unnest($1::text[], $2::text[]) as d(id, secret)`,
-    [destinations, numbers.map((n) => seal(`secret ${n}`))],
+    [destinations, numbers.map((n) => secrets.seal(`secret ${n}`))],
   )
   await database.query('insert into destination_sources select * from unnest($1::text[], $2::text[])', [
     destinations,
@@ -79,6 +79,10 @@ async function fill(database: Database, { seal }: SecretBox): Promise<void> {
     `insert into endpoints (id, destination_id, position, url, headers_encrypted)
      select e.id, e.destination, 0, 'https://example.test/', e.headers
      from unnest($1::text[], $2::text[], $3::text[]) as e(id, destination, headers)`,
-    [numbers.map((n) => idOf('ep', n)), destinations, numbers.map((n) => seal(JSON.stringify({ 'x-number': `${n}` })))],
+    [
+      numbers.map((n) => idOf('ep', n)),
+      destinations,
+      numbers.map((n) => secrets.seal(JSON.stringify({ 'x-number': `${n}` }))),
+    ],
   )
 }
