@@ -1,12 +1,12 @@
 /** Which of the parts that the node stands on answer: looked at again and again, and told once when one goes and once when it
  *  is back. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from './db/database.ts'
-import { PartAwayError, type PartName } from './errors.ts'
+import { PartAwayError, partTexts, type PartName } from './errors.ts'
 import type { Logger } from './logger.ts'
 import type { MissingPart } from './schemas/system.ts'
 import type { Temporal } from './temporal/connection.ts'
+import { within } from './within.ts'
 
 /** How long a look may take before its part counts as away, and between two looks, in milliseconds. */
 const lookLimitMs = 1_500
@@ -28,7 +28,7 @@ export function watchAvailability(looks: Record<PartName, () => Promise<unknown>
   const ask = (part: PartName): Promise<unknown> => {
     const answer = asked.get(part) ?? looks[part]().finally(() => asked.delete(part))
     asked.set(part, answer)
-    return within(lookLimitMs, answer)
+    return within(lookLimitMs, partTexts[part], answer)
   }
 
   const lookAt = async (part: PartName): Promise<void> => {
@@ -70,17 +70,4 @@ function reasonOf(error: unknown): string {
   if (error instanceof PartAwayError) return error.reason
   const { message, code } = error as NodeJS.ErrnoException
   return message || String(code)
-}
-
-async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
-  const timer = new AbortController()
-  const late = sleep(limitMs, undefined, { signal: timer.signal, ref: false }).then(() => {
-    throw new Error(`no answer within ${limitMs / 1_000} s`)
-  })
-  try {
-    await Promise.race([work, late])
-  } finally {
-    timer.abort()
-    late.catch(() => {})
-  }
 }

@@ -72,7 +72,8 @@ export class AppError extends Error {
 /** What a node stands on. */
 export type PartName = 'database' | 'temporal'
 
-const partTexts: Record<PartName, string> = { database: 'The database', temporal: 'Temporal' }
+/** How a text begins that tells of a part. */
+export const partTexts: Record<PartName, string> = { database: 'The database', temporal: 'Temporal' }
 
 /** A part that the node stands on is away for the moment: the caller is told which one, and when to come again. */
 export class PartAwayError extends AppError {
