@@ -176,7 +176,14 @@ async function startOnce(binaries: string, { certificate }: PostgresOptions): Pr
  *  process group holds them all. */
 function signalAll(postmaster: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   process.kill(postmaster, signal)
-  for (const pid of childrenOf(postmaster)) process.kill(pid, signal)
+  for (const pid of childrenOf(postmaster)) {
+    try {
+      process.kill(pid, signal)
+    } catch (error) {
+      // It ended since it was listed.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
 }
 
 const childrenOf = (parent: number): number[] =>
