@@ -320,17 +320,8 @@ describe('wrong tokens', () => {
     expect(await signInThrough(proxy, 'wrong', '2001:db8:1:2:ffff::1')).toBe(429)
     expect(await signInThrough(proxy, 'wrong', '2001:db8:1:3::1')).toBe(401)
     await proxy.close()
-    // The address that the test before used up stays so: it is no proxy.
-    expect((await signIn('wrong', { 'x-forwarded-for': '203.0.113.9' })).status).toBe(429)
-  })
-
-  it('from many addresses leave no more than 20 entries a minute', async () => {
-    const proxy = new Agent({ localAddress: proxyAddress })
-    const addresses = Array.from({ length: 60 }, (_, index) => `198.51.100.${index}`)
-    await Promise.all(addresses.map((address) => signInThrough(proxy, 'wrong', address)))
-    await proxy.close()
-    await until('the first are written', async () => (await refusedSignIns()).length >= 20)
-    await node.createSource('written after them')
-    expect((await refusedSignIns()).length).toBe(20)
+    // What calls from elsewhere is no proxy: it is counted by its own address, whichever it names.
+    const direct = Array.from({ length: 11 }, (_, i) => signIn('wrong', { 'x-forwarded-for': `203.0.113.${i + 9}` }))
+    expect((await Promise.all(direct)).map(({ status }) => status)).toContain(429)
   })
 })

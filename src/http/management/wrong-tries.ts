@@ -32,9 +32,9 @@ export interface WrongTries {
 
 /** @param app  with `@fastify/rate-limit` registered */
 export function countWrongTries(app: FastifyInstance, { refusedSignIn }: RefusedSignIns): WrongTries {
-  const signIns = app.createRateLimit({ max: maxSignInTries, timeWindow: windowMs })
-  const bearers = app.createRateLimit({ max: maxBearerTries, timeWindow: windowMs })
-  const told = app.createRateLimit({ max: maxTold, timeWindow: windowMs, keyGenerator: () => 'all' })
+  const signIns = oneAtATime(app.createRateLimit({ max: maxSignInTries, timeWindow: windowMs }))
+  const bearers = oneAtATime(app.createRateLimit({ max: maxBearerTries, timeWindow: windowMs }))
+  const told = oneAtATime(app.createRateLimit({ max: maxTold, timeWindow: windowMs, keyGenerator: () => 'all' }))
   const knownGuesses = new LRUCache<string, true>({ max: maxKnownGuesses, ttl: windowMs })
 
   return {
@@ -56,7 +56,19 @@ export function countWrongTries(app: FastifyInstance, { refusedSignIn }: Refused
   }
 }
 
-type LimitState = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>
+type Limit = ReturnType<FastifyInstance['createRateLimit']>
+type LimitState = Awaited<ReturnType<Limit>>
+
+/** The library counts at once and reads the count a moment later: of those that come at the same moment, each would be given
+ *  the count of the last, as if all had come too late. */
+function oneAtATime(limit: Limit): Limit {
+  let before: Promise<unknown> = Promise.resolve()
+  return (...call) => {
+    const state = before.then(() => limit(...call))
+    before = state.catch(() => undefined)
+    return state
+  }
+}
 
 const isOver = (state: LimitState): state is Exclude<LimitState, { isAllowed: true }> =>
   !state.isAllowed && state.isExceeded
