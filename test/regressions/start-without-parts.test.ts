@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { findFreePorts } from '../../src/ports.ts'
 import type { Status } from '../../src/schemas/system.ts'
 import { endOrphan, startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
@@ -40,12 +40,15 @@ const linesOf = (node: Program, text: string): string[] =>
 let dataDir: string
 let url: string
 let port: number
-beforeEach(async () => {
+beforeEach(async ({ onTestFinished }) => {
   dataDir = await makeDataFolder()
+  onTestFinished(async () => {
+    await endOrphan(dataDir)
+    await rm(dataDir, { recursive: true, force: true })
+  })
   ;[port = 0] = await findFreePorts('127.0.0.1', 1)
   url = `http://127.0.0.1:${port}`
 })
-afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
 const settings = (more: Record<string, string>, namespace = 'default') => ({
   ...testEnvironment(namespace, dataDir),
@@ -81,23 +84,21 @@ describe('a node that is started while Temporal is away', () => {
       uiPort,
       onProgress: () => {},
     })
-    try {
-      await until('all is there', () => isComplete(url), limitMs)
-      await until('all events have arrived', () => arrived(receiver).size === messageIds.length, limitMs)
-      expect(receiver.requests).toHaveLength(messageIds.length)
-      expect((await node.api<Status>('GET', '/status')).body.missing).toEqual([])
-      expect(linesOf(program, '"part.away"')).toHaveLength(1)
-      expect(linesOf(program, '"part.back"')).toHaveLength(1)
-      expect(await program.url()).toContain(String(port))
-    } finally {
-      program.signal('SIGTERM')
-      expect(await program.exited).toBe(0)
-      await temporal.stop()
-    }
+    onTestFinished(() => temporal.stop())
+    await until('all is there', () => isComplete(url), limitMs)
+    await until('all events have arrived', () => arrived(receiver).size === messageIds.length, limitMs)
+    expect(receiver.requests).toHaveLength(messageIds.length)
+    expect((await node.api<Status>('GET', '/status')).body.missing).toEqual([])
+    expect(linesOf(program, '"part.away"')).toHaveLength(1)
+    expect(linesOf(program, '"part.back"')).toHaveLength(1)
+    expect(await program.url()).toContain(String(port))
+    program.signal('SIGTERM')
+    expect(await program.exited).toBe(0)
   })
 
   it('takes events while its own server is still being started', { timeout }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'postrider-test-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
     const command = join(folder, 'temporal')
     const leave = join(folder, 'leave')
     const slow = `#!/bin/sh\nwhile [ ! -e '${leave}' ]; do sleep 0.1; done\nexec '${inject('temporalCli')}' "$@"\n`
@@ -106,18 +107,13 @@ describe('a node that is started while Temporal is away', () => {
     const path = [folder, process.env['PATH']].join(delimiter)
     const embedded = { TEMPORAL_ADDRESS: '', POSTRIDER_TEMPORAL_PORT: '0', POSTRIDER_TEMPORAL_UI_PORT: '0' }
     await using program = startProgram(settings({ ...embedded, PATH: path, POSTRIDER_QUICKSTART_PORT: '0' }))
-    try {
-      await until('it can take events', async () => (await readinessOf(url))?.status === 200, limitMs)
-      expect((await readinessOf(url))?.missing).toMatchObject([{ part: 'temporal', reason: 'it is being opened' }])
-      expect(new Set(await send(apiOf(url), receiver))).toEqual(new Set([200]))
-      await writeFile(leave, '')
-      await until('all events have arrived', () => arrived(receiver).size === messageIds.length, limitMs)
-    } finally {
-      program.signal('SIGTERM')
-      expect(await program.exited).toBe(0)
-      await endOrphan(dataDir)
-      await rm(folder, { recursive: true })
-    }
+    await until('it can take events', async () => (await readinessOf(url))?.status === 200, limitMs)
+    expect((await readinessOf(url))?.missing).toMatchObject([{ part: 'temporal', reason: 'it is being opened' }])
+    expect(new Set(await send(apiOf(url), receiver))).toEqual(new Set([200]))
+    await writeFile(leave, '')
+    await until('all events have arrived', () => arrived(receiver).size === messageIds.length, limitMs)
+    program.signal('SIGTERM')
+    expect(await program.exited).toBe(0)
   })
 
   it.for([
@@ -142,6 +138,7 @@ describe('a node that is started while Temporal is away', () => {
 describe.skipIf(findPostgres() === undefined)('a node that is started while PostgreSQL is away', () => {
   it('waits for it, says so, and does not wait for a database that does not exist', { timeout }, async () => {
     const postgres = await startPostgres()
+    onTestFinished(() => postgres.stop())
     const database = await postgres.createDatabase()
     // The door to the server that is opened later.
     const door = createServer((socket) => {
@@ -149,46 +146,44 @@ describe.skipIf(findPostgres() === undefined)('a node that is started while Post
       socket.pipe(upstream).pipe(socket)
       for (const end of [socket, upstream]) end.on('error', () => end.destroy())
     })
+    onTestFinished(() => void door.close())
     const [doorPort = 0] = await findFreePorts('127.0.0.1', 1)
     const through = new URL(database)
     through.port = String(doorPort)
     const namespace = await createNamespace()
     await using receiver = await startReceiver()
-    try {
-      await using program = startProgram(settings({ DATABASE_URL: through.href }, namespace))
-      const readiness = await until('it listens', () => readinessOf(url), limitMs)
-      expect(readiness).toMatchObject({ status: 503, message: expect.stringContaining('database') as string })
-      expect((await fetch(`${url}/healthz`)).status).toBe(200)
-      const refused = await fetch(`${url}/v1/track`, {
-        method: 'POST',
-        body: JSON.stringify({ ...track('refused'), writeKey: 'any' }),
-      })
-      expect(refused.status).toBe(503)
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-      const node = apiOf(url)
-      const sources = await node.api<{ code: string; message: string }>('GET', '/sources')
-      expect(sources).toMatchObject({ status: 503, body: { code: 'unavailable' } })
-      expect(sources.body.message).toContain('database is away')
-      expect((await node.api<Status>('GET', '/status')).body.missing).toMatchObject([{ part: 'database' }])
-      await until('the log tells it', () => linesOf(program, '"part.away"').length === 1)
+    await using program = startProgram(settings({ DATABASE_URL: through.href }, namespace))
+    const readiness = await until('it listens', () => readinessOf(url), limitMs)
+    expect(readiness).toMatchObject({ status: 503, message: expect.stringContaining('database') as string })
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    const refused = await fetch(`${url}/v1/track`, {
+      method: 'POST',
+      body: JSON.stringify({ ...track('refused'), writeKey: 'any' }),
+    })
+    expect(refused.status).toBe(503)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    const node = apiOf(url)
+    const sources = await node.api<{ code: string; message: string }>('GET', '/sources')
+    expect(sources).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+    expect(sources.body.message).toContain('database is away')
+    const missing = async () => (await node.api<Status>('GET', '/status')).body.missing
+    await until('Temporal is there', async () => (await missing()).every(({ part }) => part !== 'temporal'), limitMs)
+    expect(await missing()).toMatchObject([{ part: 'database' }])
+    await until('the log tells it', () => linesOf(program, '"part.away"').length === 1)
 
-      door.listen(doorPort, '127.0.0.1')
-      await until('all is there', () => isComplete(url), limitMs)
-      expect(new Set(await send(node, receiver))).toEqual(new Set([200]))
-      await until('all events have arrived', () => arrived(receiver).size === messageIds.length, limitMs)
-      expect(linesOf(program, '"part.back"')).toHaveLength(1)
-      program.signal('SIGTERM')
-      expect(await program.exited).toBe(0)
+    door.listen(doorPort, '127.0.0.1')
+    await until('all is there', () => isComplete(url), limitMs)
+    expect(new Set(await send(node, receiver))).toEqual(new Set([200]))
+    await until('all events have arrived', () => arrived(receiver).size === messageIds.length, limitMs)
+    expect(linesOf(program, '"part.back"')).toHaveLength(1)
+    program.signal('SIGTERM')
+    expect(await program.exited).toBe(0)
 
-      const wrong = new URL(database)
-      wrong.pathname = '/nobody-made-it'
-      await using other = startProgram(settings({ DATABASE_URL: wrong.href }, namespace))
-      expect(await other.exited).toBe(1)
-      expect(other.stderr()).toMatch(/^postrider: The database cannot be used: .*"nobody-made-it"/m)
-      expect(other.stderr()).not.toContain(wrong.password)
-    } finally {
-      door.close()
-      await postgres.stop()
-    }
+    const wrong = new URL(database)
+    wrong.pathname = '/nobody-made-it'
+    await using other = startProgram(settings({ DATABASE_URL: wrong.href }, namespace))
+    expect(await other.exited).toBe(1)
+    expect(other.stderr()).toMatch(/^postrider: The database cannot be used: .*"nobody-made-it"/m)
+    expect(other.stderr()).not.toContain(wrong.password)
   })
 })
