@@ -3,18 +3,16 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { openDataFolder } from '../src/data-folder.ts'
 import { StartError } from '../src/errors.ts'
 import { endProcess, processIdentity, processRef } from '../src/process-identity.ts'
 import { runScript } from './support/run-script.ts'
 
 let parent: string
-beforeEach(async () => {
+beforeEach(async ({ onTestFinished }) => {
   parent = await mkdtemp(join(tmpdir(), 'postrider-data-folder-'))
-})
-afterEach(async () => {
-  await rm(parent, { recursive: true, force: true })
+  onTestFinished(() => rm(parent, { recursive: true, force: true }))
 })
 
 /** A process that opens the folder, says `opened` or why not, and keeps it until it is killed. */
@@ -126,6 +124,7 @@ describe('openDataFolder', () => {
 describe('processIdentity', () => {
   it('is the same while a process lives and gone when it has ended', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    onTestFinished(() => void child.kill('SIGKILL'))
     await once(child, 'spawn')
     const ref = processRef(child.pid ?? 0)
     if (ref === undefined) throw new Error('the child has no identity')
@@ -142,6 +141,7 @@ describe('processIdentity', () => {
       '-e',
       "process.on('SIGTERM', () => {}); console.log('deaf')" + '; setInterval(() => {}, 1000)',
     ])
+    onTestFinished(() => void child.kill('SIGKILL'))
     await once(child.stdout, 'data')
     const ref = processRef(child.pid ?? 0)
     if (ref === undefined) throw new Error('the child has no identity')

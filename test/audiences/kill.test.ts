@@ -34,11 +34,14 @@ const killAndGoOn = (databaseKind: DatabaseKind): void => {
   it(
     `skips nobody when the node is killed ${kills} times in the middle of it`,
     { timeout: 300_000 },
-    async ({ expect }) => {
+    async ({ expect, onTestFinished }) => {
       const postgres = databaseKind === 'PostgreSQL' ? await startPostgres() : undefined
+      onTestFinished(() => postgres?.stop())
       const databaseUrl = await postgres?.createDatabase()
       const dataDir = await makeDataFolder()
+      onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
       const receiver = await startReceiver()
+      onTestFinished(() => receiver.close())
       const [port] = await findFreePorts('127.0.0.1', 1)
       const env = {
         PATH: process.env['PATH'],
@@ -52,41 +55,35 @@ const killAndGoOn = (databaseKind: DatabaseKind): void => {
           logFile: `${dataDir}/log`,
           env,
         })
+        onTestFinished(() => started.stop())
         await until(async () => !started.isRunning() || (await isComplete(node.url)), 'the node is ready', startLimitMs)
         if (!started.isRunning()) throw new Error(`the node ended: ${await started.exited}`)
         return started
       }
       let running = await startNode()
-      try {
-        const destination = await node.connect([], [receiver.url])
-        const audience = await createAudience(node, [destination.id], { maxPerSecond })
-        const syncId = await upload(node, audience, users(members))
-        const progress: number[] = []
-        for (let n = 0; n < kills; n++) {
-          // The first one is surely in the middle: a node that starts quickly may otherwise die five times before it begins.
-          if (n === 0) await until(() => receiver.requests.length > 0, 'the sync has begun')
-          else await sleep(Math.random() * 3_000)
-          process.kill(running.pid, 'SIGKILL')
-          await running.exited
-          progress.push(receiver.requests.length)
-          running = await startNode()
-        }
-        // The kills were in the middle: not all before the first call, nor after the last.
-        expect(Math.max(...progress)).toBeGreaterThan(0)
-        expect(Math.min(...progress)).toBeLessThan(members)
-        const sync = await ended(node, audience, syncId)
-        expect(sync).toMatchObject({ status: 'completed', added: members, sent: members, failed: 0 })
-        const all = told(receiver.requests)
-        expect(new Set(all.map(({ userId }) => userId)).size).toBe(members)
-        expect(new Set(all.map(({ messageId }) => messageId)).size).toBe(members)
-        expect(all.length - members).toBeLessThan(kills * inDoubt)
-        expect(all.every(({ traits }) => traits['vip_customers'] === true)).toBe(true)
-      } finally {
-        await running.stop()
-        await receiver.close()
-        await postgres?.stop()
-        await rm(dataDir, { recursive: true, force: true })
+      const destination = await node.connect([], [receiver.url])
+      const audience = await createAudience(node, [destination.id], { maxPerSecond })
+      const syncId = await upload(node, audience, users(members))
+      const progress: number[] = []
+      for (let n = 0; n < kills; n++) {
+        // The first one is surely in the middle: a node that starts quickly may otherwise die five times before it begins.
+        if (n === 0) await until(() => receiver.requests.length > 0, 'the sync has begun')
+        else await sleep(Math.random() * 3_000)
+        process.kill(running.pid, 'SIGKILL')
+        await running.exited
+        progress.push(receiver.requests.length)
+        running = await startNode()
       }
+      // The kills were in the middle: not all before the first call, nor after the last.
+      expect(Math.max(...progress)).toBeGreaterThan(0)
+      expect(Math.min(...progress)).toBeLessThan(members)
+      const sync = await ended(node, audience, syncId)
+      expect(sync).toMatchObject({ status: 'completed', added: members, sent: members, failed: 0 })
+      const all = told(receiver.requests)
+      expect(new Set(all.map(({ userId }) => userId)).size).toBe(members)
+      expect(new Set(all.map(({ messageId }) => messageId)).size).toBe(members)
+      expect(all.length - members).toBeLessThan(kills * inDoubt)
+      expect(all.every(({ traits }) => traits['vip_customers'] === true)).toBe(true)
     },
   )
 }

@@ -6,7 +6,7 @@
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { Sync } from '../../src/schemas/audience.ts'
 import type { DeletionRequestDetail } from '../../src/schemas/deletion-request.ts'
@@ -270,23 +270,20 @@ describe('a node that is killed when it has answered', { timeout: 180_000 }, () 
     await using receiver = await startReceiver()
     const dataDir = await makeDataFolder()
     const options = { namespace: await createNamespace(), dataDir }
-    const killed = await startNodeProcess(options)
-    try {
-      await givenWaiting(killed, receiver, 10)
-      const { id, answeredAt } = await deleteUsers(killed, { userIds: ['gone'], suppress: true })
-      await killed.kill()
-      const restarted = await startNodeProcess(options)
-      try {
-        await untilOthersArrive(receiver, 10)
-        await untilCompleted(restarted, id)
-        expect(cameOf(receiver, 'gone', answeredAt)).toEqual([])
-      } finally {
-        await restarted.stop()
-      }
-    } finally {
-      await killed.stop()
-      await rm(dataDir, { recursive: true, force: true })
+    onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+    const start = async () => {
+      const node = await startNodeProcess(options)
+      onTestFinished(() => node.stop())
+      return node
     }
+    const killed = await start()
+    await givenWaiting(killed, receiver, 10)
+    const { id, answeredAt } = await deleteUsers(killed, { userIds: ['gone'], suppress: true })
+    await killed.kill()
+    const restarted = await start()
+    await untilOthersArrive(receiver, 10)
+    await untilCompleted(restarted, id)
+    expect(cameOf(receiver, 'gone', answeredAt)).toEqual([])
   })
 })
 

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createDestinationStore } from '../../src/db/destinations.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { createAddressGuard } from '../../src/delivery/guard-address.ts'
@@ -36,6 +36,10 @@ it(
   { timeout: 400_000 },
   async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'postrider-test-'))
+    onTestFinished(async () => {
+      await endOrphan(dataDir)
+      await rm(dataDir, { recursive: true, force: true })
+    })
     const [port = 0] = await findFreePorts('127.0.0.1', 1)
     const url = `http://127.0.0.1:${port}`
     const start = () =>
@@ -66,52 +70,47 @@ it(
     ]
     await using receiver = await startReceiver()
     receiver.answer({ status: 503 })
-    try {
-      for (const [index, step] of steps.entries()) {
-        await using cutOff = start()
-        const deadline = performance.now() + limitMs
-        while (!(await step.until())) {
-          if (performance.now() > deadline) throw new Error(`step ${index} was not reached:\n${cutOff.stderr()}`)
-          await sleep(2)
-        }
-        cutOff.signal('SIGKILL')
-        await cutOff.exited
-        if (step.alsoServer === true) await endOrphan(dataDir)
+    for (const [index, step] of steps.entries()) {
+      await using cutOff = start()
+      const deadline = performance.now() + limitMs
+      while (!(await step.until())) {
+        if (performance.now() > deadline) throw new Error(`step ${index} was not reached:\n${cutOff.stderr()}`)
+        await sleep(2)
       }
-
-      await using node = start()
-      const address = await node.url()
-      const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim()
-      expect(node.stdout()).toContain('Send your first event:')
-      const api = apiOf(address, token)
-      const source = await api.createSource()
-      await api.connect([source], [receiver.url])
-      const messageIds = Array.from({ length: 20 }, (_, n) => `kept-${n}`)
-      for (const messageId of messageIds)
-        expect((await api.post('/track', source.writeKey, { messageId, userId: 'u1', event: 'E' })).status).toBe(200)
-      await receiver.received(messageIds.length, limitMs)
-      node.signal('SIGTERM')
-      expect(await node.exited).toBe(0)
-
-      receiver.answer({})
-      await using again = start()
-      const after = apiOf(await again.url(), token)
-      const query = `/deliveries?status=delivered&sourceId=${source.id}&limit=50`
-      const delivered = await until(
-        'all events are delivered',
-        async () => {
-          const { items } = (await after.api<Page<Delivery>>('GET', query)).body
-          return items.length >= messageIds.length && items
-        },
-        limitMs,
-      )
-      expect(delivered.map(({ messageId }) => messageId).sort()).toEqual([...messageIds].sort())
-      again.signal('SIGTERM')
-      expect(await again.exited).toBe(0)
-    } finally {
-      await endOrphan(dataDir)
-      await rm(dataDir, { recursive: true, force: true })
+      cutOff.signal('SIGKILL')
+      await cutOff.exited
+      if (step.alsoServer === true) await endOrphan(dataDir)
     }
+
+    await using node = start()
+    const address = await node.url()
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim()
+    expect(node.stdout()).toContain('Send your first event:')
+    const api = apiOf(address, token)
+    const source = await api.createSource()
+    await api.connect([source], [receiver.url])
+    const messageIds = Array.from({ length: 20 }, (_, n) => `kept-${n}`)
+    for (const messageId of messageIds)
+      expect((await api.post('/track', source.writeKey, { messageId, userId: 'u1', event: 'E' })).status).toBe(200)
+    await receiver.received(messageIds.length, limitMs)
+    node.signal('SIGTERM')
+    expect(await node.exited).toBe(0)
+
+    receiver.answer({})
+    await using again = start()
+    const after = apiOf(await again.url(), token)
+    const query = `/deliveries?status=delivered&sourceId=${source.id}&limit=50`
+    const delivered = await until(
+      'all events are delivered',
+      async () => {
+        const { items } = (await after.api<Page<Delivery>>('GET', query)).body
+        return items.length >= messageIds.length && items
+      },
+      limitMs,
+    )
+    expect(delivered.map(({ messageId }) => messageId).sort()).toEqual([...messageIds].sort())
+    again.signal('SIGTERM')
+    expect(await again.exited).toBe(0)
   },
 )
 

@@ -30,8 +30,9 @@ export interface NodeProcess
   output(): Promise<string>
 }
 
-/** Starts `postrider start` from the build and waits until it delivers.
- *  @throws Error with its output when it ends before */
+/** Starts `postrider start` from the build and waits until it delivers. Whoever starts it in a test stops it with
+ *  `onTestFinished`: a test that times out does not come to its own end.
+ *  @throws Error with its output when it ends before, or takes more than a minute */
 export async function startNodeProcess({ namespace, dataDir, environment }: NodeProcessOptions): Promise<NodeProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-log-'))
   const logFile = join(folder, 'log')
@@ -49,14 +50,16 @@ export async function startNodeProcess({ namespace, dataDir, environment }: Node
   })
   const url = `http://127.0.0.1:${String(port)}`
   const output = (): Promise<string> => readFile(logFile, 'utf8')
-  await until(
-    'the node is ready',
-    async () => {
-      if (!node.isRunning()) throw new Error(`the node ended: ${await output()}`)
-      return isComplete(url)
-    },
-    readyLimitMs,
-  )
+  const isReady = async (): Promise<boolean> => {
+    if (!node.isRunning()) throw new Error(`the node ended: ${await output()}`)
+    return isComplete(url)
+  }
+  try {
+    await until('the node is ready', isReady, readyLimitMs)
+  } catch (error) {
+    await node.stop()
+    throw error
+  }
   return {
     ...apiOf(url),
     pid: node.pid,

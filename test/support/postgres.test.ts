@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findPostgres, startPostgres } from './postgres.ts'
 import type { PostgresServer } from './postgres.ts'
 
@@ -41,6 +41,7 @@ describe.skipIf(findPostgres() === undefined)('the PostgreSQL server of the test
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
+    onTestFinished(() => void run.kill('SIGKILL'))
     const [line] = (await once(run.stdout, 'data')) as [Buffer]
     const pid = Number(line.toString())
     expect(isRunning(pid)).toBe(true)

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { onTestFinished } from 'vitest'
 import { commandInTest } from './built-command.ts'
 import { until } from './wait.ts'
 
@@ -21,8 +22,8 @@ export interface Program extends AsyncDisposable {
   signal(signal: NodeJS.Signals, whom?: 'process' | 'group'): void
 }
 
-/** Starts `postrider start`; the settings of this process's environment do not count.
- *  Disposing kills what is left of it. */
+/** Starts `postrider start` for the test that runs; the settings of this process's environment do not count.
+ *  What is left of it is killed when it is disposed of, or the test is over. */
 export function startProgram(settings: Record<string, string>): Program {
   const inherited = Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR|XDG_.*)$/.test(name))
   const child = spawn(process.execPath, [...commandInTest, 'start'], {
@@ -41,6 +42,12 @@ export function startProgram(settings: Record<string, string>): Program {
     hasEnded = true
     return (code ?? signal) as number | NodeJS.Signals
   })
+  const end = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  // A test that times out does not come to the end of its block.
+  onTestFinished(end)
   const address = (): string | undefined => /Web app\s+(http\S+)/.exec(stdout)?.[1]
   return {
     pid,
@@ -58,9 +65,6 @@ export function startProgram(settings: Record<string, string>): Program {
         readyLimitMs,
       ),
     signal: (signal, whom = 'process') => void process.kill(whom === 'group' ? -pid : pid, signal),
-    async [Symbol.asyncDispose]() {
-      if (!hasEnded) process.kill(pid, 'SIGKILL')
-      await exited
-    },
+    [Symbol.asyncDispose]: end,
   }
 }

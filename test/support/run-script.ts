@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { resolve } from 'node:path'
+import { onTestFinished } from 'vitest'
 
 export interface ScriptProcess {
   readonly pid: number
@@ -27,7 +28,7 @@ const inContainer = [
 
 /**
  * Starts the script: an ES module in JavaScript, with imports relative to `test/`. `process.argv[2]` is the first of
- * `args`.
+ * `args`. It is killed when the test that runs is over.
  * @param group  put it at the head of a process group of its own, as a shell does with a job
  * @param container  give it process ids of its own, as a container has them; `pid` is then that of a wrapper
  */
@@ -57,6 +58,11 @@ export function runScript(source: string, args: string[], { group = false, conta
     notify()
     return code as number | null
   })
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  onTestFinished(kill)
   return {
     pid: child.pid ?? 0,
     exited,
@@ -72,9 +78,6 @@ export function runScript(source: string, args: string[], { group = false, conta
         waiting.add(check)
         check()
       }),
-    async kill() {
-      child.kill('SIGKILL')
-      await exited
-    },
+    kill,
   }
 }

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { isRunning, processRef } from '../../src/process-identity.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
@@ -22,6 +22,10 @@ describe('an installation with everything embedded', () => {
     { timeout: 300_000 },
     async () => {
       const dataDir = await mkdtemp(join(tmpdir(), 'postrider-test-'))
+      onTestFinished(async () => {
+        await endOrphan(dataDir)
+        await rm(dataDir, { recursive: true, force: true })
+      })
       const temporaryFolder = join(dataDir, 'tmp')
       await mkdir(temporaryFolder)
       const settings = {
@@ -42,57 +46,52 @@ describe('an installation with everything embedded', () => {
       }
       await using receiver = await startReceiver()
       receiver.answer({ status: 503 })
-      try {
-        await using first = startProgram(settings)
-        const api = apiOf(await first.url())
-        const source = await api.createSource('Mine')
-        const { id } = await api.connect([source], [receiver.url])
-        await api.post('/track', source.writeKey, { messageId: 'survivor', userId: 'u1', event: 'E' })
-        await receiver.received(2)
-        const server = await serverProcess()
-        first.signal('SIGKILL', 'group')
-        await first.exited
-        // In a group of its own, it outlives the node.
-        expect(isRunning(server)).toBe(true)
+      await using first = startProgram(settings)
+      const api = apiOf(await first.url())
+      const source = await api.createSource('Mine')
+      const { id } = await api.connect([source], [receiver.url])
+      await api.post('/track', source.writeKey, { messageId: 'survivor', userId: 'u1', event: 'E' })
+      await receiver.received(2)
+      const server = await serverProcess()
+      first.signal('SIGKILL', 'group')
+      await first.exited
+      // In a group of its own, it outlives the node.
+      expect(isRunning(server)).toBe(true)
 
-        const startedAt = performance.now()
-        await using second = startProgram(settings)
-        const url = await second.url()
-        const readyMs = performance.now() - startedAt
-        console.log(`second start until ready: ${Math.round(readyMs)} ms`)
-        expect((await fetch(`${url}/readyz`)).status).toBe(200)
-        // 10 s on an idle machine.
-        expect(readyMs).toBeLessThan(60_000)
-        const found = await apiOf(url).api<Destination>('GET', `/destinations/${id}`)
-        expect(found.body.settings.webhooks[0]?.url).toBe(receiver.url)
-        const before = receiver.requests.length
-        await receiver.received(before + 1, takeOverLimitMs)
-        second.signal('SIGKILL', 'group')
-        process.kill((await serverProcess()).pid, 'SIGKILL')
-        await second.exited
+      const startedAt = performance.now()
+      await using second = startProgram(settings)
+      const url = await second.url()
+      const readyMs = performance.now() - startedAt
+      console.log(`second start until ready: ${Math.round(readyMs)} ms`)
+      expect((await fetch(`${url}/readyz`)).status).toBe(200)
+      // 10 s on an idle machine.
+      expect(readyMs).toBeLessThan(60_000)
+      const found = await apiOf(url).api<Destination>('GET', `/destinations/${id}`)
+      expect(found.body.settings.webhooks[0]?.url).toBe(receiver.url)
+      const before = receiver.requests.length
+      await receiver.received(before + 1, takeOverLimitMs)
+      second.signal('SIGKILL', 'group')
+      process.kill((await serverProcess()).pid, 'SIGKILL')
+      await second.exited
 
-        receiver.answer({})
-        await using third = startProgram(settings)
-        const again = apiOf(await third.url())
-        const delivered = async () =>
-          (await again.api<{ items: { status: string; messageId: string }[] }>('GET', '/deliveries?status=delivered'))
-            .body.items
-        const items = await until(
-          'the event is delivered',
-          async () => ((await delivered()).length > 0 ? delivered() : undefined),
-          takeOverLimitMs,
-        )
-        expect(items).toMatchObject([{ messageId: 'survivor', status: 'delivered' }])
-        const lastServer = await serverProcess()
-        third.signal('SIGINT', 'group')
-        expect(await third.exited).toBe(0)
-        expect(isRunning(lastServer)).toBe(false)
-        expect(await readNote(dataDir)).toBeUndefined()
-        expect(await readdir(temporaryFolder)).toEqual([])
-      } finally {
-        await endOrphan(dataDir)
-        await rm(dataDir, { recursive: true, force: true })
-      }
+      receiver.answer({})
+      await using third = startProgram(settings)
+      const again = apiOf(await third.url())
+      const delivered = async () =>
+        (await again.api<{ items: { status: string; messageId: string }[] }>('GET', '/deliveries?status=delivered'))
+          .body.items
+      const items = await until(
+        'the event is delivered',
+        async () => ((await delivered()).length > 0 ? delivered() : undefined),
+        takeOverLimitMs,
+      )
+      expect(items).toMatchObject([{ messageId: 'survivor', status: 'delivered' }])
+      const lastServer = await serverProcess()
+      third.signal('SIGINT', 'group')
+      expect(await third.exited).toBe(0)
+      expect(isRunning(lastServer)).toBe(false)
+      expect(await readNote(dataDir)).toBeUndefined()
+      expect(await readdir(temporaryFolder)).toEqual([])
     },
   )
 })

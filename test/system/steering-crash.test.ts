@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, type TestContext } from 'vitest'
 import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
@@ -8,7 +8,7 @@ import { createNamespace } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 /** A node that dies and comes back. */
-interface Scene extends AsyncDisposable {
+interface Scene {
   receiver: Receiver
   node(): NodeProcess
   /** Kills the node hard and starts it again. */
@@ -22,11 +22,21 @@ const longPauses = { POSTRIDER_RETRY_INITIAL: '10m', POSTRIDER_RETRY_MAX: '10m',
 
 const path = (id: string, action = ''): string => `/deliveries/${encodeURIComponent(id)}${action}`
 
-async function setScene(environment: Record<string, string> = longPauses): Promise<Scene> {
+/** Gone when the test is over. */
+async function setScene(
+  { onTestFinished }: TestContext,
+  environment: Record<string, string> = longPauses,
+): Promise<Scene> {
   const namespace = await createNamespace()
   const dataDir = await makeDataFolder()
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
   const receiver = await startReceiver()
-  const start = (): Promise<NodeProcess> => startNodeProcess({ namespace, dataDir, environment })
+  onTestFinished(() => receiver.close())
+  const start = async (): Promise<NodeProcess> => {
+    const started = await startNodeProcess({ namespace, dataDir, environment })
+    onTestFinished(() => started.stop())
+    return started
+  }
   let node = await start()
   return {
     receiver,
@@ -50,19 +60,14 @@ async function setScene(environment: Record<string, string> = longPauses): Promi
       const { body } = await node.post('/track', source.writeKey, { userId: 'u1', event: 'Order Completed' })
       return { id: `event/${source.id}/${(body.accepted as string[])[0]}`, destinationId: destination.id }
     },
-    async [Symbol.asyncDispose]() {
-      await node.stop()
-      await receiver.close()
-      await rm(dataDir, { recursive: true, force: true })
-    },
   }
 }
 
 // Side by side: most of the time they wait for Temporal to notice that a worker is gone.
 describe.concurrent('steering', { timeout: 180_000 }, () => {
   describe('by a node that is killed as soon as it has answered', () => {
-    it('wakes a delivery', async () => {
-      await using scene = await setScene()
+    it('wakes a delivery', async (context) => {
+      const scene = await setScene(context)
       scene.receiver.answerInTurn({ status: 503 }, { status: 200 })
       const { id } = await scene.track()
       await scene.untilStatus(id, 'retrying')
@@ -72,8 +77,8 @@ describe.concurrent('steering', { timeout: 180_000 }, () => {
       await scene.receiver.received(2, 60_000)
     })
 
-    it('cancels one, and delivers it again when told', async () => {
-      await using scene = await setScene()
+    it('cancels one, and delivers it again when told', async (context) => {
+      const scene = await setScene(context)
       scene.receiver.answerInTurn({ status: 503 }, { status: 200 })
       const { id } = await scene.track()
       await scene.untilStatus(id, 'retrying')
@@ -86,8 +91,8 @@ describe.concurrent('steering', { timeout: 180_000 }, () => {
       await scene.untilStatus(body.id, 'delivered')
     })
 
-    it('pauses a destination, and resumes it', async () => {
-      await using scene = await setScene()
+    it('pauses a destination, and resumes it', async (context) => {
+      const scene = await setScene(context)
       const { id: before, destinationId } = await scene.track()
       await scene.untilStatus(before, 'delivered')
       const sourceId = before.split('/')[1] ?? ''
@@ -104,8 +109,8 @@ describe.concurrent('steering', { timeout: 180_000 }, () => {
     })
   })
 
-  it('reaches a request that runs when it cancels', async () => {
-    await using scene = await setScene({})
+  it('reaches a request that runs when it cancels', async (context) => {
+    const scene = await setScene(context, {})
     const { receiver } = scene
     const node = scene.node()
     receiver.answerInTurn({ status: 503 }, 'hang')

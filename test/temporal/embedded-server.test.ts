@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, Connection } from '@temporalio/client'
 import { tsToMs } from '@temporalio/common/lib/time.js'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { StartError } from '../../src/errors.ts'
 import { findFreePorts } from '../../src/ports.ts'
 import { endProcess, isRunning } from '../../src/process-identity.ts'
@@ -21,13 +21,14 @@ const timeout = 120_000
 const cli = inject('temporalCli')
 let dataDir: string
 let progress: string[]
-beforeEach(async () => {
+beforeEach(async ({ onTestFinished }) => {
   dataDir = await makeServerFolder()
   progress = []
-})
-afterEach(async () => {
-  await endOrphan(dataDir)
-  await rm(dataDir, { recursive: true, force: true })
+  // After the scripts of the test: one that still runs would begin to use the folder anew.
+  onTestFinished(async () => {
+    await endOrphan(dataDir)
+    await rm(dataDir, { recursive: true, force: true })
+  })
 })
 
 const options = (ports = { port: 0, uiPort: 0 }) => ({

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { resolve } from 'node:path'
+import { onTestFinished } from 'vitest'
 
 export interface Program {
   process: ChildProcess
@@ -20,8 +21,10 @@ const clientFolder = resolve(import.meta.dirname, '../..')
 export const runProgram = (source: string, env: Record<string, string> = {}): Program =>
   launch(process.execPath, ['--input-type=module', '-e', source], env, clientFolder)
 
+/** Runs a command, which is killed when the test that runs is over. */
 export function launch(command: string, args: readonly string[], env: Record<string, string>, cwd: string): Program {
   const child = spawn(command, args, { cwd, env: { PATH: process.env.PATH, ...env } })
+  onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   const waiters: { text: string; resolve: () => void; reject: (error: Error) => void }[] = []
   const read = (data: Buffer) => {
