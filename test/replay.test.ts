@@ -45,11 +45,14 @@ const paths = [
   'held-then-resumed',
   'held-until-told',
   'held-while-the-database-was-away',
+  'not-attempted-in-the-whole-window',
   'refused-by-all',
   'retry-after-beyond-the-window',
   'retried-now',
   'retried-now-beside-a-waiting-retry',
   'retried-then-delivered',
+  'told-often-while-held',
+  'told-often-while-retrying',
   'window-over',
 ]
 

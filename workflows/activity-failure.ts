@@ -2,13 +2,28 @@
 
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow'
 import type { AttemptRecord } from '../src/contracts/delivery.ts'
+import { failureTypes } from '../src/contracts/delivery.ts'
 
-/** The reason is that of the last attempt; the record is absent when none left one. */
-export function readFailure(error: unknown): { reason: string; record?: AttemptRecord } {
+export interface ReadFailure {
+  /** That of the last attempt. */
+  reason: string
+  /** Absent when no attempt left one. */
+  record?: AttemptRecord
+  /** Up to the end of the window, no turn came free. */
+  isSaturated: boolean
+}
+
+export function readFailure(error: unknown): ReadFailure {
   const failure = error instanceof ActivityFailure ? error.cause : error
+  // A timeout after a failure of this type means that another try was due, and nobody made it.
+  const isSaturated = failure instanceof ApplicationFailure && failure.type === failureTypes.endpointSaturated
   const record = recordOf(failure)
   const reason = record?.attempts.at(-1)?.error ?? messageOf(failure)
-  return { reason: reason ?? 'the last attempt was not finished within the retry window', ...(record && { record }) }
+  return {
+    reason: reason ?? 'the last attempt was not finished within the retry window',
+    ...(record && { record }),
+    isSaturated,
+  }
 }
 
 /** In the details of the last failure, or of the last heartbeat when the window ended in the middle of an attempt. */

@@ -14,6 +14,7 @@ import type {
 import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import { once, readDestination, readPendingAttempts, scheduled } from './activities.ts'
 import { readFailure } from './activity-failure.ts'
+import { collapsed, readsOnce } from './change-reads.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
 
@@ -43,6 +44,8 @@ export interface Pursuit {
 interface Exhausted {
   kind: 'exhausted'
   reason: string
+  /** Up to the end, no turn came free. */
+  isSaturated: boolean
   /** Pause that the next attempt would have had; absent: the usual one. */
   pauseMs?: number
 }
@@ -107,9 +110,14 @@ export function pursueEndpoint(
       return outcome
     } catch (error) {
       if (isCancellation(error)) throw error
-      const { reason, record } = readFailure(error)
+      const { reason, record, isSaturated } = readFailure(error)
       note(record?.attempts ?? [])
-      return { kind: 'exhausted', reason, ...(record?.pauseMs !== undefined && { pauseMs: record.pauseMs }) }
+      return {
+        kind: 'exhausted',
+        reason,
+        isSaturated,
+        ...(record?.pauseMs !== undefined && { pauseMs: record.pauseMs }),
+      }
     }
   }
 
@@ -146,6 +154,18 @@ export function pursueEndpoint(
     const outcome = await run((next) => activities().attemptInTurn(next))
     waitsForTurn = false
     return outcome
+  }
+
+  /** No attempt was made, and not for want of a turn: workers or the database were away, or busy, for the whole window. */
+  const isOwedAttempt = ({ isSaturated }: Exhausted): boolean =>
+    attempts === 0 && !isSaturated && patched('window-begins-with-the-first-attempt')
+
+  const attemptOnceTheyAreBack = async (): Promise<AttemptOutcome | Exhausted> => {
+    waitsForTurn = true
+    const state = await readDestination(destinationId)
+    clock.start()
+    clock.notePause(state.pausedTotalMs)
+    return attemptInTurn()
   }
 
   const obeyed = (retryAfterMs: number): number => {
@@ -207,6 +227,10 @@ export function pursueEndpoint(
           break
         case 'exhausted': {
           lastReason = outcome.reason
+          if (isOwedAttempt(outcome)) {
+            outcome = await attemptOnceTheyAreBack()
+            break
+          }
           if (superseded) return settle('superseded', lastReason)
           // A pause of the destination meanwhile has given time back.
           const state = await readDestination(destinationId)
@@ -237,6 +261,14 @@ export function pursueEndpoint(
     if (state.kind === 'discarded') await overtake('discarded', destinationGone)
   }
 
+  const discardIfGoneOnce = collapsed(discardIfGone)
+
+  const onDestinationChanged = (): void => {
+    if (!readsOnce()) inScope(discardIfGone)
+    // The hold reads it for all endpoints.
+    else if (!isHeld) inScope(discardIfGoneOnce)
+  }
+
   const inScope = (work: () => Promise<void>): void => {
     underWay++
     scope.run(work).then(
@@ -247,7 +279,7 @@ export function pursueEndpoint(
 
   const stopListening = [
     steering.onRetryNow(() => inScope(attemptNow)),
-    steering.onDestinationChanged(destinationId, () => inScope(discardIfGone)),
+    steering.onDestinationChanged(destinationId, onDestinationChanged),
   ]
   inScope(pursue)
 

@@ -3,6 +3,7 @@
 import { condition, patched } from '@temporalio/workflow'
 import type { DestinationState } from '../src/contracts/delivery.ts'
 import { readDestination } from './activities.ts'
+import { readsOnce } from './change-reads.ts'
 import type { Steering } from './steering.ts'
 
 /** Deliveries that began to wait before this was so look at the destination by themselves, more and more rarely. */
@@ -35,7 +36,7 @@ export function createHold(destinationId: string, steering: Steering, onResting:
       })
       try {
         for (let pollMs = firstRereadMs; ; pollMs = Math.min(2 * pollMs, longestRereadMs)) {
-          const isTold = patched(toldOfChanges)
+          const isTold = readsOnce() || patched(toldOfChanges)
           if (pollMs === firstRereadMs && isTold && steering.changes(destinationId) !== since) changed = true
           isResting = isTold && !changed
           if (isResting) onResting()

@@ -85,6 +85,38 @@ export function deliveryPaths({ app, database, call, destinationFor }: Recorder)
       await change(destination, { paused: false })
       return handle
     },
+    'told-often-while-held': async () => {
+      const destination = await destinationFor([down, ok], [down, ok])
+      const handle = await deliver('told-often', destination, { initialMs: 1_000 })
+      await untilOutcome(handle, 'retrying')
+      await change(destination, { paused: true })
+      await untilOutcome(handle, 'held')
+      for (let round = 0; round < 3; round++)
+        await Promise.all(Array.from({ length: 5 }, () => handle.signal(signals.destinationChanged, destination.id)))
+      await change(destination, { paused: false })
+      return handle
+    },
+    'told-often-while-retrying': async () => {
+      const destination = await destinationFor([down, ok], [down, ok])
+      const handle = await deliver('told-often-later', destination, { initialMs: 3_000, maxMs: 3_000 })
+      await untilOutcome(handle, 'retrying')
+      for (let round = 0; round < 3; round++)
+        await Promise.all(Array.from({ length: 5 }, () => handle.signal(signals.destinationChanged, destination.id)))
+      return handle
+    },
+    'not-attempted-in-the-whole-window': async () => {
+      const destination = await destinationFor([ok])
+      // The node looks for an endpoint that it does not know in the database.
+      for (const webhook of destination.settings.webhooks) webhook.id = 'ep_unknown'
+      database.shut()
+      const handle = await deliver('not-attempted', destination, { windowMs: 3_000 })
+      await until('the destination is waited for', async () => {
+        const { raw } = await handle.describe()
+        return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'readDestination')
+      })
+      database.open()
+      return handle
+    },
     'held-for-a-second-run': async () => (await (twoRuns ??= heldInTwoRuns())).first,
     'held-in-a-second-run': async () => (await (twoRuns ??= heldInTwoRuns())).last,
     'destination-rechecked': async () => {

@@ -15,6 +15,8 @@ import { deliver, until, untilOutcome, type DeliveryHandle } from '../system/del
 
 const missing = findPostgres() === undefined
 
+const manyChanges = 200
+
 describe.skipIf(missing)('a delivery that waits while the database is away', () => {
   let postgres: PostgresServer
   let relay: TcpRelay
@@ -56,11 +58,18 @@ describe.skipIf(missing)('a delivery that waits while the database is away', () 
 
   const tell = (delivery: DeliveryHandle, { id }: Destination) => delivery.signal(signals.destinationChanged, id)
 
-  /** @throws Error when the delivery is over */
-  const readsAgain = async (delivery: DeliveryHandle): Promise<boolean> => {
+  /** Reads that Temporal repeats. @throws Error when the delivery is over */
+  const pendingReads = async (delivery: DeliveryHandle): Promise<number> => {
     const { raw, status } = await delivery.describe()
     if (status.name !== 'RUNNING') throw new Error(`${delivery.workflowId}: ${status.name}`)
-    return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'readDestination')
+    return (raw.pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'readDestination').length
+  }
+
+  /** Signals after the last workflow task that was completed. */
+  const signalsToCome = async (delivery: DeliveryHandle): Promise<number> => {
+    const { events = [] } = await delivery.fetchHistory()
+    const done = (events ?? []).findLastIndex(({ workflowTaskCompletedEventAttributes: completed }) => completed)
+    return (events ?? []).slice(done).filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal).length
   }
 
   it.each<['restarts' | 'hangs', (relay: TcpRelay) => void]>([
@@ -75,7 +84,13 @@ describe.skipIf(missing)('a delivery that waits while the database is away', () 
       await tell(deliveries.held, held)
       await tell(deliveries.retrying, retrying)
       for (const delivery of Object.values(deliveries))
-        await until('it is read again later', () => readsAgain(delivery))
+        await until('it is read again later', async () => (await pendingReads(delivery)) > 0)
+      await Promise.all(Array.from({ length: manyChanges }, () => tell(deliveries.held, held)))
+      await Promise.all(Array.from({ length: manyChanges }, () => tell(deliveries.retrying, retrying)))
+      for (const delivery of Object.values(deliveries)) {
+        await until('it has taken in all of them', async () => (await signalsToCome(delivery)) === 0)
+        expect(await pendingReads(delivery)).toBe(1)
+      }
     } finally {
       relay.open()
     }

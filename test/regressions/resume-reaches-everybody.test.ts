@@ -26,6 +26,12 @@ const change = async (node: TestApp, { id }: Destination, patch: object): Promis
 
 const eventsOf = async (handle: DeliveryHandle) => (await handle.fetchHistory()).events ?? []
 
+/** Reads of its destination that were made inside a workflow task. */
+const readsOf = async (handle: DeliveryHandle): Promise<number> =>
+  (await eventsOf(handle)).filter(({ markerRecordedEventAttributes: marker }) =>
+    marker?.details?.['data']?.payloads?.some(({ data }) => data && Buffer.from(data).includes('"readDestination"')),
+  ).length
+
 it('reaches a held delivery when Temporal was away meanwhile, and the node was replaced', async () => {
   await using relay = await startTcpRelay(Number(temporalAddress().split(':').at(-1)))
   const namespace = await createNamespace()
@@ -73,7 +79,7 @@ it('is all that a held delivery waits for; one of many pauses goes on in a new r
   receiver.answerInTurn({ status: 503 }, {})
   const source = await node.createSource()
   const destination = await node.connect([source], [receiver.url])
-  const retry = { windowMs: 30_000, initialMs: 500, maxMs: 500 }
+  const retry = { windowMs: 30_000, initialMs: 2_000, maxMs: 2_000 }
   const delivery = await deliver(node.app.temporal, source, [destination], { retry })
   await receiver.received(1)
   await change(node, destination, { paused: true })
@@ -81,6 +87,13 @@ it('is all that a held delivery waits for; one of many pauses goes on in a new r
 
   const timers = (await eventsOf(delivery)).flatMap(({ timerStartedEventAttributes: timer }) => timer ?? [])
   expect(Number(timers.at(-1)?.startToFireTimeout?.seconds)).toBeGreaterThanOrEqual(12 * 60 * 60)
+
+  const read = await readsOf(delivery)
+  for (const told of [1, 2, 3]) {
+    await delivery.signal(signals.destinationChanged, destination.id)
+    await until('it reads', async () => (await readsOf(delivery)) > read + told - 1)
+    expect(await readsOf(delivery)).toBe(read + told)
+  }
 
   const before = await delivery.describe()
   // Signals of no interest to it, until Temporal suggests a new run.
