@@ -33,7 +33,7 @@ import { watchSettings } from './settings/settings.ts'
 import { statusReader } from './status.ts'
 import type { Temporal } from './temporal/connection.ts'
 import { prepareTemporal } from './parts/open-temporal.ts'
-import { prepareWorker } from './temporal/worker.ts'
+import { prepareWorker, type WorkerLimits } from './temporal/worker.ts'
 import { unlessAborted } from './unless-aborted.ts'
 import type { WorkflowCode } from './temporal/workflow-code.ts'
 
@@ -48,6 +48,8 @@ export interface AppOptions {
   /** Ends a start that is under way. */
   signal: AbortSignal
   workflowCode: WorkflowCode
+  /** Unless given, those that fit a worker in service. */
+  workerLimits?: WorkerLimits
 }
 
 export interface App {
@@ -137,7 +139,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const deletions = createDeletionParts({ database, settings, suppression, temporal, steering, retry, logger })
   cleanUps.add(() => deletions.stop())
   const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
-  const worker = prepareWorker(temporal, options.workflowCode, activities, logger)
+  const worker = prepareWorker(temporal, options.workflowCode, activities, logger, options.workerLimits)
   cleanUps.add(() => worker.stop())
 
   const { isSaturated } = deliveries

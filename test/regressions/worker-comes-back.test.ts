@@ -9,7 +9,7 @@ import { NativeConnection } from '@temporalio/worker'
 import { Client, Connection } from '@temporalio/client'
 import { msToTs } from '@temporalio/common/lib/time.js'
 import { pino } from 'pino'
-import { expect, inject, it } from 'vitest'
+import { expect, inject, it, onTestFinished } from 'vitest'
 import { taskQueue } from '../../src/contracts/names.ts'
 import { findFreePorts } from '../../src/ports.ts'
 import { endProcess } from '../../src/process-identity.ts'
@@ -17,8 +17,8 @@ import { createTemporalLink } from '../../src/temporal/connection.ts'
 import { startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { prepareWorker } from '../../src/temporal/worker.ts'
-import '../support/quiet-temporal.ts'
-import { createNamespace, makeServerFolder, temporalAddress } from '../support/temporal.ts'
+import { startTestApp } from '../support/app.ts'
+import { makeServerFolder } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 /** What Temporal refuses ends a worker after a minute. */
@@ -84,22 +84,36 @@ it(
   },
 )
 
-it('goes on trying when no worker can be made, and works as soon as one can', { timeout: 60_000 }, async () => {
+it('a node that can make no worker is dead at /healthz, goes on trying, and lives once it can', async () => {
   const folder = await makeServerFolder()
-  const namespace = await createNamespace()
-  const connection = await NativeConnection.connect({ address: temporalAddress() })
-  const link = createTemporalLink({ namespace, address: temporalAddress(), uiUrl: undefined })
-  link.connected = { namespace, connection, client: new Client({ connection, namespace }) }
+  const [port] = await findFreePorts('127.0.0.1', 1)
   const codePath = join(folder, 'workflows.js')
-  const limits = { healthyMs: 100, deadAfterMs: 1_500 }
-  const worker = prepareWorker(link, { workflowBundle: { codePath } }, {}, pino({ level: 'silent' }), limits)
-  const started = worker.start()
-  expect(worker.deadReason()).toBeUndefined()
-  expect(await until('the worker is told dead', () => worker.deadReason())).toContain('workflows.js')
+  const healthz = async (): Promise<{ status: number; text: string } | undefined> => {
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined)
+    return answer && { status: answer.status, text: await answer.text() }
+  }
+  const starting = startTestApp({
+    environment: { PORT: String(port) },
+    logger: pino({ level: 'silent' }),
+    workflowCode: { workflowBundle: { codePath } },
+    workerLimits: { healthyMs: 100, deadAfterMs: 3_000 },
+  })
+  onTestFinished(async () => {
+    await copyFile(inject('workflowBundle'), codePath)
+    await (await starting)[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true })
+  })
+  expect(await until('it listens', healthz)).toMatchObject({ status: 200 })
+  const dead = await until('it is dead', async () => {
+    const answer = await healthz()
+    return answer?.status !== 200 && answer
+  })
+  expect(dead.status).toBe(503)
+  expect(JSON.parse(dead.text)).toMatchObject({
+    code: 'unavailable',
+    message: expect.stringMatching(/^the worker goes on failing: .*workflows\.js/) as string,
+  })
   await copyFile(inject('workflowBundle'), codePath)
-  await started
-  await until('it is healthy', () => worker.deadReason() === undefined)
-  await worker.stop()
-  await connection.close()
-  await rm(folder, { recursive: true })
+  await starting
+  await until('it lives', async () => (await healthz())?.status === 200)
 })

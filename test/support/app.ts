@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { inject } from 'vitest'
-import { startApp, type App } from '../../src/app.ts'
+import { startApp, type App, type AppOptions } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Logger } from '../../src/logger.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import './quiet-temporal.ts'
@@ -16,14 +15,13 @@ import { createNamespace, temporalAddress } from './temporal.ts'
 export const adminToken = 'test-admin-token'
 export const encryptionKeys = `k1:${Buffer.alloc(32, 7).toString('base64')}`
 
-export interface TestAppOptions {
+export interface TestAppOptions extends Partial<Pick<AppOptions, 'logger' | 'workflowCode' | 'workerLimits'>> {
   /** Settings beside those of `testEnvironment`. */
   environment?: Record<string, string>
   /** A namespace that exists; a fresh one unless given. */
   namespace?: string
   /** A data folder that exists and stays; a fresh one unless given. */
   dataDir?: string
-  logger?: Logger
 }
 
 export interface TestApp extends AsyncDisposable {
@@ -69,16 +67,21 @@ export async function makeDataFolder(): Promise<string> {
 }
 
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const namespace = options.namespace ?? (await createNamespace())
-  const dataDir = options.dataDir ?? (await makeDataFolder())
-  const environment = { ...testEnvironment(namespace, dataDir), ...options.environment }
+  const {
+    namespace = await createNamespace(),
+    dataDir = await makeDataFolder(),
+    environment: settings,
+    ...parts
+  } = options
+  const environment = { ...testEnvironment(namespace, dataDir), ...settings }
   const app = await startApp(readConfig(environment), {
-    logger: options.logger ?? pino({ level: 'error' }),
+    logger: pino({ level: 'error' }),
     environment,
     onProgress: () => {},
     onReceived: () => {},
     signal: new AbortController().signal,
     workflowCode: { workflowBundle: { codePath: inject('workflowBundle') } },
+    ...parts,
   })
   return {
     app,
