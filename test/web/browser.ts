@@ -7,6 +7,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
 import { launchChromium } from '../support/chromium.ts'
+import { startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts'
+import { temporalAddress } from '../support/temporal.ts'
 
 export { describeInBrowser } from '../support/chromium.ts'
 
@@ -16,6 +18,8 @@ const stepLimitMs = 20_000
 /** A node and a browser that the tests of a file share. */
 export interface WebTest {
   node: TestApp
+  /** The node's way to Temporal. */
+  wayToTemporal: TcpRelay
   /** A page of a browser profile of its own, closed when the test ends: open, it would go on asking for news. */
   open(this: void, options?: PageOptions): Promise<TestPage>
 }
@@ -47,13 +51,16 @@ export function nodeAndBrowser(): WebTest {
   const web = {} as WebTest
   let browser: Browser
   beforeAll(async () => {
-    web.node = await startTestApp({ environment })
+    web.wayToTemporal = await startTcpRelay(Number(temporalAddress().split(':')[1]))
+    const address = { TEMPORAL_ADDRESS: `127.0.0.1:${web.wayToTemporal.port}` }
+    web.node = await startTestApp({ environment: { ...environment, ...address } })
     browser = await launchChromium()
     web.open = (pageOptions) => openPage(browser, pageOptions)
   })
   afterAll(async () => {
     await browser.close()
     await web.node[Symbol.asyncDispose]()
+    await web.wayToTemporal[Symbol.asyncDispose]()
   })
   return web
 }

@@ -19,7 +19,7 @@ export const theme = createTheme({
 
 /** Text on the pale backgrounds of badges and notices; the library's own falls just short of 4.5 : 1. */
 const darkerText = Object.fromEntries(
-  ['teal', 'yellow', 'red', 'blue', 'grape', 'gray', 'indigo'].map((color) => [
+  ['teal', 'yellow', 'orange', 'red', 'blue', 'grape', 'gray', 'indigo'].map((color) => [
     `--mantine-color-${color}-light-color`,
     `color-mix(in srgb, var(--mantine-color-${color}-9), black 30%)`,
   ]),

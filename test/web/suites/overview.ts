@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startReceiver } from '../../support/receiver.ts'
-import { eventually, type WebTest } from '../browser.ts'
+import { eventually, seriousFindings, type WebTest } from '../browser.ts'
 
 export const overview = (web: WebTest) =>
   describe('the overview', () => {
@@ -33,6 +33,28 @@ export const overview = (web: WebTest) =>
       expect(new URL(page.url()).searchParams.get('sourceId')).toBe(source.id)
       await page.getByRole('row', { name: /Counted.*Delivered/ }).waitFor()
       expect(errors).toEqual([])
+    })
+
+    it('says which part does not answer, as each page does, until it is back', async () => {
+      onTestFinished(() => web.wayToTemporal.open())
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url)
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+      const banner = page.getByRole('status').filter({ hasText: 'does not answer' })
+      expect(await banner.count()).toBe(0)
+
+      web.wayToTemporal.freeze()
+      await banner.waitFor()
+      expect(await banner.textContent()).toMatch(
+        /^Temporal does not answer.*Events are taken and wait in the inbox.*Since /,
+      )
+      expect(await seriousFindings(page)).toEqual([])
+      await page.getByRole('link', { name: 'Sources' }).first().click()
+      await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
+      expect(await banner.count()).toBe(1)
+
+      web.wayToTemporal.open()
+      await banner.waitFor({ state: 'detached' })
     })
 
     it('keeps the colours that were chosen, and has its menu behind a button where it is narrow', async () => {
