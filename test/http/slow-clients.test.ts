@@ -42,21 +42,6 @@ const post = async (url: string): Promise<number> =>
 const pending = (url: string, bytes: number) =>
   openRawClient(url, head('POST', '/json', [`Content-Length: ${bytes + 1_000}`]), Buffer.alloc(bytes, ' '))
 
-it('connections beyond the bound are answered 503 until there is room', async () => {
-  const url = await startServer({ maxConnections: 20 }, takeJson(1e6))
-  const open = await Promise.all(Array.from({ length: 20 }, () => openRawClient(url)))
-  const refused = await Promise.all(Array.from({ length: 5 }, () => openRawClient(url)))
-  await until('they are ended', () => refused.every(({ isClosed }) => isClosed))
-  for (const { answer } of refused) {
-    expect(answer).toMatch(/^HTTP\/1\.1 503 /)
-    expect(answer).toContain('Retry-After: 5')
-    expect(answer).toContain('"code":"unavailable"')
-  }
-  expect(open.filter(({ isClosed }) => isClosed)).toEqual([])
-  for (const { socket } of open) socket.destroy()
-  await until('there is room', async () => (await post(url).catch(() => 0)) === 200)
-})
-
 it('of unfinished bodies beyond the bound the oldest are answered 408', async () => {
   const url = await startServer({}, takeJson(1e6))
   const oldest = await pending(url, 90_000)

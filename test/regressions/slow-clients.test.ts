@@ -81,3 +81,62 @@ describe.concurrent('a request', { timeout: 30_000 }, () => {
     client.socket.destroy()
   })
 })
+
+describe('a node that takes a bounded number of connections', () => {
+  const maxConnections = 20
+  let bounded: TestApp
+  beforeAll(async () => {
+    bounded = await startTestApp({ environment: { POSTRIDER_MAX_CONNECTIONS: String(maxConnections) } })
+  })
+  afterAll(() => bounded[Symbol.asyncDispose]())
+
+  /** Connects, and sends all of the request but the last `missing` bytes of its body. The connection ends with the answer:
+   *  one that `fetch` kept open would count too. */
+  const send = (path: string, authorization: string, body: string, missing = 0): Promise<RawClient> => {
+    const lines = [
+      `Authorization: ${authorization}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ]
+    return openRawClient(
+      bounded.url,
+      head('POST', path, [...lines, 'Connection: close']),
+      body.slice(0, body.length - missing),
+    )
+  }
+  const answerTo = async (client: RawClient): Promise<string> => {
+    await until('it is ended', () => client.isClosed)
+    return client.answer
+  }
+
+  it('turns further ones away at once, serves those it has, and takes another for each that ends', async () => {
+    const created = await answerTo(await send('/api/v1/sources', `Bearer ${adminToken}`, '{"name":"Bounded"}'))
+    const { writeKey } = JSON.parse(created.slice(created.indexOf('\r\n\r\n'))) as Source
+    const key = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
+    const event = JSON.stringify({ userId: 'u', event: 'Normal' })
+    const rest = event.slice(-5)
+    const track = async (): Promise<string> => answerTo(await send('/v1/track', key, event))
+    const sendSlowly = (count: number): Promise<RawClient[]> =>
+      Promise.all(Array.from({ length: count }, () => send('/v1/track', key, event, rest.length)))
+
+    const slow = await sendSlowly(maxConnections)
+    const silent = await Promise.all(Array.from({ length: 5 }, () => openRawClient(bounded.url)))
+    const further = await sendSlowly(5)
+    await until('the further ones are ended', () => [...silent, ...further].every(({ isClosed }) => isClosed))
+    for (const { answer } of silent) {
+      expect(answer).toMatch(/^HTTP\/1\.1 503 /)
+      expect(answer).toContain('Retry-After: 5')
+      expect(answer).toContain('"code":"unavailable"')
+    }
+    // The system drops the answer where there are bytes that nobody read.
+    for (const answer of [...further.map((client) => client.answer), await track()])
+      expect(answer).toMatch(/^(HTTP\/1\.1 503 |$)/)
+    expect(slow.filter(({ isClosed, answer }) => isClosed || answer !== '')).toEqual([])
+
+    const [first, ...others] = slow
+    first?.socket.write(rest)
+    await until('there is room', async () => (await track()).startsWith('HTTP/1.1 200 '))
+    for (const { socket } of others) socket.write(rest)
+    for (const client of slow) expect(await answerTo(client)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
