@@ -13,11 +13,11 @@ import type {
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { namedUsers } from '../src/contracts/named-users.ts'
 import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
-import type { SendOutcome } from '../src/delivery/outcome.ts'
+import { gatedEndpoint, type AttemptKind, type AttemptResult, type Gate } from '../src/delivery/gate.ts'
+import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
 import { CalledOffError, type Sender } from '../src/delivery/send.ts'
 import type { UnlessTaken } from '../src/delivery/taken.ts'
-import type { TurnKind, Turns } from '../src/delivery/turns.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Logger } from '../src/logger.ts'
@@ -37,8 +37,8 @@ export interface DeliveryDependencies {
   sender: Sender
   /** Users to whom nothing goes out any more. */
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
-  /** Bound on attempts in flight to one endpoint; first ones beyond it are deferred. */
-  turns: Turns
+  /** Says whether an attempt may go now; one that may not is deferred. */
+  gate: Pick<Gate, 'admit'>
   /** Keeps an attempt from being made again that an endpoint took, when only its report came too late. */
   unlessTaken: UnlessTaken
   /** Told of each attempt that was made. */
@@ -66,14 +66,14 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 
     async attemptInTurn(input) {
       const outcome = await withHeartbeat(() => attempt(dependencies, 'retry', input))
-      if (outcome.kind === 'deferred') throw saturated(input, outcome.turnInMs, [])
+      if (outcome.kind === 'deferred') throw notAttempted(input, outcome, [])
       return { outcome, attempts: attemptsOf(outcome) }
     },
 
     async retryDelivery(input): Promise<RetryOutcome> {
       const earlier = (Context.current().info.heartbeatDetails as AttemptRecord | undefined)?.attempts ?? []
       const outcome = await withHeartbeat(() => attempt(dependencies, 'retry', input))
-      if (outcome.kind === 'deferred') throw saturated(input, outcome.turnInMs, earlier)
+      if (outcome.kind === 'deferred') throw notAttempted(input, outcome, earlier)
       const attempts = [...earlier, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
       if (outcome.kind !== 'unavailable') return { outcome, attempts }
       const record: AttemptRecord = { attempts, pauseMs: pauseMs(input, outcome.retryAfterMs) }
@@ -98,7 +98,7 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 }
 
 /** A run delivers an event to an endpoint once, so that their ids name it; what is ordered again has a run of its own. */
-function attempt(dependencies: DeliveryDependencies, kind: TurnKind, input: AttemptInput): Promise<AttemptOutcome> {
+function attempt(dependencies: DeliveryDependencies, kind: AttemptKind, input: AttemptInput): Promise<AttemptOutcome> {
   const runId = Context.current().info.workflowExecution?.runId
   const now = () => attemptNow(dependencies, kind, input)
   return runId === undefined ? now() : dependencies.unlessTaken(`${runId}/${input.endpointId}`, now)
@@ -106,31 +106,28 @@ function attempt(dependencies: DeliveryDependencies, kind: TurnKind, input: Atte
 
 async function attemptNow(
   dependencies: DeliveryDependencies,
-  kind: TurnKind,
+  kind: AttemptKind,
   input: AttemptInput,
 ): Promise<AttemptOutcome> {
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
-  const { turns, suppression } = dependencies
+  const { gate, suppression } = dependencies
   // Awaited only where there is something to wait for.
   const look = suppression.upToDate()
   if (look !== undefined) await look
   const isCalledOff = (): boolean => isOfSuppressed(suppression, input)
   if (isCalledOff()) return userDeleted
-  const giveBack = await turns.take(endpoint.id, kind)
-  if (giveBack === undefined) {
-    const turnInMs = turns.comeBackInMs(endpoint.id)
-    return { kind: 'deferred', turnInMs, pausedTotalMs: pausedSoFarMs(destination) }
+  const admission = await gate.admit(gatedEndpoint(endpoint), kind)
+  if (admission.kind === 'later') {
+    const { inMs, reason } = admission
+    return { kind: 'deferred', turnInMs: inMs, reason, pausedTotalMs: pausedSoFarMs(destination) }
   }
+  let result: AttemptResult = 'unused'
   try {
     const at = new Date()
-    const { messageId, message } = input
-    const outbound = () => ({ messageId, message, endpoint, secrets: destination.secrets, at, isCalledOff })
-    const outcome =
-      destination.unreadableReason === undefined
-        ? await postMessage(dependencies.sender, outbound(), Context.current().cancellationSignal)
-        : unreadable(destination.unreadableReason)
+    const outcome = await post(dependencies.sender, found, input, at, isCalledOff)
+    if (destination.unreadableReason === undefined) result = attemptResult(outcome)
     log(dependencies.logger, input, outcome)
     dependencies.observe(observation(input, outcome))
     return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
@@ -138,8 +135,21 @@ async function attemptNow(
     if (error instanceof CalledOffError) return userDeleted
     throw error
   } finally {
-    giveBack()
+    admission.leave(result)
   }
+}
+
+function post(
+  sender: Sender,
+  { destination, endpoint }: Ready,
+  { messageId, message }: AttemptInput,
+  at: Date,
+  isCalledOff: () => boolean,
+): Promise<SendOutcome> {
+  const { secrets, unreadableReason } = destination
+  if (unreadableReason !== undefined) return Promise.resolve(unreadable(unreadableReason))
+  const outbound = { messageId, message, endpoint, secrets, at, isCalledOff }
+  return postMessage(sender, outbound, Context.current().cancellationSignal)
 }
 
 const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }
@@ -234,11 +244,15 @@ function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {
 const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
   'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
 
-/** All turns of the endpoint are taken: Temporal tries again when one may be free; nothing was sent. */
-const saturated = (input: RetryInput, turnInMs: number | undefined, attempts: Attempt[]): ApplicationFailure =>
-  failure(failureTypes.endpointSaturated, 'not attempted: endpoint saturated', {
+/** The gate let no attempt pass: Temporal tries again when one may. */
+const notAttempted = (
+  input: RetryInput,
+  { turnInMs = 0, reason = 'not attempted' }: Extract<AttemptOutcome, { kind: 'deferred' }>,
+  attempts: Attempt[],
+): ApplicationFailure =>
+  failure(failureTypes.endpointSaturated, reason, {
     attempts,
-    pauseMs: Math.max(pauseMs(input), Math.min(turnInMs ?? 0, input.retry.maxMs)),
+    pauseMs: Math.max(pauseMs(input), Math.min(turnInMs, input.retry.maxMs)),
   })
 
 /** A failed attempt of the receiver's making; Temporal makes the next one after the record's pause. */

@@ -142,12 +142,11 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const worker = prepareWorker(temporal, options.workflowCode, activities, logger, options.workerLimits)
   cleanUps.add(() => worker.stop())
 
-  const { isSaturated } = deliveries
   const { intake, fates, queuedSteering, ...intakeParts } = createIntakeParts({
     config,
     database,
     temporal,
-    isSaturated,
+    gate: deliveries.gate,
     registry,
     logger,
   })

@@ -216,6 +216,7 @@ export function pursueEndpoint(
           break
         }
         case 'deferred':
+          lastReason = outcome.reason ?? lastReason
           if (outcome.pausedTotalMs !== undefined) clock.notePause(outcome.pausedTotalMs)
           outcome = await attemptInTurn(outcome.turnInMs)
           break

@@ -99,9 +99,9 @@ export type AttemptOutcome =
   | { kind: 'unavailable'; attempt: Attempt; retryAfterMs?: number; pausedTotalMs: number }
   /** Failed for good; no request was made when there is no attempt. */
   | { kind: 'rejected'; reason: string; attempt?: Attempt }
-  /** Not made: as many as the endpoint may have are under way.
-   *  `turnInMs`: when one may be free, in milliseconds; absent where that is not known. */
-  | { kind: 'deferred'; turnInMs?: number; pausedTotalMs?: number }
+  /** Not made: as many as the endpoint may have are under way, or it is down.
+   *  `turnInMs`: when to come again, in milliseconds; absent where that is not known. `reason`: why, in words for the operator. */
+  | { kind: 'deferred'; turnInMs?: number; pausedTotalMs?: number; reason?: string }
   /** Not made: the destination is paused. */
   | { kind: 'held' }
   /** Not made: the destination is switched off or deleted, or the user is. */

@@ -17,6 +17,9 @@ export const retryDelayMs = (options: {
   return Math.max(pause, options.retryAfterMs ?? 0)
 }
 
+/** No pause between two attempts of a delivery is shorter, in milliseconds. */
+export const shortestPauseMs = ({ initialMs }: { initialMs: number }): number => initialMs / 2
+
 /** A `Retry-After` takes at most this share of what is left of the window. */
 const longestShare = 1 / 4
 

@@ -1,5 +1,7 @@
 /** What became of one attempt. */
 
+import type { AttemptResult } from './gate.ts'
+
 /** Stable names of the ways in which an attempt fails. */
 export type FailureCode =
   | 'http_status'
@@ -51,3 +53,10 @@ export interface Rejected extends Failure {
 }
 
 export type SendOutcome = Delivered | Unavailable | Rejected
+
+/** What an outcome tells of the endpoint. Without a status, what is final was found out before anything was sent: an address
+ *  that is forbidden, a certificate that nobody trusts. */
+export function attemptResult({ kind, status }: SendOutcome): AttemptResult {
+  if (kind === 'unavailable') return 'failed'
+  return status === undefined ? 'unused' : 'answered'
+}

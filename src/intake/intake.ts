@@ -31,14 +31,14 @@ export interface IntakeDependencies {
   inbox: InboxWriter
   slots: DirectSlots
   /** Whether no endpoint of an event takes an attempt now. */
-  isSaturated: (targets: readonly DeliveryTarget[]) => boolean
+  isShut: (targets: readonly DeliveryTarget[]) => boolean
   retry: RetrySchedule
   count: IntakeCounter
   logger: Logger
 }
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { start, inbox, slots, isSaturated, retry, count, logger } = dependencies
+  const { start, inbox, slots, isShut, retry, count, logger } = dependencies
 
   /** Takes slots that are free. @returns the events that Temporal did not take */
   const startAll = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
@@ -103,8 +103,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
 
   /** An attempt that finds no turn costs Temporal as much as a delivery: the endpoint is no sooner served for it, and
    *  others wait. */
-  const laneOf = ({ targets }: AcceptedEvent): Lane =>
-    isSaturated(targets) && !inbox.isHalfFull() ? 'deferred' : 'prompt'
+  const laneOf = ({ targets }: AcceptedEvent): Lane => (isShut(targets) && !inbox.isHalfFull() ? 'deferred' : 'prompt')
 
   return {
     async accept(events) {

@@ -21,11 +21,11 @@ export const promptLane = (pace: StartPace): LaneSettings => ({
 
 /** Events whose endpoints hang or have more to do than they can: they take what the others leave, until an endpoint has a
  *  turn again. */
-export const deferredLane = (isSaturated: (targets: readonly DeliveryTarget[]) => boolean): LaneSettings => ({
+export const deferredLane = (isShut: (targets: readonly DeliveryTarget[]) => boolean): LaneSettings => ({
   lane: 'deferred',
   batchSize: 10,
   limit: () => 1,
   // Those whose endpoints have turns again do not wait for the rests of others.
-  isBehind: ({ targets }) => isSaturated(targets),
-  restMs: ({ targets }, startMs) => (isSaturated(targets) ? restPerStart * startMs : 0),
+  isBehind: ({ targets }) => isShut(targets),
+  restMs: ({ targets }, startMs) => (isShut(targets) ? restPerStart * startMs : 0),
 })

@@ -9,9 +9,10 @@ import { isDeletedSince } from '../db/deleted-users.ts'
 import { openRechecks } from '../db/destination-rechecks.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
+import { createGate, type Gate } from '../delivery/gate.ts'
+import { gateBounds } from '../delivery/gate-bounds.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
-import { createTurns } from '../delivery/turns.ts'
 import type { Logger } from '../logger.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
@@ -26,16 +27,6 @@ import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
 
-/** First attempts at one endpoint: each holds slots of the worker that other endpoints need. An endpoint that answers
- *  gives its turns back within the wait, and no delivery of it is deferred, which would cost Temporal three times as much. */
-const firstTurns = { perEndpoint: 8, maxWaiting: 64, waitMs: 500 }
-
-/** Retries at one endpoint; Temporal keeps those that find no turn. */
-const retryTurns = { perEndpoint: 32, maxWaiting: 0, waitMs: 0 }
-
-/** Attempts that take so long, in milliseconds, mostly end by their time limit of 5 s. */
-const hangsMs = 4_000
-
 /** Changed destinations that are looked at together. */
 const recheckBatch = 100
 
@@ -47,8 +38,7 @@ export interface DeliveryParts {
    *  Temporal answers. */
   onDestinationChanged: () => void
   deliveryLog: DeliveryLog
-  /** Whether an endpoint takes no attempt now. */
-  isSaturated: (endpointId: string) => boolean
+  gate: Gate
   stop(): Promise<void>
 }
 
@@ -78,7 +68,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     retry: config.retry,
     queued: queuedSteering,
   })
-  const turns = createTurns({ first: firstTurns, retry: retryTurns, hangsMs, maxAwayMs: config.retry.maxMs })
+  const gate = createGate(gateBounds(config.retry))
   const recorder = createAttemptRecorder(database, logger)
   const deliveryActivities = createDeliveryActivities({
     pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
@@ -86,7 +76,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     catchUp: settings.catchUp,
     sender,
     suppression,
-    turns,
+    gate,
     unlessTaken: createUnlessTaken(),
     observe: recorder.observe,
     logger,
@@ -122,7 +112,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       deliveries: createDeliveries(temporal, pausedDestinations),
       findDestination: settings.destination,
     }),
-    isSaturated: turns.isSaturated,
+    gate,
     onDestinationChanged: rechecks.wake,
     async stop() {
       await rechecks.stop()

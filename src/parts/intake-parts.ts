@@ -6,6 +6,7 @@ import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contra
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { Database } from '../db/database.ts'
 import type { Lane } from '../db/inbox.ts'
+import type { Gate } from '../delivery/gate.ts'
 import { createDirectSlots } from '../intake/direct-slots.ts'
 import { runDrainer, type Drainer } from '../intake/drainer.ts'
 import { createFates, type Fates } from '../intake/fates.ts'
@@ -33,22 +34,22 @@ export interface IntakePartsDependencies {
   config: Config
   database: Database
   temporal: Temporal
-  /** Whether an endpoint takes no attempt now. */
-  isSaturated: (endpointId: string) => boolean
+  /** Tells which endpoints take no attempt now. */
+  gate: Pick<Gate, 'isShut'>
   registry: Registry
   logger: Logger
 }
 
 export function createIntakeParts(dependencies: IntakePartsDependencies): IntakeParts {
-  const { config, database, temporal, registry, logger } = dependencies
+  const { config, database, temporal, gate, registry, logger } = dependencies
   const fates = createFates(database, registry, logger)
   const { count } = fates
   const pace = createStartPace()
   const slots = createDirectSlots()
   const repair = createNamespaceRepair(temporal, logger)
   const start = slots.watch(pace.watch(repair.watch((input: DeliverEventInput) => startDelivery(temporal, input))))
-  const isSaturated = (targets: readonly DeliveryTarget[]): boolean =>
-    targets.every(({ endpointIds }) => endpointIds.every(dependencies.isSaturated))
+  const isShut = (targets: readonly DeliveryTarget[]): boolean =>
+    targets.every(({ endpointIds }) => endpointIds.every((id) => gate.isShut(id)))
   const inbox = createInboxWriter(database, config.inboxMax, (events) => {
     for (const { lane, input } of events) drainers[lane].wake(input.sourceId)
   })
@@ -57,10 +58,10 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   const common = { database, start, cancel, giveWay: inbox.written, count, logger }
   const drainers: Record<Lane, Drainer> = {
     prompt: runDrainer({ ...common, ...promptLane(pace) }),
-    deferred: runDrainer({ ...common, ...deferredLane(isSaturated) }),
+    deferred: runDrainer({ ...common, ...deferredLane(isShut) }),
   }
   const settled = forgetSettled(database, config.retentionMs, logger)
-  const intake = createIntake({ start, inbox, slots, isSaturated, retry: config.retry, count, logger })
+  const intake = createIntake({ start, inbox, slots, isShut, retry: config.retry, count, logger })
   return {
     intake,
     fates,

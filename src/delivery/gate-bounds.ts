@@ -1,0 +1,63 @@
+/** The bounds of a node's gate, and why they are what they are. */
+
+import type { RetrySchedule } from '../contracts/delivery.ts'
+import { shortestPauseMs } from '../contracts/retry-delay.ts'
+import type { BreakerOptions } from './breaker.ts'
+
+/** Bounds of the first attempts, or of the retries. */
+export interface ShareBounds {
+  /** Attempts that an endpoint may have under way when nothing is known of it; a quarter of them while it hangs. */
+  start: number
+  /** Those that it may have once it has answered enough of them. */
+  most: number
+  /** Those that all endpoints may have together, and who waits in line for one. */
+  inAll: number
+  /** How many may wait in line at one endpoint, and how long in milliseconds; nobody waits where no place is to be expected in
+   *  that time. */
+  maxWaiting: number
+  waitMs: number
+}
+
+export interface GateBounds {
+  first: ShareBounds
+  retry: ShareBounds
+  /** Attempts to one origin, of all its endpoints. */
+  perOrigin: number
+  /** An endpoint hangs when attempts take so long on average, in milliseconds. */
+  hangsMs: number
+  /** Longest time that an attempt is told to stay away, in milliseconds, however many were told so before: what they booked
+   *  must not keep others away once the endpoint has recovered. */
+  maxAwayMs: number
+  /** One delivery that goes on trying leaves so much time between two attempts at least, in milliseconds. */
+  aloneMs: number
+  breaker: BreakerOptions
+}
+
+/** First attempts are local activities, of which a worker has 400, and those that wait in line hold one too. An endpoint that is
+ *  new gets few, until it has shown that it answers. */
+const first: ShareBounds = { start: 8, most: 64, inAll: 320, maxWaiting: 64, waitMs: 500 }
+
+/** Retries are activities, of which a worker has 200. Temporal keeps those that find no place, so nobody waits here. */
+const retries: ShareBounds = { start: 32, most: 64, inAll: 160, maxWaiting: 0, waitMs: 0 }
+
+/** Sockets that one host is used with. */
+export const socketsPerOrigin = 128
+
+/** What takes so long mostly ends by the time limit of 5 s. */
+const hangsMs = 4_000
+
+/** @param retry  how deliveries pause between two attempts */
+export const gateBounds = (retry: RetrySchedule): GateBounds => ({
+  first,
+  retry: retries,
+  perOrigin: socketsPerOrigin,
+  hangsMs,
+  maxAwayMs: retry.maxMs,
+  aloneMs: shortestPauseMs(retry),
+  breaker: {
+    maxFailures: 20,
+    silentMs: 1_000,
+    firstPauseMs: 100,
+    longestPauseMs: Math.min(10_000, retry.maxMs),
+  },
+})

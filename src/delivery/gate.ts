@@ -1,0 +1,310 @@
+/** Decides whether an attempt may go now: bounds what is under way to one endpoint, to one host and in all, and keeps
+ *  attempts from an endpoint that is down. It knows nothing of events, and does nothing by itself. */
+
+import { LRUCache } from 'lru-cache'
+import { createBreaker, type Breaker } from './breaker.ts'
+import type { GateBounds, ShareBounds } from './gate-bounds.ts'
+import { createRoom, createRooms, type Room } from './room.ts'
+
+/** First attempts and retries have places of their own: neither keeps the other from an endpoint. */
+export type AttemptKind = 'first' | 'retry'
+
+export interface GatedEndpoint {
+  id: string
+  /** Scheme, host and port: the sockets that it uses. */
+  origin: string
+}
+
+/** What an attempt told of its endpoint.
+ *  `answered`: any answer of an endpoint that works, also one that refuses the message for good; `failed`: an answer that may
+ *  pass, or none; `unused`: nothing was sent. */
+export type AttemptResult = 'answered' | 'failed' | 'unused'
+
+/** `leave` is called when the attempt is over, exactly once; further calls do nothing.
+ *  `later`: come again in so many milliseconds; the reason is in words for the operator. */
+export type Admission =
+  { kind: 'go'; leave: (result: AttemptResult) => void } | { kind: 'later'; inMs: number; reason: string }
+
+export interface Gate {
+  /** At once where there is a place or none is to be expected; first attempts may wait for one in line, first come, first
+   *  served. */
+  admit(endpoint: GatedEndpoint, kind: AttemptKind): Admission | Promise<Admission>
+  /** Whether a first attempt would be turned away now. */
+  isShut(endpointId: string): boolean
+  /** When an attempt may find out whether an endpoint that is down is back, in milliseconds from now; 0 when it is not down, or
+   *  a probe is due. */
+  probeInMs(endpointId: string): number
+  /** Since when an endpoint is down; undefined when it is not. */
+  closedSince(endpointId: string): Date | undefined
+}
+
+/** An endpoint as the gate knows it. */
+export const gatedEndpoint = ({ id, url }: { id: string; url: string }): GatedEndpoint => ({
+  id,
+  origin: URL.canParse(url) ? new URL(url).origin : url,
+})
+
+interface Attempt {
+  at: number
+  /** Nobody else has come for as long as one delivery alone pauses. */
+  isAlone: boolean
+  isProbe: boolean
+}
+
+/** The first attempts at an endpoint, or its retries. */
+interface Share extends ShareBounds {
+  /** How many it may have under way; it earns them by answers. */
+  places: number
+  /** Those that are under way, oldest first. */
+  taken: Set<Attempt>
+  /** Those in line, to be told whether they may look for a place. */
+  waiting: Set<(looks: boolean) => void>
+  room: Room
+}
+
+interface Endpoint extends Record<AttemptKind, Share> {
+  origin: string
+  breaker: Breaker
+  /** Moving average of how long an attempt takes, in milliseconds; 0 before one was over. */
+  heldMs: number
+  /** Attempts that failed since the last answer; Infinity before the first one. */
+  missed: number
+  /** When an attempt came or was over for the last time. */
+  seenAt: number
+  /** How many were told to come again and are not yet through, and when that was so. */
+  booked: { attempts: number; at: number }
+}
+
+/** Endpoints of which something is remembered; a few hundred bytes each. */
+const maxRemembered = 5_000
+
+/** Weight of the newest attempt in the average: a few show that an endpoint has recovered. */
+const newestShare = 0.25
+
+/** An endpoint that answers nobody needs fewer attempts to show that it is back; each costs Temporal as much as a delivery. */
+const hangingShare = 0.25
+
+/** From then on an attempt without an answer speaks against its endpoint, in milliseconds. */
+const patienceMs = 500
+
+/** So many failures in a row make an endpoint one that does not answer. */
+const manyMissed = 4
+
+/** How far apart those come that an endpoint keeps away while it is down, in milliseconds. */
+const closedPaceMs = 50
+
+/** When to come again where the places that all share are taken, in milliseconds. */
+const crowdedMs = 500
+
+/** A gate that nobody has passed. */
+export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
+  const { hangsMs, maxAwayMs, aloneMs } = bounds
+  const endpoints = new LRUCache<string, Endpoint>({ max: maxRemembered })
+  const hosts = createRooms(bounds.perOrigin)
+  const rooms = { first: createRoom(first.inAll), retry: createRoom(retry.inAll) }
+  /** Where somebody waits. */
+  const lines = new Map<Share, Endpoint>()
+
+  const endpointOf = ({ id, origin }: GatedEndpoint): Endpoint => {
+    const known = endpoints.get(id)
+    // What is known of another address tells nothing of this one.
+    if (known?.origin === origin) return known
+    const endpoint: Endpoint = {
+      origin,
+      breaker: createBreaker(bounds.breaker),
+      first: createShare(first, rooms.first),
+      retry: createShare(retry, rooms.retry),
+      heldMs: 0,
+      missed: Infinity,
+      seenAt: -Infinity,
+      booked: { attempts: 0, at: 0 },
+    }
+    endpoints.set(id, endpoint)
+    return endpoint
+  }
+
+  /** Whether nothing has come back for longer than it used to take. */
+  const isSilent = (endpoint: Endpoint, now: number): boolean =>
+    oldestAgeMs(endpoint, now) > Math.max(patienceMs, 2 * endpoint.heldMs)
+
+  const isAnswering = (endpoint: Endpoint, now: number): boolean =>
+    endpoint.missed < manyMissed && endpoint.heldMs < hangsMs && !isSilent(endpoint, now)
+
+  const isAlone = ({ first, retry, seenAt }: Endpoint, now: number): boolean =>
+    first.taken.size + retry.taken.size + first.waiting.size === 0 && now - seenAt >= aloneMs
+
+  const limitOf = (endpoint: Endpoint, share: Share, now: number): number => {
+    if (endpoint.heldMs >= hangsMs) return Math.min(share.places, hangingLimit(share))
+    return isSilent(endpoint, now) ? Math.min(share.places, share.start) : share.places
+  }
+
+  const hasOwnPlace = (endpoint: Endpoint, share: Share, now: number): boolean =>
+    share.taken.size < limitOf(endpoint, share, now)
+
+  const hasPlaceAtHost = (endpoint: Endpoint, share: Share, now: number): boolean =>
+    hosts.hasPlace(endpoint.origin, share.taken.size, isAnswering(endpoint, now))
+
+  const hasPlaceInRoom = (endpoint: Endpoint, { taken, waiting, room }: Share, now: number): boolean =>
+    room.hasPlace(taken.size + waiting.size, isAnswering(endpoint, now))
+
+  const mayProbe = (endpoint: Endpoint, now: number): boolean =>
+    !endpoint.breaker.isProbing() && (endpoint.breaker.probeInMs(now) === 0 || isAlone(endpoint, now))
+
+  /** Whether an attempt gets a place now, whoever waits. */
+  const fits = (endpoint: Endpoint, share: Share, now: number): boolean =>
+    (isClosed(endpoint) ? mayProbe(endpoint, now) : hasOwnPlace(endpoint, share, now)) &&
+    hasPlaceAtHost(endpoint, share, now)
+
+  /** Whether one more may wait: none does where nothing came back for as long, or where too many are ahead. */
+  const letsWait = (endpoint: Endpoint, share: Share, now: number): boolean => {
+    const { taken, waiting, maxWaiting, waitMs } = share
+    const [oldest] = taken
+    const hangs = oldest !== undefined && now - oldest.at > waitMs
+    const expectedMs = ((waiting.size + 1) * endpoint.heldMs) / limitOf(endpoint, share, now)
+    return !isClosed(endpoint) && !hangs && waiting.size < maxWaiting && expectedMs <= waitMs
+  }
+
+  /** How often the endpoint gives a place back to a retry, in milliseconds. One that keeps a place much longer than it used to
+   *  hangs, it seems: an attempt that comes too early comes in vain. */
+  const paceMs = (endpoint: Endpoint, now: number): number => {
+    const { retry, heldMs } = endpoint
+    const ageMs = oldestAgeMs(endpoint, now)
+    return ageMs > Math.max(hangsMs / 2, 2 * heldMs)
+      ? Math.max(ageMs, hangsMs) / hangingLimit(retry)
+      : Math.max(ageMs, heldMs, 1) / limitOf(endpoint, retry, now)
+  }
+
+  /** @returns when to come, in milliseconds: behind those that were told so before, at this pace */
+  const book = (endpoint: Endpoint, pace: number, now: number): number => {
+    const ahead = Math.max(0, endpoint.booked.attempts - (now - endpoint.booked.at) / pace)
+    const attempts = Math.min(ahead + 1, maxAwayMs / pace)
+    endpoint.booked = { attempts, at: now }
+    return Math.ceil(attempts * pace)
+  }
+
+  const turnAway = (endpoint: Endpoint, share: Share, now: number): Admission => {
+    const since = endpoint.breaker.closedSince()
+    if (since === undefined) {
+      const bookedMs = book(endpoint, paceMs(endpoint, now), now)
+      const inMs = hasOwnPlace(endpoint, share, now) ? Math.max(bookedMs, crowdedMs) : bookedMs
+      return { kind: 'later', inMs: Math.min(inMs, maxAwayMs), reason: 'not attempted: endpoint saturated' }
+    }
+    const probeInMs = endpoint.breaker.probeInMs(now)
+    const probeAt = new Date(Date.now() + probeInMs).toISOString()
+    return {
+      kind: 'later',
+      inMs: Math.min(Math.max(probeInMs, book(endpoint, closedPaceMs, now)), maxAwayMs),
+      reason: `not attempted: the endpoint is down since ${since.toISOString()}, next probe at ${probeAt}`,
+    }
+  }
+
+  const dissolveLine = ({ first: { waiting } }: Endpoint): void => {
+    for (const serve of [...waiting]) serve(false)
+  }
+
+  /** What an attempt that was made tells of its endpoint. */
+  const learn = (endpoint: Endpoint, attempt: Attempt, result: AttemptResult, now: number): void => {
+    endpoint.heldMs += (now - attempt.at - endpoint.heldMs) * (endpoint.heldMs === 0 ? 1 : newestShare)
+    const shares = [endpoint.first, endpoint.retry]
+    if (result === 'answered') {
+      endpoint.missed = 0
+      // From one place on, where it was down.
+      if (endpoint.breaker.answered()) for (const share of shares) share.places = 1
+      else for (const share of shares) share.places = Math.min(share.places + 1, share.most)
+      return
+    }
+    endpoint.missed++
+    for (const share of shares)
+      if (share.places > share.start) share.places = Math.max(share.start, Math.floor(share.places / 2))
+    const { isProbe, isAlone, at } = attempt
+    const failure = { isProbe, counts: !isAlone, startedAt: at }
+    if (endpoint.breaker.failed(failure, endpoint.heldMs, now)) dissolveLine(endpoint)
+  }
+
+  const serveLines = (): void => {
+    for (const [share, endpoint] of lines)
+      for (const serve of share.waiting) {
+        if (!fits(endpoint, share, performance.now())) break
+        serve(true)
+      }
+  }
+
+  const enter = (endpoint: Endpoint, share: Share, now: number): Admission => {
+    const isProbe = isClosed(endpoint)
+    const attempt: Attempt = { at: now, isAlone: isAlone(endpoint, now), isProbe }
+    if (isProbe) endpoint.breaker.beginProbe()
+    share.taken.add(attempt)
+    share.room.take()
+    hosts.take(endpoint.origin)
+    return {
+      kind: 'go',
+      leave(result) {
+        if (!share.taken.delete(attempt)) return
+        share.room.giveBack()
+        hosts.giveBack(endpoint.origin)
+        const now = performance.now()
+        endpoint.seenAt = now
+        if (result !== 'unused') learn(endpoint, attempt, result, now)
+        else if (isProbe) endpoint.breaker.giveProbeBack()
+        serveLines()
+      },
+    }
+  }
+
+  const wait = (endpoint: Endpoint, share: Share): Promise<Admission> =>
+    new Promise((resolve) => {
+      const serve = (looks: boolean): void => {
+        clearTimeout(timer)
+        share.waiting.delete(serve)
+        if (share.waiting.size === 0) lines.delete(share)
+        share.room.giveBack()
+        const now = performance.now()
+        resolve(looks ? enter(endpoint, share, now) : turnAway(endpoint, share, now))
+      }
+      const timer = setTimeout(serve, share.waitMs, false)
+      share.waiting.add(serve)
+      share.room.take()
+      lines.set(share, endpoint)
+    })
+
+  return {
+    admit(gated, kind) {
+      const endpoint = endpointOf(gated)
+      const share = endpoint[kind]
+      const now = performance.now()
+      const hasPlace = hasPlaceInRoom(endpoint, share, now)
+      try {
+        if (hasPlace && fits(endpoint, share, now)) return enter(endpoint, share, now)
+        return hasPlace && letsWait(endpoint, share, now) ? wait(endpoint, share) : turnAway(endpoint, share, now)
+      } finally {
+        endpoint.seenAt = now
+      }
+    },
+    isShut(endpointId) {
+      const endpoint = endpoints.peek(endpointId)
+      if (endpoint === undefined) return false
+      const { first } = endpoint
+      const now = performance.now()
+      const hasPlace = hasPlaceInRoom(endpoint, first, now)
+      return !hasPlace || !(fits(endpoint, first, now) || letsWait(endpoint, first, now))
+    },
+    probeInMs: (endpointId) => endpoints.peek(endpointId)?.breaker.probeInMs(performance.now()) ?? 0,
+    closedSince: (endpointId) => endpoints.peek(endpointId)?.breaker.closedSince(),
+  }
+}
+
+const createShare = (bounds: ShareBounds, room: Room): Share => ({
+  ...bounds,
+  places: bounds.start,
+  taken: new Set(),
+  waiting: new Set(),
+  room,
+})
+
+const isClosed = ({ breaker }: Endpoint): boolean => breaker.closedSince() !== undefined
+
+/** How long the oldest attempt is under way, in milliseconds; 0 when none is. */
+const oldestAgeMs = ({ first, retry }: Endpoint, now: number): number =>
+  now - Math.min(...[first, retry].map(({ taken: [attempt] }) => attempt?.at ?? now))
+
+const hangingLimit = ({ start }: ShareBounds): number => Math.max(1, Math.floor(start * hangingShare))

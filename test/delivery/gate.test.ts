@@ -1,0 +1,422 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createGate, type Admission, type AttemptKind, type AttemptResult, type Gate } from '../../src/delivery/gate.ts'
+import { gateBounds, type GateBounds, type ShareBounds } from '../../src/delivery/gate-bounds.ts'
+
+const retry = { windowMs: 4 * 60 * 60_000, initialMs: 10_000, maxMs: 15 * 60_000 }
+const usual = gateBounds(retry)
+const timeLimitMs = 5_000
+
+const noLine = { maxWaiting: 0, waitMs: 0 }
+const longLine = { maxWaiting: 10, waitMs: 60_000 }
+
+/** A gate where first attempts and retries have the same bounds. */
+const gateWith = (share: Partial<ShareBounds>, others: Partial<GateBounds> = {}): Gate => {
+  const bounds = { start: 2, most: 2, inAll: 1_000, ...noLine, ...share }
+  return createGate({ ...usual, perOrigin: 1_000, ...others, first: bounds, retry: bounds })
+}
+
+/** A node's gate, at which nobody waits in line. */
+const usualGate = (): Gate => createGate({ ...usual, first: { ...usual.first, ...noLine } })
+
+/** An endpoint at a host of its own unless told otherwise. */
+const endpoint = (id: string, origin = `http://${id}`) => ({ id, origin })
+
+type Go = Extract<Admission, { kind: 'go' }>
+
+const admit = async (gate: Gate, id: string, kind: AttemptKind = 'first', origin?: string): Promise<Admission> =>
+  gate.admit(endpoint(id, origin), kind)
+
+const enter = async (...asked: Parameters<typeof admit>): Promise<Go> => {
+  const admission = await admit(...asked)
+  if (admission.kind !== 'go') throw new Error(`turned away: ${admission.reason}`)
+  return admission
+}
+
+/** Enters as long as there is a place, at a gate without a line. */
+const enterAll = async (...asked: Parameters<typeof admit>): Promise<Go[]> => {
+  const entered: Go[] = []
+  for (let next = await admit(...asked); next.kind === 'go'; next = await admit(...asked)) entered.push(next)
+  return entered
+}
+
+/** One attempt that is over at once. @returns whether it was made */
+const attempt = async (gate: Gate, id: string, result: AttemptResult, tookMs = 0): Promise<boolean> => {
+  const admission = await admit(gate, id, 'retry')
+  if (admission.kind === 'later') return false
+  vi.advanceTimersByTime(tookMs)
+  admission.leave(result)
+  return true
+}
+
+/** Fails 20 times a second until the endpoint is held to be down. @returns how many attempts were made */
+const bringDown = async (gate: Gate, id: string): Promise<number> => {
+  let made = 0
+  while (gate.closedSince(id) === undefined) {
+    if (++made > 1_000) throw new Error('never down')
+    await attempt(gate, id, 'failed')
+    vi.advanceTimersByTime(50)
+  }
+  return made
+}
+
+// Paces and pauses are worked out from the clock, which a busy machine would make the test's opponent.
+beforeEach(() => vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] }))
+afterEach(() => vi.useRealTimers())
+
+describe('places at an endpoint', () => {
+  it('are bounded for each on its own and come back when an attempt leaves', async () => {
+    const gate = gateWith({})
+    const first = await enter(gate, 'a')
+    await enter(gate, 'a')
+    expect(await admit(gate, 'a')).toMatchObject({ kind: 'later', reason: 'not attempted: endpoint saturated' })
+    await enter(gate, 'b')
+    first.leave('answered')
+    await enter(gate, 'a')
+    expect((await admit(gate, 'a')).kind).toBe('later')
+  })
+
+  it('are counted apart for first attempts and retries', async () => {
+    const gate = gateWith({ start: 1 })
+    await enter(gate, 'a', 'first')
+    await enter(gate, 'a', 'retry')
+    expect((await admit(gate, 'a', 'first')).kind).toBe('later')
+    expect((await admit(gate, 'a', 'retry')).kind).toBe('later')
+  })
+
+  it('come back once, however often an attempt leaves', async () => {
+    const gate = gateWith({ start: 1, most: 1 })
+    const { leave } = await enter(gate, 'a')
+    leave('answered')
+    await enter(gate, 'a')
+    leave('answered')
+    expect((await admit(gate, 'a')).kind).toBe('later')
+  })
+
+  it('are earned by answers: few at first, 64 side by side in the end', async () => {
+    const gate = usualGate()
+    const entered = await enterAll(gate, 'a')
+    expect(entered).toHaveLength(usual.first.start)
+    for (const { leave } of entered) leave('answered')
+    const more = await enterAll(gate, 'a')
+    expect(more).toHaveLength(2 * usual.first.start)
+    for (const { leave } of more) leave('answered')
+    for (const { leave } of await enterAll(gate, 'a')) leave('answered')
+    expect(await enterAll(gate, 'a')).toHaveLength(64)
+  })
+
+  it('are those of a new endpoint again once nothing comes back', async () => {
+    const gate = usualGate()
+    for (let n = 0; n < 100; n++) (await enter(gate, 'a')).leave('answered')
+    await Promise.all(Array.from({ length: 20 }, () => enter(gate, 'a')))
+    vi.advanceTimersByTime(600)
+    expect(gate.isShut('a')).toBe(true)
+    expect((await admit(gate, 'a')).kind).toBe('later')
+  })
+
+  it('are fewer while the endpoint hangs, and as many as before once it answers', async () => {
+    const gate = gateWith({ start: 4, most: 4 }, { hangsMs: 50 })
+    const begun = await enterAll(gate, 'a')
+    expect(begun).toHaveLength(4)
+    vi.advanceTimersByTime(60)
+    const [last, ...others] = begun
+    for (const { leave } of others) leave('failed')
+    expect((await admit(gate, 'a')).kind).toBe('later')
+    // What first attempts have shown counts for retries.
+    const again = await enter(gate, 'a', 'retry')
+    expect((await admit(gate, 'a', 'retry')).kind).toBe('later')
+    again.leave('failed')
+    last?.leave('failed')
+    for (let n = 0; n < 10; n++) await attempt(gate, 'a', 'answered')
+    expect(await enterAll(gate, 'a')).toHaveLength(4)
+  })
+
+  it('are those of another endpoint where its address has changed', async () => {
+    const gate = gateWith({ start: 1, most: 1 })
+    await enter(gate, 'a')
+    await enter(gate, 'a', 'first', 'http://elsewhere')
+    expect((await admit(gate, 'a', 'first', 'http://elsewhere')).kind).toBe('later')
+  })
+})
+
+describe('the line', () => {
+  it('is served in the order in which attempts came', async () => {
+    const gate = gateWith({ start: 1, most: 1, ...longLine })
+    const first = await enter(gate, 'a')
+    const order: string[] = []
+    const second = enter(gate, 'a').then((go) => (order.push('second'), go))
+    const third = enter(gate, 'a').then((go) => (order.push('third'), go))
+    first.leave('answered')
+    const { leave } = await second
+    expect(order).toEqual(['second'])
+    leave('answered')
+    await third
+    expect(order).toEqual(['second', 'third'])
+  })
+
+  it('is not waited in for ever, and not by more than may wait', async () => {
+    const gate = gateWith({ start: 1, most: 1, maxWaiting: 1, waitMs: 20 })
+    const { leave } = await enter(gate, 'a')
+    const waits = admit(gate, 'a')
+    expect((await admit(gate, 'a')).kind).toBe('later')
+    vi.advanceTimersByTime(20)
+    expect((await waits).kind).toBe('later')
+    leave('answered')
+    await enter(gate, 'a')
+  })
+
+  it('is not waited in where too many are ahead, at the pace of the endpoint', async () => {
+    const gate = gateWith({ maxWaiting: 100, waitMs: 100 })
+    const first = await enter(gate, 'a')
+    vi.advanceTimersByTime(60)
+    const second = await enter(gate, 'a')
+    first.leave('answered')
+    const third = await enter(gate, 'a')
+    const waiting: Promise<Admission>[] = []
+    while (!gate.isShut('a')) waiting.push(admit(gate, 'a'))
+    expect(waiting.length).toBeGreaterThan(0)
+    expect(waiting.length).toBeLessThan(4)
+    expect((await admit(gate, 'a')).kind).toBe('later')
+    second.leave('answered')
+    third.leave('answered')
+    expect((await waiting[0])?.kind).toBe('go')
+  })
+
+  it('lets the gate be shut only where nobody may wait', async () => {
+    const gate = gateWith({ start: 1, most: 1, maxWaiting: 1, waitMs: 50 })
+    expect(gate.isShut('a')).toBe(false)
+    const { leave } = await enter(gate, 'a')
+    expect(gate.isShut('a')).toBe(false)
+    vi.advanceTimersByTime(60)
+    expect(gate.isShut('a')).toBe(true)
+    expect(gate.isShut('b')).toBe(false)
+    leave('answered')
+    expect(gate.isShut('a')).toBe(false)
+  })
+
+  it('moves on when another endpoint of the host leaves a place', async () => {
+    const gate = gateWith(longLine, { perOrigin: 1 })
+    const { leave } = await enter(gate, 'a', 'first', 'http://one')
+    const waits = admit(gate, 'b', 'first', 'http://one')
+    leave('answered')
+    expect((await waits).kind).toBe('go')
+  })
+})
+
+describe('who is turned away', () => {
+  const inMs = (admission: Admission): number => (admission.kind === 'later' ? admission.inMs : 0)
+  const turnedAway = async (gate: Gate, times: number): Promise<number[]> => {
+    const told: number[] = []
+    for (let n = 0; n < times; n++) told.push(inMs(await admit(gate, 'slow')))
+    return told
+  }
+
+  it('is told to come one after the other, at the pace of the endpoint', async () => {
+    const gate = gateWith({})
+    const first = await enter(gate, 'slow')
+    await enter(gate, 'slow')
+    vi.advanceTimersByTime(60)
+    first.leave('answered')
+    await enter(gate, 'slow')
+    expect(await turnedAway(gate, 3)).toEqual([30, 60, 90])
+  })
+
+  it('is told so by how long the oldest attempt takes, and as of an endpoint that hangs when that is long', async () => {
+    const gate = gateWith({ start: 4, most: 4 }, { hangsMs: 400 })
+    const [first] = await enterAll(gate, 'slow')
+    vi.advanceTimersByTime(80)
+    expect((await turnedAway(gate, 1))[0]).toBeLessThan(50)
+    vi.advanceTimersByTime(130)
+    const [one = 0, two = 0, three = 0] = await turnedAway(gate, 3)
+    expect([two - one, three - two]).toEqual([400, 400])
+    // It has answered after 210 ms, and four at a time.
+    first?.leave('answered')
+    await enter(gate, 'slow')
+    expect((await turnedAway(gate, 1))[0]).toBeLessThan(300)
+  })
+
+  it('is kept away for no longer than set, however many were told to come again', async () => {
+    const gate = gateWith({ start: 1, most: 1 }, { maxAwayMs: 200 })
+    const { leave } = await enter(gate, 'slow')
+    vi.advanceTimersByTime(60)
+    expect(Math.max(...(await turnedAway(gate, 50)))).toBe(200)
+    leave('answered')
+    vi.advanceTimersByTime(200)
+    await enter(gate, 'slow')
+    expect((await turnedAway(gate, 1))[0]).toBe(60)
+  })
+})
+
+describe('an endpoint that answers', () => {
+  /** Attempts of endpoints that answer nobody, of both kinds, as many as they get. */
+  const hang = async (gate: Gate, ids: string[], origin?: string): Promise<void> => {
+    for (const id of ids) for (const kind of ['first', 'retry'] as const) await enterAll(gate, id, kind, origin)
+  }
+  const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `hanging-${n}`)
+
+  it.each([13, 200])('has places beside %i that hang on the same host', async (count) => {
+    const gate = usualGate()
+    const host = 'http://shared'
+    ;(await enter(gate, 'good', 'first', host)).leave('answered')
+    await hang(gate, names(count), host)
+    const places = await enterAll(gate, 'good', 'first', host)
+    expect(places.length).toBeGreaterThanOrEqual(8)
+    expect((await admit(gate, 'good', 'retry', host)).kind).toBe('go')
+  })
+
+  it('has a place beside 13 that hang on its host, although nothing is known of it', async () => {
+    const gate = usualGate()
+    await hang(gate, names(13), 'http://shared')
+    const first = await enter(gate, 'new', 'first', 'http://shared')
+    first.leave('answered')
+    expect((await enterAll(gate, 'new', 'first', 'http://shared')).length).toBeGreaterThanOrEqual(8)
+  })
+
+  it.each([50, 500])('has places beside %i that hang on hosts of their own', async (count) => {
+    const gate = usualGate()
+    ;(await enter(gate, 'good')).leave('answered')
+    await hang(gate, names(count))
+    expect((await enterAll(gate, 'good')).length).toBeGreaterThanOrEqual(8)
+    expect((await admit(gate, 'good', 'retry')).kind).toBe('go')
+  })
+
+  it('leaves places of its host to others', async () => {
+    const gate = createGate({ ...usual, first: { ...usual.first, ...noLine, start: 200, most: 200 } })
+    ;(await enter(gate, 'greedy', 'first', 'http://shared')).leave('answered')
+    expect(await enterAll(gate, 'greedy', 'first', 'http://shared')).toHaveLength(usual.perOrigin / 2)
+    await enter(gate, 'other', 'first', 'http://shared')
+  })
+})
+
+describe('an endpoint that is down', () => {
+  it('gets a probe now and then in place of all attempts, ever more seldom, and the others are told when', async () => {
+    const gate = usualGate()
+    const made = await bringDown(gate, 'a')
+    expect(made).toBeGreaterThan(usual.breaker.maxFailures)
+    const since = gate.closedSince('a')?.toISOString() ?? ''
+    const pauses: number[] = []
+    let probedAt = performance.now()
+    for (let n = 0; n < 10; n++) {
+      const admission = await admit(gate, 'a')
+      const at = new Date(Date.now() + gate.probeInMs('a')).toISOString()
+      const reason = `not attempted: the endpoint is down since ${since}, next probe at ${at}`
+      expect(admission).toMatchObject({ kind: 'later', reason })
+      expect(gate.isShut('a')).toBe(true)
+      vi.advanceTimersByTime(gate.probeInMs('a'))
+      expect(gate.probeInMs('a')).toBe(0)
+      expect(gate.isShut('a')).toBe(false)
+      const probe = await enter(gate, 'a')
+      expect((await admit(gate, 'a')).kind).toBe('later')
+      probe.leave('failed')
+      pauses.push(performance.now() - probedAt)
+      probedAt = performance.now()
+    }
+    expect(pauses.slice(1)).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000, 10_000])
+    expect(gate.closedSince('a')?.toISOString()).toBe(since)
+  })
+
+  it('is one that hangs, too: as soon as none was answered for twice the time that attempts take', async () => {
+    const gate = usualGate()
+    const begunAt = Date.now()
+    while (gate.closedSince('a') === undefined) {
+      expect(Date.now() - begunAt).toBeLessThan(30_000)
+      const entered = [...(await enterAll(gate, 'a')), ...(await enterAll(gate, 'a', 'retry'))]
+      vi.advanceTimersByTime(timeLimitMs)
+      for (const { leave } of entered) leave('failed')
+    }
+    expect(gate.closedSince('a')).toEqual(new Date(begunAt))
+  })
+
+  it('opens by its first answer, step by step', async () => {
+    const gate = usualGate()
+    await bringDown(gate, 'a')
+    vi.advanceTimersByTime(gate.probeInMs('a'))
+    ;(await enter(gate, 'a')).leave('answered')
+    expect(gate.closedSince('a')).toBeUndefined()
+    expect(gate.probeInMs('a')).toBe(0)
+    for (const sideBySide of [1, 2, 4, 8, 16, 32, 64]) {
+      const entered = await enterAll(gate, 'a')
+      expect(entered).toHaveLength(sideBySide)
+      for (const { leave } of entered) leave('answered')
+    }
+  })
+
+  it('opens by the answer to an attempt that began before it was down', async () => {
+    const gate = usualGate()
+    const slow = await enter(gate, 'a')
+    await bringDown(gate, 'a')
+    slow.leave('answered')
+    expect(gate.closedSince('a')).toBeUndefined()
+  })
+
+  it('is probed at once by another when a probe is not made', async () => {
+    const gate = usualGate()
+    await bringDown(gate, 'a')
+    vi.advanceTimersByTime(gate.probeInMs('a'))
+    ;(await enter(gate, 'a')).leave('unused')
+    await enter(gate, 'a')
+    expect((await admit(gate, 'a')).kind).toBe('later')
+  })
+
+  it('keeps nobody in line when it is found to be down', async () => {
+    const gate = createGate({ ...usual, first: { ...usual.first, ...longLine, start: 1 } })
+    await enter(gate, 'a')
+    const waits = admit(gate, 'a')
+    await bringDown(gate, 'a')
+    expect(await waits).toMatchObject({ kind: 'later', reason: expect.stringContaining('is down since') as string })
+  })
+
+  it('says so to those that come again one after the other, and not for longer than set', async () => {
+    const gate = createGate(gateBounds({ ...retry, maxMs: 10_000 }))
+    await bringDown(gate, 'a')
+    const told = new Set<number>()
+    for (let n = 0; n < 1_000; n++) {
+      const admission = await admit(gate, 'a')
+      told.add(admission.kind === 'later' ? admission.inMs : 0)
+    }
+    expect(told.size).toBeGreaterThan(100)
+    expect(Math.max(...told)).toBe(10_000)
+  })
+})
+
+describe('the breaker stays open', () => {
+  it('for one delivery that goes on trying alone, for as long as it does', async () => {
+    const gate = usualGate()
+    for (let n = 0; n < 200; n++) {
+      expect(await attempt(gate, 'a', 'failed', n % 2 === 0 ? timeLimitMs : 1)).toBe(true)
+      vi.advanceTimersByTime(retry.initialMs / 2)
+    }
+    expect(gate.closedSince('a')).toBeUndefined()
+  })
+
+  it('for the last delivery that waits for an endpoint that is down: it is turned away by nobody', async () => {
+    const gate = usualGate()
+    await bringDown(gate, 'a')
+    for (let n = 0; n < 50; n++) {
+      vi.advanceTimersByTime(retry.initialMs / 2)
+      expect(await attempt(gate, 'a', 'failed')).toBe(true)
+    }
+  })
+
+  it('for an endpoint that answers one in ten', async () => {
+    const gate = usualGate()
+    for (let n = 1; n <= 500; n++) {
+      expect(await attempt(gate, 'a', n % 10 === 0 ? 'answered' : 'failed')).toBe(true)
+      vi.advanceTimersByTime(200)
+    }
+  })
+
+  it('for an endpoint that refuses all for a moment', async () => {
+    const gate = usualGate()
+    for (let n = 0; n < 50; n++) await attempt(gate, 'a', 'failed', 1)
+    expect(gate.closedSince('a')).toBeUndefined()
+  })
+
+  it('for attempts that were not made', async () => {
+    const gate = usualGate()
+    for (let n = 0; n < 100; n++) {
+      await attempt(gate, 'a', 'unused')
+      vi.advanceTimersByTime(50)
+    }
+    expect(gate.closedSince('a')).toBeUndefined()
+  })
+})

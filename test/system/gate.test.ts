@@ -1,0 +1,120 @@
+/** Endpoints that fail or hang, each with hundreds of events, and those beside them. */
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Source } from '../../src/schemas/source.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver, type Answer, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+import { deliver, deliveryOf } from './deliveries.ts'
+
+const timeout = 120_000
+const limitMs = 90_000
+
+let node: TestApp
+beforeAll(async () => {
+  node = await startTestApp()
+})
+afterAll(() => node[Symbol.asyncDispose]())
+
+const postMany = async (source: Source, prefix: string, count: number): Promise<string[]> => {
+  const messageIds = Array.from({ length: count }, (_, n) => `${prefix}-${n}`)
+  const batch = messageIds.map((messageId) => ({ type: 'track', userId: 'u1', event: 'E', messageId }))
+  expect((await node.post('/batch', source.writeKey, { batch })).status).toBe(200)
+  return messageIds
+}
+
+const messageIdOf = ({ body }: ReceivedRequest): string =>
+  (JSON.parse(body.toString()) as { messageId: string }).messageId
+
+it(
+  'an endpoint that is down gets probes in place of an attempt for each event, and all once it is back',
+  { timeout },
+  async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const first = await postMany(source, 'first', 120)
+    const reasonOf = async (messageId: string): Promise<string | undefined> => {
+      const { raw } = await deliveryOf(node.app.temporal, source, messageId).describe()
+      return raw.pendingActivities?.[0]?.lastFailure?.message ?? undefined
+    }
+    const reason = await until('one is told that the endpoint is down', async () => {
+      const found = await Promise.all(first.slice(0, 20).map((id) => reasonOf(id).catch(() => undefined)))
+      return found.find((text) => text?.includes('is down'))
+    })
+    expect(reason).toMatch(/^not attempted: the endpoint is down since \d{4}-[^ ]+Z, next probe at \d{4}-[^ ]+Z$/)
+    const before = receiver.requests.length
+    const second = await postMany(source, 'second', 120)
+    // The first ones come again meanwhile, each once a second.
+    await until('probes go on', () => receiver.requests.length >= before + 5, limitMs)
+    expect(receiver.requests.length).toBeLessThan(before + 60)
+
+    const taken: string[] = []
+    receiver.answer((request) => {
+      taken.push(messageIdOf(request))
+      return {}
+    })
+    await until('all are taken', () => taken.length >= 240, limitMs)
+    const last = await deliver(node.app.temporal, source, [destination])
+    expect((await last.result()).outcome).toBe('delivered')
+    expect(taken.toSorted()).toEqual([...first, ...second, taken.at(-1)].toSorted())
+  },
+)
+
+it('a delivery that is retried alone is never kept away, however often it fails', { timeout }, async () => {
+  await using receiver = await startReceiver()
+  const failures = 25
+  receiver.answer((_request, index) => ({ status: index < failures ? 503 : 200 }))
+  const source = await node.createSource()
+  const destination = await node.connect([source], [receiver.url])
+  const retry = { initialMs: 200, maxMs: 200 }
+  const delivery = await deliver(node.app.temporal, source, [destination], { retry })
+  expect((await delivery.result()).destinations[0]?.endpoints).toMatchObject([{ attempts: failures + 1 }])
+  // Temporal counts those in vain, too: all but the first are its.
+  const { events } = await delivery.fetchHistory()
+  const tried = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? [])
+  expect(tried).toEqual([failures])
+})
+
+/** Requests that hang at this moment. */
+const open = (receivers: Receiver[], isHanging: (path: string) => boolean = () => true): number =>
+  receivers.flatMap(({ requests }) => requests).filter(({ path, isAbandoned }) => isHanging(path) && !isAbandoned)
+    .length
+
+it('an endpoint is served beside 13 on its host that hang', { timeout }, async () => {
+  await using receiver = await startReceiver()
+  const isHanging = (path: string): boolean => path.startsWith('/hang')
+  receiver.answer(({ path }): Answer => (isHanging(path) ? 'hang' : {}))
+  const [bad, good] = [await node.createSource(), await node.createSource()]
+  for (let n = 0; n < 13; n++) await node.connect([bad], [`${receiver.url}/hang-${n}`])
+  await node.connect([good], [`${receiver.url}/good`])
+  await postMany(bad, 'hanging', 20)
+  await until('they hang', () => open([receiver], isHanging) > 50)
+  await postMany(good, 'good', 20)
+  const served = (): number => receiver.requests.filter(({ path }) => !isHanging(path)).length
+  await until('the good one has all', () => served() === 20, limitMs)
+  // Three quarters of the sockets at most, of 128.
+  expect(open([receiver], isHanging)).toBeLessThanOrEqual(96)
+})
+
+it('an endpoint is served beside 50 that hang on hosts of their own', { timeout }, async () => {
+  const hanging = await Promise.all(Array.from({ length: 50 }, () => startReceiver()))
+  await using receiver = await startReceiver()
+  try {
+    const [bad, good] = [await node.createSource(), await node.createSource()]
+    for (const each of hanging) {
+      each.answer('hang')
+      await node.connect([bad], [each.url])
+    }
+    await node.connect([good], [receiver.url])
+    await postMany(bad, 'hanging', 8)
+    await until('they hang', () => open(hanging) > 100)
+    await postMany(good, 'good', 20)
+    await receiver.received(20, limitMs)
+    // Three quarters of the places at most: 320 for first attempts, 160 for retries.
+    expect(open(hanging)).toBeLessThanOrEqual(360)
+  } finally {
+    await Promise.all(hanging.map((each) => each.close()))
+  }
+})
