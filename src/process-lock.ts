@@ -14,15 +14,13 @@ import { open, readdir, rename, rm, type FileHandle } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fitsSocket } from './socket-path.ts'
 
 /** `pid`: of the owner, in its own container. */
 export type LockResult = { kind: 'acquired'; release: () => Promise<void> } | { kind: 'held'; pid: number }
 
 const maxAttempts = 12
 const maxPauseMs = 150
-
-/** What systems take as path of a socket: 104 bytes on macOS, 108 on Linux, with a zero at the end. */
-const maxSocketPathBytes = 103
 
 /**
  * Takes the lock `name` in `folder`, which must exist; the claim is a socket `<name>.<pid>.<random>.lock` there.
@@ -96,6 +94,5 @@ async function isListenedOn(path: string): Promise<boolean> {
 /** A path that fits: Linux reaches the folder through the open one too, however long its own path is. */
 function socketPath(directory: FileHandle, folder: string, file: string): string {
   const path = join(folder, file)
-  const fits = Buffer.byteLength(path) <= maxSocketPathBytes
-  return fits || process.platform !== 'linux' ? path : `/proc/self/fd/${directory.fd}/${file}`
+  return fitsSocket(path) || process.platform !== 'linux' ? path : `/proc/self/fd/${directory.fd}/${file}`
 }

@@ -1,7 +1,7 @@
 /** Hands what waits in the database to Temporal, on any node, as soon as Temporal takes it: at once when woken, after a
  *  restart, and when Temporal was away. */
 
-import { PartAwayError } from './errors.ts'
+import { createFailureLog } from './failure-log.ts'
 import type { Logger } from './logger.ts'
 import { createPause } from './pause.ts'
 
@@ -16,7 +16,7 @@ export interface Starter {
 
 /** @param waiting  ids of some that wait
  *  @param start  starts the workflow of one; another call for the same one does no harm
- *  @param failure  what is logged when either fails; it is tried again */
+ *  @param failure  what is logged when either begins to fail; it is tried again */
 export function runStarter(options: {
   waiting: () => Promise<string[]>
   start: (id: string) => Promise<void>
@@ -28,14 +28,15 @@ export function runStarter(options: {
   const { waiting, start, failure, pauseMs = defaultPauseMs, logger } = options
   let stopping = false
   const pause = createPause()
+  const failures = createFailureLog(logger, failure)
 
   const run = async (): Promise<void> => {
     while (!stopping) {
       try {
         for (const id of await waiting()) await start(id)
+        failures.worked()
       } catch (error) {
-        // A part that has never been there is told elsewhere, once.
-        if (!(error instanceof PartAwayError)) logger.warn({ error: (error as Error).message }, failure)
+        failures.failed(error)
       }
       if (!stopping) await pause.wait(pauseMs)
     }

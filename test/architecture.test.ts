@@ -25,6 +25,8 @@ const basics = [
   'src/logger.ts',
   'src/ports.ts',
   'src/within.ts',
+  'src/failure-log.ts',
+  'src/socket-path.ts',
 ]
 
 const rules = ['src/contracts', 'src/schemas', ...basics]
@@ -39,6 +41,8 @@ const layers: Record<string, Layer> = {
   'src/logger.ts': { values: [], libraries: ['pino'] },
   'src/ports.ts': { values: [] },
   'src/within.ts': { values: [], libraries: [] },
+  'src/socket-path.ts': { values: [], libraries: [] },
+  'src/failure-log.ts': { values: ['src/errors.ts'], types: ['src/logger.ts'], libraries: [] },
   'src/schemas': { values: [], libraries: ['zod'] },
   'src/contracts': { values: [], types: ['src/schemas'], libraries: [] },
   'src/delivery': { values: rules },

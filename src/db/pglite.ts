@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import pg from 'pg'
 import { beginMaking, finishMaking } from '../half-made.ts'
 import type { Logger } from '../logger.ts'
+import { fitsSocket } from '../socket-path.ts'
 import { databaseOf, type Database } from './database.ts'
 
 /** PGlite has one session, and its socket server takes turns by protocol message, not by query: the statements of two
@@ -20,14 +21,11 @@ const statementLimits = { ordinaryMs: 600_000, patientMs: 600_000 }
 /** Name that PostgreSQL's clients expect of a socket for port 5432. */
 const socketName = '.s.PGSQL.5432'
 
-/** What systems take as path of a socket: 104 bytes on macOS, 108 on Linux, with a zero at the end. */
-const maxSocketPathBytes = 103
-
 /** Opens the embedded PGlite in `folder`, made when absent. It runs on a thread of its own, because a query holds its
  *  thread until it is done, and speaks the PostgreSQL protocol over a Unix socket that only this user can reach. The socket is in the folder, where a hard kill leaves nothing
  *  that the next start does not replace. */
 export async function openPglite(folder: string, logger: Logger): Promise<Database> {
-  const fits = Buffer.byteLength(join(folder, socketName)) <= maxSocketPathBytes
+  const fits = fitsSocket(join(folder, socketName))
   const socketFolder = fits ? folder : await mkdtemp(join(tmpdir(), 'postrider-'))
   await beginMaking(folder)
   const worker = await startWorker({ folder, socket: join(socketFolder, socketName) })

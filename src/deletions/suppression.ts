@@ -5,6 +5,7 @@ import { countForgets } from '../db/audiences-forget.ts'
 import type { Database } from '../db/database.ts'
 import { suppressedAfter } from '../db/suppressed-users.ts'
 import { userHash } from '../db/user-hashes.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 
 /** Milliseconds between two looks for what other nodes were asked for. */
@@ -67,11 +68,13 @@ export function watchSuppression(database: Database, { isShared }: { isShared: b
     isAway = false
   }
 
+  const failures = createFailureLog(logger, 'suppression.not_read')
   const poll = async (): Promise<void> => {
     try {
       await refresh()
+      failures.worked()
     } catch (error) {
-      logger.warn({ error: (error as Error).message }, 'suppression.not_read')
+      failures.failed(error)
     }
     pollLater()
   }

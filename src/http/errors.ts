@@ -1,7 +1,7 @@
 /** One shape for every error that leaves the server: `{"success":false,"code","message","path"?}`. */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../errors.ts'
+import { AppError, PartAwayError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
 
 /** Body of an error's answer. */
@@ -80,6 +80,7 @@ const memberPath = (pointer: string): string =>
 
 function logError(known: AppError, error: unknown, request: FastifyRequest): void {
   if (known.code === 'internal_error') request.log.error({ err: error }, 'request.failed')
-  else if (known.status >= 500) request.log.warn({ code: known.code, err: known }, 'request.unavailable')
+  else if (known.status >= 500 && !(known instanceof PartAwayError))
+    request.log.warn({ code: known.code, err: known }, 'request.unavailable')
   else request.log.debug({ code: known.code, path: known.path }, 'request.refused')
 }

@@ -17,12 +17,14 @@ export async function healthRoutes(
   app: FastifyInstance,
   { deadReason, readiness, registry }: HealthDependencies,
 ): Promise<void> {
-  app.get('/healthz', { schema: { tags: ['health'] } }, async () => {
+  // Why one of them answers 503 is in the log once, not at each look.
+  const quiet = { logLevel: 'error', schema: { tags: ['health'] } } as const
+  app.get('/healthz', quiet, async () => {
     const reason = deadReason()
     if (reason !== undefined) throw new AppError('unavailable', reason)
     return { status: 'alive' }
   })
-  app.get('/readyz', { schema: { tags: ['health'] } }, async () => {
+  app.get('/readyz', quiet, async () => {
     const { reason, missing } = await readiness()
     if (reason !== undefined) throw new AppError('unavailable', reason, { retryAfterSeconds: 1 })
     return { status: 'ready', missing }

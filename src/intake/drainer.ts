@@ -6,7 +6,7 @@ import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { refuseInInbox, releaseInInbox, removeFromInbox, type Lane, type LeasedEvent } from '../db/inbox.ts'
 import { settleCancelled } from '../db/inbox-steering.ts'
-import { PartAwayError } from '../errors.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
@@ -116,6 +116,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     if (failure !== undefined) throw failure
   }
 
+  const failures = createFailureLog(logger, 'inbox.not_drained', refusalText)
   const drain = async (): Promise<void> => {
     let wasCutShort = false
     while (!stopping.signal.aborted) {
@@ -130,9 +131,9 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
         if (batch.length > 0) await startBatch(batch, () => isCutShort() || performance.now() - begun > startableMs)
         else await pause.wait(idlePauseMs)
         wasCutShort = isCutShort()
+        failures.worked()
       } catch (error) {
-        // A part that has never been there is told elsewhere, once.
-        if (!(error instanceof PartAwayError)) logger.warn({ error: refusalText(error as Error) }, 'inbox.not_drained')
+        failures.failed(error)
         await sleepUnlessStopped(failurePauseMs)
       }
     }

@@ -3,7 +3,7 @@
 import { Counter, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { addEventFates, removeOldEventFates, type EventFate } from '../db/event-fates.ts'
-import { PartAwayError } from '../errors.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Fate } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
 
@@ -36,6 +36,7 @@ export function createFates(database: Database, registry: Registry, logger: Logg
   })
   let waiting = new Map<string, EventFate>()
   let removedAt = -Infinity
+  const failures = createFailureLog(logger, 'fates.not_written')
 
   const write = async (): Promise<void> => {
     const batch = waiting
@@ -46,8 +47,9 @@ export function createFates(database: Database, registry: Registry, logger: Logg
         await removeOldEventFates(database.patient, new Date(Date.now() - keepMs))
         removedAt = performance.now()
       }
+      failures.worked()
     } catch (error) {
-      if (!(error instanceof PartAwayError)) logger.warn({ error: (error as Error).message }, 'fates.not_written')
+      failures.failed(error)
       for (const fate of batch.values()) add(fate)
     }
   }

@@ -3,16 +3,16 @@
 
 import type { Database } from '../db/database.ts'
 import { removeSettled } from '../db/inbox-steering.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 
 const pauseMs = 3_600_000
 
 /** @param retentionMs  how long they stay, in milliseconds */
 export function forgetSettled(database: Database, retentionMs: number, logger: Logger): { stop(): Promise<void> } {
+  const failures = createFailureLog(logger, 'inbox.settled_not_removed')
   const remove = (): Promise<void> =>
-    removeSettled(database.patient, new Date(Date.now() - retentionMs)).catch((error: Error) =>
-      logger.warn({ error: error.message }, 'inbox.settled_not_removed'),
-    )
+    removeSettled(database.patient, new Date(Date.now() - retentionMs)).then(failures.worked, failures.failed)
   let removing = remove()
   const timer = setInterval(() => {
     removing = remove()

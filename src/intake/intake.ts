@@ -5,6 +5,7 @@ import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../contra
 import type { Lane } from '../db/inbox.ts'
 import { AppError, PartAwayError } from '../errors.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { refusalText } from '../temporal/grpc-errors.ts'
 import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
@@ -61,9 +62,11 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     }
   }
 
+  const notWritten = createFailureLog(logger, 'intake.not_written')
   const write = async (lane: Lane, sourceId: string, events: AcceptedEvent[]): Promise<void> => {
     const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt, lane }))
     const duplicates = await inbox.write(waiting)
+    notWritten.worked()
     count('inboxed', sourceId, events.length)
     if (duplicates > 0) count('duplicate', sourceId, duplicates)
   }
@@ -93,7 +96,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       await write(lane, sourceId, left)
     } catch (error) {
       if (error instanceof AppError) throw error
-      logger.warn({ error: (error as Error).message }, 'intake.not_written')
+      notWritten.failed(error)
       if (direct) throw unavailable(error)
       await startInTurn(sourceId, left).catch((failure: unknown) => {
         throw unavailable(failure)

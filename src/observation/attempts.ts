@@ -9,6 +9,7 @@ import {
   type EndpointSighting,
 } from '../db/attempt-stats.ts'
 import type { Database } from '../db/database.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { bucketOf, emptyBuckets } from './latency-buckets.ts'
 
@@ -31,6 +32,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   let minutes = new Map<string, AttemptMinute>()
   let health = new Map<string, EndpointSighting>()
   let removedAt = -Infinity
+  const failures = createFailureLog(logger, 'attempts.not_written')
 
   const count = ({ endpointId, destinationId, at, latencyMs, failure }: AttemptObservation): void => {
     const minute = new Date(Math.floor(at.getTime() / 60_000) * 60_000)
@@ -72,11 +74,13 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
       if (writtenMinutes.size > 0) await addAttemptMinutes(database, [...writtenMinutes.values()])
       writtenMinutes.clear()
       if (writtenHealth.size > 0) await writeEndpointHealth(database, [...writtenHealth.values()])
-      if (performance.now() - removedAt < removePauseMs) return
-      await removeOldAttemptStats(database.patient, new Date(Date.now() - keepMs))
-      removedAt = performance.now()
+      if (performance.now() - removedAt > removePauseMs) {
+        await removeOldAttemptStats(database.patient, new Date(Date.now() - keepMs))
+        removedAt = performance.now()
+      }
+      failures.worked()
     } catch (error) {
-      logger.warn({ error: (error as Error).message }, 'attempts.not_written')
+      failures.failed(error)
       minutes = mergeMinutes(writtenMinutes, minutes)
       health = new Map([...writtenHealth, ...health])
     }

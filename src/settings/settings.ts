@@ -5,6 +5,7 @@ import type { DestinationStore, StoredDestination } from '../db/destinations.ts'
 import { changedSettings, readSettingsVersion } from '../db/settings-version.ts'
 import { allSources } from '../db/sources.ts'
 import { PartAwayError } from '../errors.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { createSnapshot, type ConnectedSource, type Snapshot } from './snapshot.ts'
 
@@ -64,11 +65,13 @@ export function watchSettings(database: Database, destinationStore: DestinationS
     if ((await readSettingsVersion(database)) !== loaded().version()) await refresh()
   }
 
+  const failures = createFailureLog(logger, 'settings.not_read')
   const poll = async (): Promise<void> => {
     try {
       await catchUp()
+      failures.worked()
     } catch (error) {
-      logger.warn({ error: (error as Error).message }, 'settings.not_read')
+      failures.failed(error)
     }
     pollLater()
   }

@@ -21,18 +21,22 @@ describe.skipIf(missing)('a delivery that waits while the database is away', () 
   let postgres: PostgresServer
   let relay: TcpRelay
   let node: TestApp
+  const lines: string[] = []
   beforeAll(async () => {
     postgres = await startPostgres()
     relay = await startTcpRelay(postgres.port)
     const url = new URL(await postgres.createDatabase())
     url.port = String(relay.port)
-    node = await startTestApp({ environment: { DATABASE_URL: url.href }, logger: pino({ level: 'fatal' }) })
+    const logger = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
+    node = await startTestApp({ environment: { DATABASE_URL: url.href }, logger })
   })
   afterAll(async () => {
     await node[Symbol.asyncDispose]()
     await relay[Symbol.asyncDispose]()
     await postgres.stop()
   })
+
+  const told = (text: string): number => lines.filter((line) => line.includes(`"${text}"`)).length
 
   const change = async ({ id }: Destination, patch: object): Promise<void> => {
     expect(await node.api('PATCH', `/destinations/${id}`, patch)).toMatchObject({ status: 200 })
@@ -67,9 +71,9 @@ describe.skipIf(missing)('a delivery that waits while the database is away', () 
 
   /** Signals after the last workflow task that was completed. */
   const signalsToCome = async (delivery: DeliveryHandle): Promise<number> => {
-    const { events = [] } = await delivery.fetchHistory()
-    const done = (events ?? []).findLastIndex(({ workflowTaskCompletedEventAttributes: completed }) => completed)
-    return (events ?? []).slice(done).filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal).length
+    const events = (await delivery.fetchHistory()).events ?? []
+    const done = events.findLastIndex(({ workflowTaskCompletedEventAttributes: completed }) => completed)
+    return events.slice(done).filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal).length
   }
 
   it.each<['restarts' | 'hangs', (relay: TcpRelay) => void]>([
@@ -79,6 +83,7 @@ describe.skipIf(missing)('a delivery that waits while the database is away', () 
     await using receiver = await startReceiver()
     await using waiting = await startWaiting(receiver.url)
     const { held, retrying, deliveries } = waiting
+    lines.length = 0
     takeAway(relay)
     try {
       await tell(deliveries.held, held)
@@ -91,10 +96,12 @@ describe.skipIf(missing)('a delivery that waits while the database is away', () 
         await until('it has taken in all of them', async () => (await signalsToCome(delivery)) === 0)
         expect(await pendingReads(delivery)).toBe(1)
       }
+      await until('the log tells it', () => told('part.away') > 0)
     } finally {
       relay.open()
     }
-    await until('the database is back', async () => (await fetch(`${node.url}/readyz`)).ok)
+    await until('the database is back', () => told('part.back') > 0)
+    for (const text of ['part.away', 'part.back', 'suppression.not_read']) expect([text, told(text)]).toEqual([text, 1])
     await change(held, { paused: false })
     expect((await deliveries.held.result()).outcome).toBe('delivered')
     await deliveries.retrying.signal(signals.retryNow)

@@ -21,6 +21,9 @@ import { until } from '../support/wait.ts'
 const timeout = 180_000
 const limitMs = 60_000
 
+/** Longer than a node waits between two writes of what it writes in groups. */
+const betweenWritesMs = 3_000
+
 const messageIds = Array.from({ length: 20 }, (_, n) => `early-${n}`)
 const track = (messageId: string) => ({ messageId, userId: 'u1', event: 'E' })
 
@@ -170,6 +173,12 @@ describe.skipIf(findPostgres() === undefined)('a node that is started while Post
     await until('Temporal is there', async () => (await missing()).every(({ part }) => part !== 'temporal'), limitMs)
     expect(await missing()).toMatchObject([{ part: 'database' }])
     await until('the log tells it', () => linesOf(program, '"part.away"').length === 1)
+    const told = performance.now()
+    await until('what is written in groups was tried again', async () => {
+      await readinessOf(url)
+      return performance.now() - told > betweenWritesMs
+    })
+    expect(program.stderr().match(/^\{"level":[4-6]0.*$/gm)).toEqual([expect.stringContaining('"part.away"')])
 
     door.listen(doorPort, '127.0.0.1')
     await until('all is there', () => isComplete(url), limitMs)
