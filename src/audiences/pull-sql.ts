@@ -11,10 +11,15 @@ import { readMember, type Reading } from './member-row.ts'
 import { MembershipError } from './membership-error.ts'
 import type { PullGuard } from './pull-http.ts'
 import { parseSqlSource, tlsOptions } from './sql-source.ts'
+import { within } from '../within.ts'
 
 /** Rows fetched at a time. */
 const fetchSize = 1_000
 const connectTimeoutMs = 15_000
+
+/** How much longer than its own limit a server may take to answer, and how long to take the end of the connection, in
+ *  milliseconds: one that stands still does neither. */
+const lateMs = 2_000
 
 export interface SqlPull {
   connectionString: string
@@ -25,7 +30,7 @@ export interface SqlPull {
 
 /** The rows of the query, in groups; a row's line is its number, from 1.
  *  @throws MembershipError when the server refuses the query, may not be reached or is not trusted
- *  @throws Error for what may pass: a broken connection, a server that starts or is full */
+ *  @throws Error for what may pass: a broken connection, a server that starts, is full or does not answer */
 export async function* pullOverSql(pull: SqlPull, guard: PullGuard, signal: AbortSignal): AsyncGenerator<Reading[]> {
   const source = parseSqlSource(pull.connectionString)
   const client = new pg.Client({
@@ -44,15 +49,17 @@ export async function* pullOverSql(pull: SqlPull, guard: PullGuard, signal: Abor
   const abort = (): void => void client.end().catch(() => undefined)
   signal.addEventListener('abort', abort, { once: true })
   try {
+    const inTime = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+      within(pull.statementTimeoutSeconds * 1_000 + lateMs, source.host, answer)
     await connect(client, source.host)
-    await client.query('begin read only')
-    await client.query(`set local statement_timeout = '${pull.statementTimeoutSeconds}s'`)
-    yield* rowsOf(client, pull)
+    await inTime(client.query('begin read only'))
+    await inTime(client.query(`set local statement_timeout = '${pull.statementTimeoutSeconds}s'`))
+    yield* rowsOf(client, pull, inTime)
   } catch (error) {
     throw toMembershipError(error)
   } finally {
     signal.removeEventListener('abort', abort)
-    await client.end().catch(() => undefined)
+    await within(lateMs, source.host, client.end()).catch(() => client.connection.stream.destroy())
   }
 }
 
@@ -78,11 +85,16 @@ async function connect(client: pg.Client, host: string): Promise<void> {
   }
 }
 
-async function* rowsOf(client: pg.Client, { query, kind }: SqlPull): AsyncGenerator<Reading[]> {
+/** @param inTime  waits for an answer as long as the server may take for it */
+async function* rowsOf(
+  client: pg.Client,
+  { query, kind }: SqlPull,
+  inTime: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
+): AsyncGenerator<Reading[]> {
   const cursor = client.query(new Cursor<unknown[]>(query, [], { rowMode: 'array' }))
   let toMember: ReturnType<typeof columnsToMember> | undefined
   for (let line = 0; ;) {
-    const { rows, columns } = await fetchRows(cursor)
+    const { rows, columns } = await inTime(fetchRows(cursor))
     toMember ??= columnsToMember(columns, kind)
     const read = toMember
     yield rows.map((row) => readMember(read(row), kind, ++line))
