@@ -6,18 +6,23 @@ import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import { countQueued } from '../db/inbox-count.ts'
 import type { Page, PageRequest } from '../db/page.ts'
 import { AppError } from '../errors.ts'
-import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryStatus } from '../schemas/delivery.ts'
+import type { Delivery, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
+/** Where an event in the inbox may stand. */
+export type InboxStatus = 'queued' | 'failed' | 'cancelled'
+
 export interface DeliveryLog {
   /** @throws AppError bad_request when the cursor is not one of this list */
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<Delivery>>
   count(filter: DeliveryFilter): Promise<number>
-  /** By status. @param filter  without one */
-  countEach(filter: DeliveryFilter): Promise<Record<DeliveryStatus, number>>
+  /** Those in the inbox, by status. @param filter  without one */
+  countInboxed(filter: DeliveryFilter): Promise<Record<InboxStatus, number>>
+  /** Those that Temporal has, by status. @param filter  without one */
+  countStarted(filter: DeliveryFilter): Promise<Record<StartedStatus, number>>
   /** @throws AppError not_found */
   read(id: string): Promise<DeliveryDetail>
 }
@@ -77,15 +82,12 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const queued = await countQueued(database, filter)
       return filter.status === 'queued' ? queued : queued + (await deliveries.count(filter))
     },
-    async countEach(filter) {
-      const [queued, refused, cancelled, started] = await Promise.all([
-        countQueued(database, { ...filter, status: 'queued' }),
-        countQueued(database, { ...filter, status: 'failed' }),
-        countQueued(database, { ...filter, status: 'cancelled' }),
-        deliveries.countEach(filter),
-      ])
-      return { ...started, queued, failed: started.failed + refused, cancelled: started.cancelled + cancelled }
+    async countInboxed(filter) {
+      const count = (status: InboxStatus): Promise<number> => countQueued(database, { ...filter, status })
+      const [queued, failed, cancelled] = await Promise.all([count('queued'), count('failed'), count('cancelled')])
+      return { queued, failed, cancelled }
     },
+    countStarted: deliveries.countEach,
     async read(id) {
       const delivery = await readDelivery(temporal, id, isPaused)
       if (delivery !== undefined) {

@@ -105,7 +105,7 @@ function destinationsOf(settings: Settings, { sourceId, destinationId }: Overvie
   return [...settings.destinations()].filter(({ sourceIds }) => sourceIds.includes(sourceId)).map(({ id }) => id)
 }
 
-/** One count per status; all are null when Temporal does not answer. */
+/** One count per status; all but `queued` are null when Temporal does not answer. */
 async function countDeliveries(
   { deliveryLog, logger }: OverviewDependencies,
   { sourceId, destinationId }: OverviewQuery,
@@ -117,14 +117,15 @@ async function countDeliveries(
     ...(sourceId !== undefined && { sourceId }),
     ...(destinationId !== undefined && { destinationId }),
   }
-  const [queued, counts] = await Promise.all([
-    deliveryLog.count({ ...filter, status: 'queued' }),
-    within(countLimitMs, 'Temporal', deliveryLog.countEach(filter)).catch((error: Error) => {
+  const [{ queued, failed, cancelled }, started] = await Promise.all([
+    deliveryLog.countInboxed(filter),
+    within(countLimitMs, 'Temporal', deliveryLog.countStarted(filter)).catch((error: Error) => {
       logger.warn({ error: error.message }, 'overview.not_counted')
-      return uncounted
+      return undefined
     }),
   ])
-  return { ...counts, queued }
+  if (started === undefined) return { ...uncounted, queued }
+  return { ...started, queued, failed: started.failed + failed, cancelled: started.cancelled + cancelled }
 }
 
 const uncounted = Object.fromEntries(deliveryStatuses.map((status) => [status, null])) as Record<StartedStatus, null>
