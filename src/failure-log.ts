@@ -4,8 +4,8 @@ import { PartAwayError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
 export interface FailureLog {
-  failed(error: unknown): void
-  worked(): void
+  failed: (error: unknown) => void
+  worked: () => void
 }
 
 /** @param line  what is logged, with the error; nothing for a part that has never been there, which is told elsewhere, once

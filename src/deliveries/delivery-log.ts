@@ -87,7 +87,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const [queued, failed, cancelled] = await Promise.all([count('queued'), count('failed'), count('cancelled')])
       return { queued, failed, cancelled }
     },
-    countStarted: deliveries.countEach,
+    countStarted: (filter) => deliveries.countEach(filter),
     async read(id) {
       const delivery = await readDelivery(temporal, id, isPaused)
       if (delivery !== undefined) {
