@@ -3,8 +3,8 @@
 import { errors } from 'undici'
 import type { FailureCode, SendOutcome } from './outcome.ts'
 import { ForbiddenAddressError } from './connect.ts'
+import { OriginSaturatedError } from './connections.ts'
 import { AttemptTimeoutError } from './exchange.ts'
-import { PoolSaturatedError } from './socket-pool.ts'
 
 interface Classification {
   kind: 'unavailable' | 'rejected'
@@ -76,7 +76,7 @@ const classify = (error: unknown, { host, timeoutMs }: Circumstances): Classific
     return mayPass('timeout', `${host} did not answer within ${timeoutMs / 1000} seconds.`)
   }
   if (error instanceof ForbiddenAddressError) return final('forbidden_address', error.message)
-  if (error instanceof PoolSaturatedError) return mayPass('saturated', `Too many requests wait for ${host} already.`)
+  if (error instanceof OriginSaturatedError) return mayPass('saturated', `Too many requests wait for ${host} already.`)
   const code = codeOf(error)
   if (isCertificateError(error)) {
     return final('certificate', `The certificate of ${host} is not trusted (${code}), so no request was sent.`)

@@ -3,7 +3,7 @@
 import type { Dispatcher } from 'undici'
 import { isSuccess } from './classify-answer.ts'
 import { createDeadlines, type Deadline, type Deadlines } from './deadlines.ts'
-import type { Lease } from './socket-pool.ts'
+import type { Use } from './connections.ts'
 
 /** What an endpoint answered. */
 export interface Answer {
@@ -31,6 +31,19 @@ export class CalledOffError extends Error {
   override name = 'CalledOffError'
 }
 
+/** No answer. */
+export class FailedExchange extends Error {
+  override name = 'FailedExchange'
+  override readonly cause: Error
+  readonly durationMs: number
+  /** @param durationMs  how long it ran */
+  constructor(cause: Error, durationMs: number) {
+    super(cause.message)
+    this.cause = cause
+    this.durationMs = durationMs
+  }
+}
+
 interface Outbound {
   origin: string
   path: string
@@ -53,38 +66,47 @@ export const createLimits = (timeoutMs: number): ExchangeLimits => ({
   body: createDeadlines(maxBodyMs),
 })
 
-/** Posts on a connection that carries nothing else, and gives it back when the answer is read to its end. A success is
- *  told as soon as its head is there.
+/** Posts, and tells a success as soon as its head is there. The connection is kept when the answer is read to its end. Where no
+ *  connection is free the limit runs from the moment at which there is one.
  *  @throws CalledOffError; AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
- *    network otherwise; the connection is then closed, which also stops what still runs on it */
+ *    network otherwise, each a FailedExchange; the connection is then closed, which also stops what still runs on it */
 export const exchange = (
-  { dispatcher, release }: Lease,
+  { dispatcher, isFree, done }: Use,
   { origin, path, headers, body, isCalledOff }: Outbound,
   limits: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<Answer> =>
   // One promise, settled by callbacks: with async hooks, as Temporal's activities have them, each costs dearly.
   new Promise((resolve, reject) => {
-    const startedAt = performance.now()
+    let startedAt: number | undefined
+    let controller: Dispatcher.DispatchController | undefined
     let chunks: Buffer[] | undefined
     let received = 0
     let answer: Answer | undefined
     let finished = false
+    let headLimit: Deadline | undefined
     let bodyLimit: Deadline | undefined
 
+    const start = (): void => {
+      startedAt = performance.now()
+      // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
+      headLimit = limits.head.set(() => setImmediate(expire))
+    }
     const finish = (reusable: boolean): void => {
       if (finished) return
       finished = true
-      limits.head.lift(headLimit)
+      if (headLimit !== undefined) limits.head.lift(headLimit)
       if (bodyLimit !== undefined) limits.body.lift(bodyLimit)
       if (answer !== undefined && chunks !== undefined) resolve({ ...answer, body: Buffer.concat(chunks) })
+      done()
       // Closing a connection is not for the midst of undici's work on it.
-      if (reusable) release(true)
-      else queueMicrotask(() => release(false))
+      if (!reusable && controller !== undefined)
+        queueMicrotask(() => controller?.abort(new Error('the exchange is over')))
     }
     const fail = (error: Error): void => {
       signal?.removeEventListener('abort', onAbort)
-      reject(error)
+      const durationMs = startedAt === undefined ? 0 : performance.now() - startedAt
+      reject(new FailedExchange(error, durationMs))
       finish(false)
     }
     const onAbort = (): void => fail(signal?.reason as Error)
@@ -94,15 +116,17 @@ export const exchange = (
 
     const handler: Dispatcher.DispatchHandler = {
       // undici calls it when the connection is there; what it throws is the request's error.
-      onRequestStart() {
-        if (isCalledOff?.() === true) throw new CalledOffError()
+      onRequestStart(started) {
+        if (finished || isCalledOff?.() === true) throw new CalledOffError()
+        controller = started
+        if (startedAt === undefined) start()
       },
       onResponseStart(_controller, status, headers) {
         if (status < 200) return
         signal?.removeEventListener('abort', onAbort)
-        limits.head.lift(headLimit)
+        if (headLimit !== undefined) limits.head.lift(headLimit)
         bodyLimit = limits.body.set(() => finish(false))
-        answer = { status, headers, body: noBody, durationMs: performance.now() - startedAt }
+        answer = { status, headers, body: noBody, durationMs: performance.now() - (startedAt ?? 0) }
         if (isSuccess(status)) resolve(answer)
         else chunks = []
       },
@@ -117,10 +141,9 @@ export const exchange = (
     }
 
     signal?.addEventListener('abort', onAbort, { once: true })
-    // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
-    const headLimit = limits.head.set(() => setImmediate(expire))
     try {
       signal?.throwIfAborted()
+      if (isFree) start()
       // Member by member: V8 gives each copy made by spreading a hidden class of its own, and undici looks up 16 members.
       dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, handler)
     } catch (error) {

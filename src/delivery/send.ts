@@ -1,25 +1,25 @@
 /** One HTTP attempt: a request goes out, and what became of it comes back. */
 
 import { LRUCache } from 'lru-cache'
-import { Client, EnvHttpProxyAgent } from 'undici'
+import { EnvHttpProxyAgent, Pool } from 'undici'
 import type { Dispatcher } from 'undici'
 import { classifyAnswer } from './classify-answer.ts'
 import { classifyFailure } from './classify-failure.ts'
 import { createConnect } from './connect.ts'
 import type { Lookup } from './connect.ts'
-import { CalledOffError, createLimits, exchange, type Answer } from './exchange.ts'
+import { ConnectionsClosedError, createConnections } from './connections.ts'
+import { CalledOffError, createLimits, exchange, FailedExchange, type Answer } from './exchange.ts'
 import { createAddressGuard, type Refusal } from './guard-address.ts'
+import { socketsPerOrigin } from './gate-bounds.ts'
 import { isOwn } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
 import type { ProxySettings } from './proxy.ts'
-import { createSocketPool, PoolClosedError, type Lease } from './socket-pool.ts'
 
 export { CalledOffError } from './exchange.ts'
 export type { SendOutcome } from './outcome.ts'
 
 /** The limit of `spec/`, "Limits". */
 export const defaultTimeoutMs = 5000
-export const defaultMaxSocketsPerOrigin = 128
 /** Origins that connections are kept open to. */
 export const maxOrigins = 500
 /** Largest head of an answer: its header names and values together. */
@@ -69,9 +69,9 @@ export const createSender = (options: SenderOptions): Sender => {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   const guard = createAddressGuard(options.allowedNetworks)
   const connect = createConnect({ guard, timeoutMs, lookup: options.lookup })
-  const pool = createSocketPool({
-    open: openerOf({ connect, maxHeaderSize: maxHeadBytes, ...clientLimits }, options.proxy),
-    maxSocketsPerOrigin: options.maxSocketsPerOrigin ?? defaultMaxSocketsPerOrigin,
+  const connections = createConnections({
+    open: openerOf({ connect, maxHeaderSize: maxHeadBytes, ...clientLimits }, options.proxy, timeoutMs),
+    maxPerOrigin: options.maxSocketsPerOrigin ?? socketsPerOrigin,
     maxOrigins,
   })
 
@@ -93,25 +93,26 @@ export const createSender = (options: SenderOptions): Sender => {
     const target = targetOf(url)
     if (target.kind === 'refused') return Promise.resolve({ kind: 'rejected', ...target.refusal, durationMs: 0 })
     const { origin, host, path } = target
-    let startedAt: number | undefined
-    const post = (lease: Lease): Promise<Answer> => {
-      startedAt = performance.now()
-      return exchange(lease, { origin, path, headers, body, isCalledOff }, limits, signal)
-    }
     const read = (answer: Answer): SendOutcome => classifyAnswer(answer, () => secretsOf(headers))
-    const fail = (error: unknown): SendOutcome => {
+    const fail = (thrown: unknown): SendOutcome => {
+      const [error, durationMs] = thrown instanceof FailedExchange ? [thrown.cause, thrown.durationMs] : [thrown, 0]
       if (error instanceof CalledOffError) throw error
-      if (signal?.aborted === true || error instanceof PoolClosedError) {
+      if (signal?.aborted === true || error instanceof ConnectionsClosedError) {
         throw new SendAbortedError('The attempt was stopped.', { cause: error })
       }
-      const durationMs = startedAt === undefined ? 0 : performance.now() - startedAt
       return classifyFailure(error, { host, timeoutMs, durationMs })
     }
-    const leased = pool.lease(origin, signal)
-    return (leased instanceof Promise ? leased.then(post) : post(leased)).then(read, fail)
+    try {
+      return exchange(connections.use(origin), { origin, path, headers, body, isCalledOff }, limits, signal).then(
+        read,
+        fail,
+      )
+    } catch (error) {
+      return Promise.resolve(error).then(fail)
+    }
   }
 
-  return { send, close: () => pool.close() }
+  return { send, close: () => connections.close() }
 }
 
 /** What is known of a URL before any request. */
@@ -131,16 +132,22 @@ const clientLimits = {
 } as const
 
 const openerOf =
-  (clientOptions: Client.Options, proxy: ProxySettings | undefined): ((origin: string) => Dispatcher) =>
-  (origin) => {
-    if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Client(origin, clientOptions)
+  (
+    clientOptions: Pool.Options,
+    proxy: ProxySettings | undefined,
+    timeoutMs: number,
+  ): ((origin: string, connections: number) => Dispatcher) =>
+  (origin, connections) => {
+    if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Pool(origin, { ...clientOptions, connections })
     return new EnvHttpProxyAgent({
       ...clientOptions,
-      connections: 1,
+      connections,
       // Empty rather than unset: undici would read the environment.
       httpProxy: proxy.httpProxy ?? '',
       httpsProxy: proxy.httpsProxy ?? '',
       noProxy: proxy.noProxy ?? '',
+      // A proxy that does not answer keeps no connection for long: undici's own limit is five minutes.
+      clientFactory: (url: URL, options: object) => new Pool(url, { ...options, headersTimeout: timeoutMs }),
       requestTls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' },
     })
   }

@@ -10,6 +10,7 @@ import { StartError } from '../../src/errors.ts'
 import { createCertificates } from '../support/certificates.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
 
 const request = { headers: { 'Content-Type': 'application/json' }, body: '{}' }
 
@@ -123,14 +124,21 @@ describe('an outbound proxy', () => {
     expect(tunnels).toHaveLength(before)
   })
 
-  it('that hangs is held to the time limit', async () => {
-    const silent = http.createServer().on('connect', () => undefined)
-    silent.listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    const httpProxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
-    const outcome = await sendOnce('http://hooks.example/', { proxy: { httpProxy }, timeoutMs: 400 })
-    expect(outcome).toMatchObject({ kind: 'unavailable', code: 'timeout' })
-    silent.close()
-    silent.closeAllConnections()
+  it('that hangs is held to the time limit, and keeps no connection from those that come later', async () => {
+    let hangs = true
+    const slow = http.createServer().on('connect', (incoming, socket, head) => {
+      if (!hangs) proxy.emit('connect', incoming, socket, head)
+    })
+    slow.listen(0, '127.0.0.1')
+    await once(slow, 'listening')
+    const httpProxy = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`
+    const sender = createSender({ allowedNetworks: [], proxy: { httpProxy }, timeoutMs: 400, maxSocketsPerOrigin: 1 })
+    const send = () => sender.send({ url: 'http://hooks.example/', ...request })
+    expect(await send()).toMatchObject({ kind: 'unavailable', code: 'timeout' })
+    hangs = false
+    await until('one gets through', async () => (await send()).kind === 'delivered')
+    await sender.close()
+    slow.close()
+    slow.closeAllConnections()
   })
 })

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createGzip } from 'node:zlib'
-import { Client } from 'undici'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Pool } from 'undici'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CalledOffError, createSender } from '../../src/delivery/send.ts'
 import type { Sender } from '../../src/delivery/send.ts'
-import { createSocketPool, maxWaitersPerOrigin, PoolSaturatedError } from '../../src/delivery/socket-pool.ts'
+import { createConnections, maxWaitingPerOrigin, OriginSaturatedError } from '../../src/delivery/connections.ts'
+import { findFreePorts } from '../../src/ports.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
 
@@ -28,11 +29,13 @@ describe('connections', () => {
   const send = () => sender.send({ url: receiver.url, ...request })
   const sendMany = (count: number) => Promise.all(Array.from({ length: count }, send))
 
+  /** An answer is told before its connection is free again, a turn of the event loop later. */
+  const untilFree = () => new Promise((done) => setTimeout(done, 10))
+
   it('are reused', async () => {
     for (let round = 0; round < 5; round++) {
       expect(await send()).toMatchObject({ kind: 'delivered' })
-      // The body ends after the head: a turn of the event loop later the connection is free again.
-      await new Promise((done) => setTimeout(done, 10))
+      await untilFree()
     }
     expect(receiver.connections()).toBe(1)
   })
@@ -65,14 +68,28 @@ describe('connections', () => {
     expect(kinds.filter((kind) => kind === 'unavailable')).toHaveLength(20)
   })
 
+  it('to an origin that refuses them are no longer counted once it has', async () => {
+    const [port] = await findFreePorts('127.0.0.1', 1)
+    const url = `http://127.0.0.1:${port}`
+    for (let round = 0; round < 3; round++) {
+      const outcomes = await Promise.all(Array.from({ length: 40 }, () => sender.send({ url, ...request })))
+      expect(new Set(outcomes.map((outcome) => 'code' in outcome && outcome.code))).toEqual(
+        new Set(['connection_refused']),
+      )
+    }
+  })
+
   it('are reused after a failure with a small body, and closed in the middle of a large one', async () => {
     receiver.answer({ status: 500, body: 'x'.repeat(60 * 1024) })
     await send()
+    await untilFree()
     await send()
     expect(receiver.connections()).toBe(1)
+    await untilFree()
     receiver.answer({ status: 500, body: 'x'.repeat(10 * 1024 * 1024) })
     const outcome = await send()
     expect(outcome).toHaveProperty('excerpt', 'x'.repeat(1024))
+    await untilFree()
     await send()
     expect(receiver.connections()).toBe(2)
   })
@@ -98,45 +115,57 @@ describe('connections', () => {
   })
 })
 
-describe('the socket pool', () => {
-  let receivers: Receiver[]
+describe('the pools of origins', () => {
+  const origins = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3']
+  const [a = '', b = '', c = ''] = origins
 
-  beforeAll(async () => {
-    receivers = await Promise.all([startReceiver(), startReceiver(), startReceiver()])
-  })
-  afterAll(() => Promise.all(receivers.map((receiver) => receiver.close())))
-
-  it('closes the connections of the origin that was idle for longest, when there are too many origins', async () => {
-    const opened = new Map<string, Client>()
-    const pool = createSocketPool({
+  it('are closed when there are too many: the one that was not used for longest, when its requests are over', async () => {
+    const opened = new Map<string, Pool>()
+    const connections = createConnections({
       open: (origin) => {
-        const client = new Client(origin)
-        opened.set(origin, client)
-        return client
+        const pool = new Pool(origin)
+        opened.set(origin, pool)
+        return pool
       },
-      maxSocketsPerOrigin: 2,
+      maxPerOrigin: 2,
       maxOrigins: 2,
     })
-    const [a = '', b = '', c = ''] = receivers.map(({ url }) => url)
-    for (const origin of [a, b, a, c]) {
-      const lease = await pool.lease(origin)
-      await (await lease.dispatcher.request({ origin, path: '/', method: 'GET' })).body.dump()
-      lease.release(true)
-    }
-    expect([a, b, c].map((origin) => opened.get(origin)?.destroyed)).toEqual([false, true, false])
-    await pool.close()
-    expect([a, b, c].map((origin) => opened.get(origin)?.destroyed)).toEqual([true, true, true])
+    const areDestroyed = () => origins.map((origin) => opened.get(origin)?.destroyed)
+    connections.use(a).done()
+    const lasting = connections.use(b)
+    for (const origin of [a, c]) connections.use(origin).done()
+    expect(areDestroyed()).toEqual([false, false, false])
+    lasting.done()
+    expect(areDestroyed()).toEqual([false, true, false])
+    await connections.close()
+    expect(areDestroyed()).toEqual([true, true, true])
   })
 
-  it('refuses to let more than its bound wait for one origin', async () => {
-    const pool = createSocketPool({ open: (origin) => new Client(origin), maxSocketsPerOrigin: 1, maxOrigins: 1 })
-    const origin = receivers[0]?.url ?? ''
-    const first = await pool.lease(origin)
-    const waiting = Promise.allSettled(Array.from({ length: maxWaitersPerOrigin }, async () => pool.lease(origin)))
-    await expect(pool.lease(origin)).rejects.toThrow(PoolSaturatedError)
-    const closed = pool.close()
-    first.release(true)
+  it('let no more than their bound wait', async () => {
+    const connections = createConnections({ open: (origin) => new Pool(origin), maxPerOrigin: 1, maxOrigins: 1 })
+    const uses = Array.from({ length: 1 + maxWaitingPerOrigin }, () => connections.use(a))
+    expect(uses.map(({ isFree }) => isFree).indexOf(false)).toBe(1)
+    expect(() => connections.use(a)).toThrow(OriginSaturatedError)
+    const closed = connections.close()
+    for (const { done } of uses) done()
     await closed
-    expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true)
+  })
+
+  it('are as they were when one cannot be opened', async () => {
+    let isBroken = true
+    const connections = createConnections({
+      open: (origin) => {
+        if (isBroken) throw new Error('broken')
+        return new Pool(origin)
+      },
+      maxPerOrigin: 1,
+      maxOrigins: 1,
+    })
+    for (let n = 0; n < 3; n++) expect(() => connections.use(a)).toThrow('broken')
+    isBroken = false
+    const { isFree, done } = connections.use(a)
+    expect(isFree).toBe(true)
+    done()
+    await connections.close()
   })
 })

@@ -1,0 +1,102 @@
+/** Connections kept per origin: a pool of undici's for each. */
+
+import { LRUCache } from 'lru-cache'
+import type { Dispatcher } from 'undici'
+
+export interface Connections {
+  /** The pool of an origin, for one request.
+   *  @throws OriginSaturatedError when too many wait already, ConnectionsClosedError when no more are taken, what opening a pool
+   *    throws */
+  use(origin: string): Use
+  /** Takes no more requests, and resolves when those under way are over and all connections are closed. */
+  close(): Promise<void>
+}
+
+export interface Use {
+  dispatcher: Dispatcher
+  /** Whether there is a connection for it at once, kept or new; else it waits for one inside undici. */
+  isFree: boolean
+  /** To be called when the request is over, exactly once. */
+  done: () => void
+}
+
+export interface ConnectionsOptions {
+  /** Opens a pool of as many connections at most. */
+  open: (origin: string, maxConnections: number) => Dispatcher
+  maxPerOrigin: number
+  /** Origins with open connections; beyond it the one that was not used for longest is closed, when its requests are over. */
+  maxOrigins: number
+}
+
+/** Requests that may wait for a connection to one origin: the gate lets deliveries make no more than there are connections, but
+ *  syncs of audiences may go to the same host. */
+export const maxWaitingPerOrigin = 1000
+
+/** Too many requests wait for this origin already. */
+export class OriginSaturatedError extends Error {
+  override name = 'OriginSaturatedError'
+}
+
+/** No more requests are taken. */
+export class ConnectionsClosedError extends Error {
+  override name = 'ConnectionsClosedError'
+}
+
+interface Origin {
+  dispatcher: Dispatcher
+  inUse: number
+  isRetired: boolean
+}
+
+/** No connections yet. */
+export function createConnections({ open, maxPerOrigin, maxOrigins }: ConnectionsOptions): Connections {
+  const retired = new Set<Origin>()
+  let closed: { promise: Promise<void>; resolve: () => void } | undefined
+
+  /** Not `close`: what hangs before it has a connection would keep it waiting for long. */
+  const destroyUnused = (origin: Origin): void => {
+    if (!origin.isRetired || origin.inUse > 0) return
+    retired.delete(origin)
+    void origin.dispatcher.destroy()
+    if (retired.size === 0) closed?.resolve()
+  }
+  const retire = (origin: Origin): void => {
+    origin.isRetired = true
+    retired.add(origin)
+    destroyUnused(origin)
+  }
+  const origins = new LRUCache<string, Origin>({ max: maxOrigins, dispose: retire })
+
+  const originOf = (name: string): Origin => {
+    const known = origins.get(name)
+    if (known !== undefined) return known
+    const origin = { dispatcher: open(name, maxPerOrigin), inUse: 0, isRetired: false }
+    origins.set(name, origin)
+    return origin
+  }
+
+  return {
+    use(name) {
+      if (closed !== undefined) throw new ConnectionsClosedError('No more requests are taken.')
+      const origin = originOf(name)
+      if (origin.inUse >= maxPerOrigin + maxWaitingPerOrigin)
+        throw new OriginSaturatedError(`Too many requests wait for ${name}.`)
+      const isFree = origin.inUse < maxPerOrigin
+      origin.inUse++
+      const done = (): void => {
+        origin.inUse--
+        destroyUnused(origin)
+      }
+      return { dispatcher: origin.dispatcher, isFree, done }
+    },
+    close() {
+      if (closed !== undefined) return closed.promise
+      let resolve = (): void => undefined
+      const promise = new Promise<void>((settle) => (resolve = settle))
+      closed = { promise, resolve }
+      origins.clear()
+      if (retired.size === 0) resolve()
+      return promise
+    },
+  }
+}
