@@ -5,6 +5,7 @@ import type { Database } from './db/database.ts'
 import { PartAwayError, partTexts, type PartName } from './errors.ts'
 import type { Logger } from './logger.ts'
 import type { MissingPart } from './schemas/system.ts'
+import { answerWithin } from './temporal/answer-within.ts'
 import type { Temporal } from './temporal/connection.ts'
 import { within } from './within.ts'
 
@@ -60,10 +61,11 @@ export function watchAvailability(looks: Record<PartName, () => Promise<unknown>
 /** What is asked of the parts of a node. */
 export const looksAt = (database: Database, temporal: Temporal): Record<PartName, () => Promise<unknown>> => ({
   database: () => database.query('select 1'),
-  async temporal() {
-    const { connection } = temporal
-    await connection.withDeadline(Date.now() + lookLimitMs, () => connection.workflowService.getSystemInfo({}))
-  },
+  // Read from its database each time, which the usual questions after a server's health are not.
+  temporal: () =>
+    answerWithin(temporal, lookLimitMs, () =>
+      temporal.connection.workflowService.describeNamespace({ namespace: temporal.namespace }),
+    ),
 })
 
 function reasonOf(error: unknown): string {

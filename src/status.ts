@@ -6,6 +6,7 @@ import type { Database } from './db/database.ts'
 import { inboxDepth } from './db/inbox.ts'
 import { packageVersion } from './package-version.ts'
 import type { MissingPart, Status } from './schemas/system.ts'
+import { answerWithin } from './temporal/answer-within.ts'
 import type { Temporal } from './temporal/connection.ts'
 import { within } from './within.ts'
 
@@ -56,12 +57,12 @@ export function statusReader({ config, database, temporal, look }: StatusDepende
   }
 }
 
-async function lookAtTemporal({ connection, namespace }: Temporal) {
-  return connection.withDeadline(Date.now() + lookLimitMs, async () => {
-    const { workflowService } = connection
+async function lookAtTemporal(temporal: Temporal) {
+  return answerWithin(temporal, lookLimitMs, async () => {
+    const { workflowService } = temporal.connection
     const [{ serverVersion }, { config }] = await Promise.all([
       workflowService.getSystemInfo({}),
-      workflowService.describeNamespace({ namespace }),
+      workflowService.describeNamespace({ namespace: temporal.namespace }),
     ])
     const retention = config?.workflowExecutionRetentionTtl
     return { serverVersion, retentionMs: retention ? tsToMs(retention) : undefined }

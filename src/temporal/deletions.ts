@@ -6,6 +6,7 @@ import { deletionRequestWorkflowId, notificationPrefix } from '../contracts/dele
 import { audienceIdPrefix, taskQueue } from '../contracts/names.ts'
 import { AppError } from '../errors.ts'
 import type { deletionRequest } from '../../workflows/deletion-request.ts'
+import { answerWithin } from './answer-within.ts'
 import type { Temporal } from './connection.ts'
 import { keyword } from './search-attributes.ts'
 import type { Steering } from './steering.ts'
@@ -33,15 +34,15 @@ export async function startDeletionRequest({ client, connection }: Temporal, req
 
 /** How many notifications of a request arrived, and how many failed. */
 export async function countNotifications(
-  { client, connection }: Temporal,
+  temporal: Temporal,
   requestId: string,
 ): Promise<{ delivered: number; failed: number }> {
   const ofRequest = `WorkflowType = 'deliverEvent' AND WorkflowId STARTS_WITH '${notificationPrefix(requestId)}'`
   const countOf = async (statuses: string): Promise<number> => {
-    const { count } = await client.workflow.count(`${ofRequest} AND ExecutionStatus IN (${statuses})`)
+    const { count } = await temporal.client.workflow.count(`${ofRequest} AND ExecutionStatus IN (${statuses})`)
     return count
   }
-  return connection.withDeadline(Date.now() + callLimitMs, async () => {
+  return answerWithin(temporal, callLimitMs, async () => {
     const [delivered, failed] = await Promise.all([
       countOf(`'Completed'`),
       countOf(`'Failed', 'TimedOut', 'Canceled', 'Terminated'`),

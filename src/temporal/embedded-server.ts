@@ -8,6 +8,7 @@ import { ensureRetention } from './retention.ts'
 import { isServing } from './server-health.ts'
 import { addressOf, embeddedNamespace, endServer, finishDatabase, launchServer } from './server-launch.ts'
 import { adoptServer, boundLog, readNote, serverArgs, serverHost } from './server-process.ts'
+import { untilBroken } from './server-watch.ts'
 
 export interface EmbeddedServerOptions {
   /** Path of the `temporal` command. */
@@ -33,7 +34,7 @@ export interface EmbeddedServer {
   adopted: boolean
   /** Ends the server and waits until it is gone. */
   stop(): Promise<void>
-  /** Resolves to 'stopped' after `stop`, or to 'failed' when the server died and cannot be restarted. */
+  /** Resolves to 'stopped' after `stop`, or to 'failed' when the server ended and cannot be restarted. */
   exited: Promise<'stopped' | 'failed'>
 }
 
@@ -49,7 +50,7 @@ const healthyMs = 60_000
 
 /**
  * Starts the server, or takes over the one that an earlier instance left behind, and waits until it is ready. A server
- * that dies is restarted on the same ports.
+ * that dies, or can no longer read its database, is restarted on the same ports.
  * @throws StartError when a port is in use or the server does not come up
  */
 export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
@@ -72,6 +73,11 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   const superviseUntilStopped = async (): Promise<'stopped' | 'failed'> => {
     let restarts = 0
     for (;;) {
+      const fault = await untilBroken(address, server.exited)
+      if (fault !== undefined && !stopping.signal.aborted) {
+        onProgress(`The Temporal server cannot read its database (${fault}); ending it`)
+        await endServer(server, dataDir)
+      }
       await server.exited
       if (performance.now() - startedAt > healthyMs) restarts = 0
       for (let running = false; !running;) {

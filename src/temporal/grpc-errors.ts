@@ -5,6 +5,7 @@ import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client'
 /** gRPC status codes that have a meaning for us. */
 const invalidArgument = 3
 const notFound = 5
+const unavailable = 14
 /** A request that is refused however often it is made: not found, no permission, a precondition, not implemented, no
  *  credentials. */
 const refusals = [invalidArgument, notFound, 7, 9, 12, 16]
@@ -26,6 +27,14 @@ export const refusalText = (error: Error): string => {
 
 /** Temporal refused a request about the namespace itself: the settings of the node do not fit it. */
 export const isSettingsFault = (error: unknown): boolean => refusals.includes(codeOf(error) ?? 0)
+
+/** Why a server that was asked for its namespace could not read it from its database: the database's own words; undefined when
+ *  it did not say so, or only that the database was busy, which it is until others are done. */
+export const persistenceFault = (error: unknown): string | undefined => {
+  const text = codeOf(error) === unavailable ? (error as { details?: string }).details : undefined
+  const [, fault] = /^GetNamespace operation failed\. Error (.+)/.exec(text ?? '') ?? []
+  return fault !== undefined && !/context (deadline exceeded|canceled)|locked|busy/i.test(fault) ? fault : undefined
+}
 
 /** The namespace lacks a search attribute, or has it as another type: what was refused is taken once that is mended. A value
  *  that exceeds a limit is the request's own fault. */
