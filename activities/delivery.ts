@@ -28,9 +28,8 @@ const heartbeatMs = 2_000
 /** Attempts kept in the record of one activity: a window of 4 hours has about 25. */
 const maxRecordedAttempts = 100
 
-export interface DeliveryDependencies {
-  /** Attempts of all activities of a workflow that wait or run. */
-  pendingAttempts: (execution: { workflowId: string; runId: string }) => Promise<Attempt[]>
+/** What it takes to make an attempt. */
+export interface AttemptDependencies {
   findDestination: (id: string) => StoredDestination | undefined
   /** Reads what other nodes changed in the settings. */
   catchUp: () => Promise<void>
@@ -44,6 +43,11 @@ export interface DeliveryDependencies {
   /** Told of each attempt that was made. */
   observe: (observation: AttemptObservation) => void
   logger: Logger
+}
+
+export interface DeliveryDependencies extends AttemptDependencies {
+  /** Attempts of all activities of a workflow that wait or run. */
+  pendingAttempts: (execution: { workflowId: string; runId: string }) => Promise<Attempt[]>
 }
 
 /** What figures are made of: one attempt at an endpoint. */
@@ -97,17 +101,39 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
   }
 }
 
+/** What an attempt is part of. */
+export interface AttemptContext {
+  /** Names the event among those of its workflow. */
+  event: string
+  /** When its delivery began, in milliseconds since 1970. */
+  beganAt: number
+  /** Stops the attempt. */
+  signal?: AbortSignal
+}
+
+const ofOneEvent = (): AttemptContext => ({
+  event: '',
+  beganAt: Context.current().info.scheduledTimestampMs,
+  signal: Context.current().cancellationSignal,
+})
+
 /** A run delivers an event to an endpoint once, so that their ids name it; what is ordered again has a run of its own. */
-function attempt(dependencies: DeliveryDependencies, kind: AttemptKind, input: AttemptInput): Promise<AttemptOutcome> {
+export function attempt(
+  dependencies: AttemptDependencies,
+  kind: AttemptKind,
+  input: AttemptInput,
+  context: AttemptContext = ofOneEvent(),
+): Promise<AttemptOutcome> {
   const runId = Context.current().info.workflowExecution?.runId
-  const now = () => attemptNow(dependencies, kind, input)
-  return runId === undefined ? now() : dependencies.unlessTaken(`${runId}/${input.endpointId}`, now)
+  const now = () => attemptNow(dependencies, kind, input, context)
+  return runId === undefined ? now() : dependencies.unlessTaken(`${runId}/${context.event}/${input.endpointId}`, now)
 }
 
 async function attemptNow(
-  dependencies: DeliveryDependencies,
+  dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
+  { beganAt, signal }: AttemptContext,
 ): Promise<AttemptOutcome> {
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
@@ -126,10 +152,10 @@ async function attemptNow(
   let result: AttemptResult = 'unused'
   try {
     const at = new Date()
-    const outcome = await post(dependencies.sender, found, input, at, isCalledOff)
+    const outcome = await post(dependencies.sender, found, input, at, isCalledOff, signal)
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
     log(dependencies.logger, input, outcome)
-    dependencies.observe(observation(input, outcome))
+    dependencies.observe(observation(input, outcome, beganAt))
     return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
@@ -145,11 +171,12 @@ function post(
   { messageId, message }: AttemptInput,
   at: Date,
   isCalledOff: () => boolean,
+  signal: AbortSignal | undefined,
 ): Promise<SendOutcome> {
   const { secrets, unreadableReason } = destination
   if (unreadableReason !== undefined) return Promise.resolve(unreadable(unreadableReason))
   const outbound = { messageId, message, endpoint, secrets, at, isCalledOff }
-  return postMessage(sender, outbound, Context.current().cancellationSignal)
+  return postMessage(sender, outbound, signal)
 }
 
 const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }
@@ -176,7 +203,7 @@ interface Ready {
 /** The endpoint as it is now, or why no attempt is made. Settings in memory may be a second old: another node may have
  *  accepted the event for a destination that this one does not know yet. */
 async function findEndpoint(
-  { findDestination, catchUp }: DeliveryDependencies,
+  { findDestination, catchUp }: AttemptDependencies,
   input: AttemptInput,
 ): Promise<Ready | AttemptOutcome> {
   const found = judge(findDestination(input.destinationId), input.endpointId)
@@ -215,10 +242,14 @@ function toAttemptOutcome(outcome: SendOutcome, endpointId: string, at: Date, pa
   }
 }
 
-function observation({ destinationId, endpointId }: AttemptInput, outcome: SendOutcome): AttemptObservation {
+function observation(
+  { destinationId, endpointId }: AttemptInput,
+  outcome: SendOutcome,
+  beganAt: number,
+): AttemptObservation {
   const at = new Date()
   // The server's clock may be ahead of this node's.
-  const latencyMs = Math.max(outcome.durationMs, at.getTime() - Context.current().info.scheduledTimestampMs)
+  const latencyMs = Math.max(outcome.durationMs, at.getTime() - beganAt)
   return {
     destinationId,
     endpointId,

@@ -1,4 +1,5 @@
 export { createAudienceActivities, type AudienceActivityDependencies } from './audiences.ts'
 export { createDeletionActivities, type DeletionActivityDependencies } from './deletions.ts'
 export { createDeliveryActivities, type AttemptObservation, type DeliveryDependencies } from './delivery.ts'
+export { createParcelActivities, type ParcelDependencies } from './parcels.ts'
 export { createSteeringActivities, type SteeringActivityDependencies } from './steering.ts'

@@ -146,7 +146,8 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     config,
     database,
     temporal,
-    gate: deliveries.gate,
+    parcelLoad: deliveries.parcelLoad,
+    readiness: deliveries.readiness,
     registry,
     logger,
   })

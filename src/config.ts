@@ -81,6 +81,7 @@ const EnvironmentSchema = z.object({
   POSTRIDER_RETRY_MAX: duration.prefault('15m'),
   POSTRIDER_ENCRYPTION_KEYS: EncryptionKeysSchema.optional(),
   POSTRIDER_INBOX_MAX: wholeNumber(1, 1_000_000_000).prefault('1000000'),
+  POSTRIDER_PARCELS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
   POSTRIDER_LENIENT_AUTH: flag.prefault('0'),
   POSTRIDER_RETENTION: duration.prefault('72h'),
   POSTRIDER_REQUEST_TIMEOUT: duration.prefault('30s'),
@@ -108,6 +109,8 @@ export interface Config {
   retry: { windowMs: number; initialMs: number; maxMs: number }
   encryptionKeys: EncryptionKey[] | undefined
   inboxMax: number
+  /** Whether events that would have to wait share workflows. */
+  parcels: 'auto' | 'off'
   lenientAuth: boolean
   retentionMs: number
   /** How long a request may take to arrive; an upload: how long nothing of it may arrive. */
@@ -158,6 +161,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     },
     encryptionKeys: env.POSTRIDER_ENCRYPTION_KEYS,
     inboxMax: env.POSTRIDER_INBOX_MAX,
+    parcels: env.POSTRIDER_PARCELS,
     lenientAuth: env.POSTRIDER_LENIENT_AUTH,
     retentionMs: env.POSTRIDER_RETENTION,
     requestTimeoutMs: env.POSTRIDER_REQUEST_TIMEOUT,

@@ -1,6 +1,7 @@
 import './stack-traces.ts'
 export { deletionRequest } from './deletion-request.ts'
 export { deliverEvent } from './deliver-event.ts'
+export { deliverParcel } from './deliver-parcel.ts'
 export { recheckDestination } from './recheck-destination.ts'
 export { steerDeliveries } from './steer-deliveries.ts'
 export { scheduledSync } from './scheduled-sync.ts'

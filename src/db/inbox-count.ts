@@ -2,7 +2,7 @@
 
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Database, Queryable } from './database.ts'
-import { deferredFrom, filterValues, matchesFilter } from './inbox.ts'
+import { filterValues, matchesFilter } from './inbox.ts'
 
 /** Up to so many events are counted one by one. */
 const maxLookedAt = 10_000
@@ -22,12 +22,10 @@ interface Part {
 const ordersByReadingAll = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort']
 
 const oneSource = '($2::text is null or source_id = $2)'
-const firstOfLane = (lane: string): string =>
-  `(select * from inbox where ${lane} and settled_at is null and ${oneSource} order by seq limit ${maxLookedAt + 1})`
 
 const waiting: Part = {
   condition: 'settled_at is null',
-  first: `${firstOfLane(`seq < ${deferredFrom}`)} union all ${firstOfLane(`seq >= ${deferredFrom}`)}`,
+  first: `select * from inbox where settled_at is null and ${oneSource} order by seq limit ${maxLookedAt + 1}`,
 }
 const settled: Part = {
   condition: 'settled_at is not null',

@@ -5,20 +5,17 @@ import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable } from './database.ts'
 
-/** Who is started when: `prompt` at once; `deferred` with what Temporal has to spare, as their endpoints take no more. */
-export type Lane = 'prompt' | 'deferred'
-
 export interface NewInboxEvent {
   input: DeliverEventInput
   receivedAt: Date
-  lane: Lane
 }
 
 /** An event that this node may start until its lease is over. */
 export interface LeasedEvent {
-  /** Position in its lane, by arrival. */
+  /** Position by arrival. */
   seq: string
   input: DeliverEventInput
+  receivedAt: Date
   /** It is not to be started: who cancelled it, and why. */
   cancelled: SteeringTrace | undefined
 }
@@ -26,38 +23,36 @@ export interface LeasedEvent {
 /** An event of the inbox, as the delivery log shows it. */
 export interface QueuedEvent extends LeasedEvent {
   workflowId: string
-  receivedAt: Date
   cancelledAt: Date | undefined
   /** Why Temporal refused it for good. */
   refusal: string | undefined
 }
 
-/** Deferred ones are behind all others, so that one column tells lane and order. */
-export const deferredFrom = '4000000000000000000'
+/** An event that nobody has refused, cancelled for good, or is about to start. */
+export const isWaiting = 'settled_at is null and (leased_until is null or leased_until < now())'
 
-/** Positions of each lane. */
-const lanes: Record<Lane, { from: string; below: string }> = {
-  prompt: { from: '0', below: deferredFrom },
-  deferred: { from: deferredFrom, below: '8000000000000000000' },
-}
+/** Events that take turns together: those of a source that go to the same destinations. */
+const turnOf = ({ sourceId, targets }: DeliverEventInput): string =>
+  `${sourceId} ${targets.map(({ destinationId }) => destinationId).join(',')}`
 
-/** Events of a lane that wait: each lane has an index of its own with just this condition. */
-const waiting: Record<Lane, string> = {
-  prompt: `seq < ${deferredFrom} and settled_at is null`,
-  deferred: `seq >= ${deferredFrom} and settled_at is null`,
-}
+/** Destinations of the events of a turn. */
+export const destinationsOfTurn = (turn: string): string[] =>
+  turn
+    .slice(turn.indexOf(' ') + 1)
+    .split(',')
+    .filter((id) => id !== '')
 
-/** Writes events in one statement; one that waits already is left as it is.
+/** Writes events in one statement; one that waits already, or is in a parcel, is left as it is.
  *  @returns how many were new */
 export async function addToInbox(database: Queryable, events: readonly NewInboxEvent[]): Promise<number> {
   const rows = await database.query<{ seq: string }>(
-    `insert into inbox (seq, workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at)
-     overriding system value
-     select e.lane + nextval('inbox_seq_seq'), e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,
-       string_to_array(e.destination_ids, ','), e.input::json, e.received_at
+    `insert into inbox (workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn)
+     select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,
+       string_to_array(e.destination_ids, ','), e.input::json, e.received_at, e.turn
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-       $9::bigint[]) with ordinality
-       as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, lane, position)
+       $9::text[]) with ordinality
+       as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn, position)
+     where not exists (select from parcel_events where event_id = e.workflow_id)
      order by e.position
      on conflict (workflow_id) do nothing returning seq`,
     [
@@ -69,65 +64,92 @@ export async function addToInbox(database: Queryable, events: readonly NewInboxE
       events.map(({ input }) => input.targets.map(({ destinationId }) => destinationId).join(',')),
       events.map(({ input }) => JSON.stringify(input)),
       events.map(({ receivedAt }) => receivedAt),
-      events.map(({ lane }) => lanes[lane].from),
+      events.map(({ input }) => turnOf(input)),
     ],
   )
   return rows.length
 }
 
-/** Sources that have events in a lane, leased ones too, in the order of their ids: one look-up in an index for each.
- *  @param after  only those behind this id */
-export async function sourcesInInbox(database: Queryable, lane: Lane, after: string, limit: number): Promise<string[]> {
+/** Turns that have events in the inbox, leased ones too, in order: one look-up in an index for each.
+ *  @param after  only those behind this one */
+export async function turnsInInbox(database: Queryable, after: string, limit: number): Promise<string[]> {
   const next = (previous: string): string =>
-    `(select source_id from inbox where ${waiting[lane]} and source_id > ${previous} order by source_id, seq limit 1)`
-  const rows = await database.query<{ source_id: string }>(
-    `with recursive sources as (
-       select ${next('$1')} as source_id
+    `(select turn from inbox where settled_at is null and turn > ${previous} order by turn, seq limit 1)`
+  const rows = await database.query<{ turn: string }>(
+    `with recursive turns as (
+       select ${next('$1')} as turn
        union all
-       select ${next('sources.source_id')} from sources where sources.source_id is not null)
-     select source_id from sources where source_id is not null limit $2`,
+       select ${next('turns.turn')} from turns where turns.turn is not null)
+     select turn from turns where turn is not null limit $2`,
     [after, limit],
   )
-  return rows.map(({ source_id }) => source_id)
+  return rows.map(({ turn }) => turn)
 }
 
-/** Takes the oldest events of each source in a lane that nobody else has, for `leaseMs` milliseconds; a node that dies loses
- *  its leases then.
- *  @param perSource  at most so many of each
+/** Takes the oldest events of each turn that nobody else has, for `leaseMs` milliseconds; a node that dies loses its leases
+ *  then.
+ *  @param perTurn  at most so many of each
  *  @returns in order of arrival */
 export async function leaseFromInbox(
   database: Queryable,
-  lane: Lane,
-  sourceIds: readonly string[],
-  perSource: number,
+  turns: readonly string[],
+  perTurn: number,
   leaseMs: number,
 ): Promise<LeasedEvent[]> {
   const rows = await database.query<LeasedRow>(
     `update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
      where seq in (
-       select oldest.seq from unnest($1::text[]) as source(id) cross join lateral (
-         select seq from inbox
-         where ${waiting[lane]} and source_id = source.id and (leased_until is null or leased_until < now())
+       select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
+         select seq from inbox where ${isWaiting} and turn = turn.id
          order by seq limit $2 for update skip locked) as oldest)
      returning ${leasedColumns}`,
-    [[...sourceIds], perSource, leaseMs],
+    [[...turns], perTurn, leaseMs],
   )
   return rows.map(leasedEvent).sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
 }
 
-export const leasedColumns = 'seq, input, cancelled_at, cancelled_by, cancelled_why'
+/** Gives up events of a turn that waited for an endpoint for too long; they stay, visibly failed.
+ *  @param windowMs  how long they may wait, in milliseconds */
+export async function giveUpOverdue(
+  database: Queryable,
+  turn: string,
+  windowMs: number,
+  reason: string,
+  limit: number,
+): Promise<number> {
+  const rows = await database.query(
+    `update inbox set refusal = $3, settled_at = now(), leased_until = null where seq in (
+       select seq from inbox where ${isWaiting} and turn = $1 and cancelled_at is null
+         and received_at < now() - make_interval(secs => $2 / 1000.0)
+       order by seq limit $4 for update skip locked)
+     returning seq`,
+    [turn, windowMs, reason, limit],
+  )
+  return rows.length
+}
+
+export const leasedColumns = 'seq, input, received_at, cancelled_at, cancelled_by, cancelled_why'
 
 export interface LeasedRow {
   seq: string
   input: DeliverEventInput
+  received_at: Date
   cancelled_at: Date | null
   cancelled_by: string | null
   cancelled_why: string | null
 }
 
-export const leasedEvent = ({ seq, input, cancelled_at, cancelled_by, cancelled_why }: LeasedRow): LeasedEvent => ({
+export const leasedEvent = ({
   seq,
   input,
+  received_at,
+  cancelled_at,
+  cancelled_by,
+  cancelled_why,
+}: LeasedRow): LeasedEvent => ({
+  seq,
+  input,
+  receivedAt: received_at,
   cancelled: cancelled_at === null ? undefined : { by: cancelled_by ?? undefined, why: cancelled_why ?? undefined },
 })
 
@@ -149,14 +171,12 @@ export async function refuseInInbox(database: Queryable, seq: string, refusal: s
   ])
 }
 
-/** How many events wait, at most: the span of each lane's positions, of which some were never used or are free again. Costs
- *  four look-ups whatever its size; 0 for an empty inbox. */
+/** How many events wait, at most: the span of their positions, of which some were never used or are free again. Costs two
+ *  look-ups whatever its size; 0 for an empty inbox. */
 export async function inboxDepth(database: Queryable): Promise<number> {
   const [row] = await database.query<{ depth: string }>(
-    `select sum(coalesce((select max(seq) from inbox where seq >= lane.first and seq < lane.below and settled_at is null)
-       - (select min(seq) from inbox where seq >= lane.first and seq < lane.below and settled_at is null) + 1, 0)) as depth
-     from unnest($1::bigint[], $2::bigint[]) as lane(first, below)`,
-    [Object.values(lanes).map(({ from }) => from), Object.values(lanes).map(({ below }) => below)],
+    `select coalesce((select max(seq) from inbox where settled_at is null)
+       - (select min(seq) from inbox where settled_at is null) + 1, 0) as depth`,
   )
   return Number(row?.depth ?? 0)
 }
@@ -172,16 +192,14 @@ export async function countInbox(database: Queryable, most: number): Promise<num
 
 interface QueuedRow extends LeasedRow {
   workflow_id: string
-  received_at: Date
   refusal: string | null
 }
 
-const queuedColumns = `workflow_id, received_at, refusal, ${leasedColumns}`
+const queuedColumns = `workflow_id, refusal, ${leasedColumns}`
 
 const toQueued = (row: QueuedRow): QueuedEvent => ({
   ...leasedEvent(row),
   workflowId: row.workflow_id,
-  receivedAt: row.received_at,
   cancelledAt: row.cancelled_at ?? undefined,
   refusal: row.refusal ?? undefined,
 })

@@ -14,6 +14,7 @@ import { destinationRechecks } from './migrations/0041-destination-rechecks.ts'
 import { acknowledgedTraits } from './migrations/0043-acknowledged-traits.ts'
 import { settingsChanges } from './migrations/0050-settings-changes.ts'
 import { inboxInOrder } from './migrations/0051-inbox-in-order.ts'
+import { parcels } from './migrations/0052-parcels.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -32,6 +33,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   acknowledgedTraits,
   settingsChanges,
   inboxInOrder,
+  parcels,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -1,8 +1,9 @@
-/** Removes events from the inbox that were refused or cancelled, once they have been there to be looked at for as long as
- *  deliveries are. */
+/** Removes events from the inbox that were refused or cancelled, and parcels that are over, once they have been there to be
+ *  looked at for as long as deliveries are. */
 
 import type { Database } from '../db/database.ts'
 import { removeSettled } from '../db/inbox-steering.ts'
+import { removeOldParcels } from '../db/parcels.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 
@@ -11,8 +12,12 @@ const pauseMs = 3_600_000
 /** @param retentionMs  how long they stay, in milliseconds */
 export function forgetSettled(database: Database, retentionMs: number, logger: Logger): { stop(): Promise<void> } {
   const failures = createFailureLog(logger, 'inbox.settled_not_removed')
+  const removeBefore = async (moment: Date): Promise<void> => {
+    await removeSettled(database.patient, moment)
+    await removeOldParcels(database.patient, moment)
+  }
   const remove = (): Promise<void> =>
-    removeSettled(database.patient, new Date(Date.now() - retentionMs)).then(failures.worked, failures.failed)
+    removeBefore(new Date(Date.now() - retentionMs)).then(failures.worked, failures.failed)
   let removing = remove()
   const timer = setInterval(() => {
     removing = remove()

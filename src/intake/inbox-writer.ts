@@ -50,11 +50,7 @@ interface Waiting {
 }
 
 /** @param onWritten  told after each group that had something new */
-export function createInboxWriter(
-  database: Database,
-  inboxMax: number,
-  onWritten: (events: readonly NewInboxEvent[]) => void,
-): InboxWriter {
+export function createInboxWriter(database: Database, inboxMax: number, onWritten: () => void): InboxWriter {
   const queue: Waiting[] = []
   let waitingEvents = 0
   let underWay: Promise<void> | undefined
@@ -101,7 +97,7 @@ export function createInboxWriter(
     if (events.length === 0) return
     const added = await addToInbox(database, events)
     depth += added
-    if (added > 0) onWritten(events)
+    if (added > 0) onWritten()
     // Which of the group's events were duplicates does not matter: they are only counted.
     admitted.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
   }

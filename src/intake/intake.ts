@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
-import type { Lane } from '../db/inbox.ts'
 import { AppError, PartAwayError } from '../errors.ts'
+import { eventWorkflowId } from '../contracts/names.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
@@ -33,13 +33,15 @@ export interface IntakeDependencies {
   slots: DirectSlots
   /** Whether no endpoint of an event takes an attempt now. */
   isShut: (targets: readonly DeliveryTarget[]) => boolean
+  /** Which of these events are in a parcel already, by the ids of their deliveries. */
+  knownInParcels: (deliveryIds: readonly string[]) => Promise<Set<string>>
   retry: RetrySchedule
   count: IntakeCounter
   logger: Logger
 }
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { start, inbox, slots, isShut, retry, count, logger } = dependencies
+  const { start, inbox, slots, isShut, knownInParcels, retry, count, logger } = dependencies
 
   /** Takes slots that are free. @returns the events that Temporal did not take */
   const startAll = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
@@ -63,8 +65,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   }
 
   const notWritten = createFailureLog(logger, 'intake.not_written')
-  const write = async (lane: Lane, sourceId: string, events: AcceptedEvent[]): Promise<void> => {
-    const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt, lane }))
+  const write = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
+    const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt }))
     const duplicates = await inbox.write(waiting)
     notWritten.worked()
     count('inboxed', sourceId, events.length)
@@ -85,15 +87,13 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     }
   }
 
-  const hold = async (lane: Lane, events: AcceptedEvent[]): Promise<void> => {
-    // Events of one request are all of one source.
-    const sourceId = events[0]?.sourceId
-    if (sourceId === undefined) return
-    const direct = lane === 'prompt' && slots.tryPass(sourceId, events.length)
+  const hold = async (sourceId: string, events: AcceptedEvent[], isDirect: boolean): Promise<void> => {
+    if (events.length === 0) return
+    const direct = isDirect && slots.tryPass(sourceId, events.length)
     const left = direct ? await startAll(sourceId, events) : events
     if (left.length === 0) return
     try {
-      await write(lane, sourceId, left)
+      await write(sourceId, left)
     } catch (error) {
       if (error instanceof AppError) throw error
       notWritten.failed(error)
@@ -104,15 +104,27 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     }
   }
 
-  /** An attempt that finds no turn costs Temporal as much as a delivery: the endpoint is no sooner served for it, and
-   *  others wait. */
-  const laneOf = ({ targets }: AcceptedEvent): Lane => (isShut(targets) && !inbox.isHalfFull() ? 'deferred' : 'prompt')
+  /** What an endpoint cannot take costs Temporal as much as a delivery, and is delivered no sooner: it waits in the inbox. */
+  const isToWait = ({ targets }: AcceptedEvent): boolean => isShut(targets) && !inbox.isHalfFull()
+
+  const withoutKnown = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
+    const idOf = ({ messageId }: AcceptedEvent): string => eventWorkflowId(sourceId, messageId)
+    const known = await knownInParcels(events.map(idOf))
+    if (known.size === 0) return events
+    const others = events.filter((event) => !known.has(idOf(event)))
+    count('duplicate', sourceId, events.length - others.length)
+    return others
+  }
 
   return {
-    async accept(events) {
-      const lanes: Record<Lane, AcceptedEvent[]> = { prompt: [], deferred: [] }
-      for (const event of events) lanes[laneOf(event)].push(event)
-      await Promise.all([hold('prompt', lanes.prompt), hold('deferred', lanes.deferred)])
+    async accept(accepted) {
+      // Events of one request are all of one source.
+      const sourceId = accepted[0]?.sourceId
+      if (sourceId === undefined) return
+      const events = await withoutKnown(sourceId, accepted)
+      const waiting = events.filter(isToWait)
+      const prompt = waiting.length === 0 ? events : events.filter((event) => !waiting.includes(event))
+      await Promise.all([hold(sourceId, prompt, true), hold(sourceId, waiting, false)])
     },
   }
 }

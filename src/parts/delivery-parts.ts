@@ -1,18 +1,21 @@
 /** Everything of a node that carries deliveries, shows them and steers them. */
 
-import { createDeliveryActivities, createSteeringActivities } from '../../activities/index.ts'
+import { createDeliveryActivities, createParcelActivities, createSteeringActivities } from '../../activities/index.ts'
 import type { Config } from '../config.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
+import type { ParcelActivities } from '../contracts/parcels.ts'
 import type { SteeringActivities } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
 import { isDeletedSince } from '../db/deleted-users.ts'
 import { openRechecks } from '../db/destination-rechecks.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
-import { createGate, type Gate } from '../delivery/gate.ts'
+import { createGate } from '../delivery/gate.ts'
 import { gateBounds } from '../delivery/gate-bounds.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
+import type { Readiness } from '../intake/inbox-turns.ts'
+import { createParcelLoad, type ParcelLoad } from '../intake/parcel-load.ts'
 import type { Logger } from '../logger.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
@@ -25,20 +28,24 @@ import { readPendingAttempts } from '../temporal/delivery-detail.ts'
 import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { keepRecheckRunning } from '../temporal/recheck.ts'
+import { readPendingRecord } from '../temporal/parcel-detail.ts'
+import { startDelivery } from '../temporal/start-delivery.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
 
 /** Changed destinations that are looked at together. */
 const recheckBatch = 100
 
 export interface DeliveryParts {
-  activities: DeliveryActivities & SteeringActivities
+  activities: DeliveryActivities & ParcelActivities & SteeringActivities
   steering: Steering
   bulkSteerings: BulkSteerings
   /** To be told that a destination was resumed, switched off or deleted: who waits for it is told now, or as soon as
    *  Temporal answers. */
   onDestinationChanged: () => void
   deliveryLog: DeliveryLog
-  gate: Gate
+  /** Whether the endpoints of some destinations take attempts now. */
+  readiness: (destinationIds: readonly string[]) => Readiness
+  parcelLoad: ParcelLoad
   stop(): Promise<void>
 }
 
@@ -70,8 +77,8 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
   })
   const gate = createGate(gateBounds(config.retry))
   const recorder = createAttemptRecorder(database, logger)
-  const deliveryActivities = createDeliveryActivities({
-    pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
+  const parcelLoad = createParcelLoad()
+  const attempting = {
     findDestination: settings.destination,
     catchUp: settings.catchUp,
     sender,
@@ -80,7 +87,23 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     unlessTaken: createUnlessTaken(),
     observe: recorder.observe,
     logger,
+  }
+  const deliveryActivities = createDeliveryActivities({
+    ...attempting,
+    pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
   })
+  const parcelActivities = createParcelActivities({
+    ...attempting,
+    database,
+    pendingRecord: (...of) => readPendingRecord(temporal, ...of),
+    startEvent: async (input) => void (await startDelivery(temporal, input)),
+    onRound: parcelLoad.begin,
+  })
+  const readiness = (destinationIds: readonly string[]): Readiness => {
+    const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
+    if (endpoints.length === 0 || endpoints.some(({ id }) => !gate.isShut(id))) return 'open'
+    return endpoints.some(({ id }) => gate.closedSince(id) !== undefined && gate.probeInMs(id) === 0) ? 'probe' : 'shut'
+  }
   const rechecks = runStarter({
     waiting: () => openRechecks(database, recheckBatch),
     start: (id) => keepRecheckRunning(temporal, id),
@@ -90,6 +113,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
   return {
     activities: {
       ...deliveryActivities,
+      ...parcelActivities,
       ...createSteeringActivities({
         database,
         steering,
@@ -112,7 +136,8 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       deliveries: createDeliveries(temporal, pausedDestinations),
       findDestination: settings.destination,
     }),
-    gate,
+    readiness,
+    parcelLoad,
     onDestinationChanged: rechecks.wake,
     async stop() {
       await rechecks.stop()

@@ -5,21 +5,24 @@ import type { Config } from '../config.ts'
 import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { Database } from '../db/database.ts'
-import type { Lane } from '../db/inbox.ts'
-import type { Gate } from '../delivery/gate.ts'
 import { createDirectSlots } from '../intake/direct-slots.ts'
-import { runDrainer, type Drainer } from '../intake/drainer.ts'
+import { runDrainer } from '../intake/drainer.ts'
 import { createFates, type Fates } from '../intake/fates.ts'
 import { forgetSettled } from '../intake/forget-settled.ts'
 import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
-import { deferredLane, promptLane } from '../intake/lanes.ts'
+import { createInboxTurns, type Readiness } from '../intake/inbox-turns.ts'
+import { createKnownParcels } from '../intake/known-parcels.ts'
+import type { ParcelLoad } from '../intake/parcel-load.ts'
+import { createParcelStarts } from '../intake/start-parcels.ts'
+import { createSingleStarts } from '../intake/start-singles.ts'
 import { createQueuedSteering } from '../intake/steer-queued.ts'
 import { createStartPace } from '../intake/start-pace.ts'
 import type { Logger } from '../logger.ts'
 import { cancelDelivery } from '../temporal/cancel-delivery.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { createNamespaceRepair } from '../temporal/repair-namespace.ts'
+import { isRunning, knownWorkflows, startParcel, type ParcelOrder } from '../temporal/start-parcel.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import type { QueuedSteering } from '../temporal/steering.ts'
 
@@ -34,14 +37,15 @@ export interface IntakePartsDependencies {
   config: Config
   database: Database
   temporal: Temporal
-  /** Tells which endpoints take no attempt now. */
-  gate: Pick<Gate, 'isShut'>
+  /** Whether the endpoints of a destination take attempts now. */
+  readiness: (destinationIds: readonly string[]) => Readiness
+  parcelLoad: ParcelLoad
   registry: Registry
   logger: Logger
 }
 
 export function createIntakeParts(dependencies: IntakePartsDependencies): IntakeParts {
-  const { config, database, temporal, gate, registry, logger } = dependencies
+  const { config, database, temporal, registry, logger } = dependencies
   const fates = createFates(database, registry, logger)
   const { count } = fates
   const pace = createStartPace()
@@ -49,25 +53,58 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   const repair = createNamespaceRepair(temporal, logger)
   const start = slots.watch(pace.watch(repair.watch((input: DeliverEventInput) => startDelivery(temporal, input))))
   const isShut = (targets: readonly DeliveryTarget[]): boolean =>
-    targets.every(({ endpointIds }) => endpointIds.every((id) => gate.isShut(id)))
-  const inbox = createInboxWriter(database, config.inboxMax, (events) => {
-    for (const { lane, input } of events) drainers[lane].wake(input.sourceId)
-  })
+    dependencies.readiness(targets.map(({ destinationId }) => destinationId)) !== 'open'
+  const inbox = createInboxWriter(database, config.inboxMax, () => drainer.wake())
   const cancel = ({ sourceId, messageId }: DeliverEventInput, trace: SteeringTrace) =>
     cancelDelivery(temporal, eventWorkflowId(sourceId, messageId), trace)
-  const common = { database, start, cancel, giveWay: inbox.written, count, logger }
-  const drainers: Record<Lane, Drainer> = {
-    prompt: runDrainer({ ...common, ...promptLane(pace) }),
-    deferred: runDrainer({ ...common, ...deferredLane(isShut) }),
-  }
+  const knownParcels = createKnownParcels(database)
+  const parcels =
+    config.parcels === 'off'
+      ? undefined
+      : createParcelStarts({
+          database,
+          start: slots.watch((parcel: ParcelOrder) => startParcel(temporal, parcel)),
+          knownDeliveries: (ids) => knownWorkflows(temporal, ids),
+          isRunning: (id) => isRunning(temporal, id),
+          load: dependencies.parcelLoad,
+          retry: config.retry,
+          count,
+          logger,
+        })
+  const drainer = runDrainer({
+    database,
+    nextTurns: createInboxTurns(database, dependencies.readiness),
+    singles: createSingleStarts({
+      database,
+      start,
+      cancel,
+      limit: () => pace.limit(),
+      giveWay: inbox.written,
+      count,
+      logger,
+    }),
+    parcels,
+    isResting: slots.isResting,
+    windowMs: config.retry.windowMs,
+    logger,
+  })
   const settled = forgetSettled(database, config.retentionMs, logger)
-  const intake = createIntake({ start, inbox, slots, isShut, retry: config.retry, count, logger })
+  const intake = createIntake({
+    start,
+    inbox,
+    slots,
+    isShut,
+    knownInParcels: knownParcels.among,
+    retry: config.retry,
+    count,
+    logger,
+  })
   return {
     intake,
     fates,
     queuedSteering: createQueuedSteering({ database, start, count }),
     async stop() {
-      await Promise.all([...Object.values(drainers), repair, settled].map((part) => part.stop()))
+      await Promise.all([drainer, repair, settled].map((part) => part.stop()))
       await fates.stop()
     },
   }

@@ -1,0 +1,155 @@
+/** One round of attempts for the events of a parcel: a few at a time at each endpoint, so that one that is slow holds up none
+ *  of the others. */
+
+import type { AttemptOutcome } from '../src/contracts/delivery.ts'
+import {
+  afterAttempt,
+  destinationOf,
+  openEndpoints,
+  settleDestination,
+  withDestination,
+} from '../src/contracts/parcel-progress.ts'
+import type { EndpointProgress, EventProgress, ParcelEvent } from '../src/contracts/parcels.ts'
+import type { AttemptKind } from '../src/delivery/gate.ts'
+import { attempt, type AttemptDependencies } from './delivery.ts'
+
+/** Attempts of one parcel side by side at one endpoint. */
+const perEndpoint = 16
+
+/** No attempt of a round begins later, in milliseconds after its beginning. */
+const roundMs = 6_000
+
+export interface RoundEvent {
+  event: Omit<ParcelEvent, 'targets'>
+  progress: EventProgress
+  /** Only at this destination; absent: at all. */
+  onlyAt?: string
+}
+
+export interface RoundResult {
+  /** The events of the round, after it. */
+  progress: EventProgress[]
+  /** When an endpoint that took no attempt may take one, in milliseconds. */
+  turnInMs?: number
+  /** Longest `Retry-After`, in milliseconds. */
+  retryAfterMs?: number
+  pausedTotalMs?: number
+}
+
+/** One attempt that is to be made. */
+interface Due {
+  event: RoundEvent
+  destinationId: string
+  endpointId: string
+}
+
+/** @param onThrough  told of each event when its last attempt of the round is over */
+export async function attemptRound(
+  dependencies: AttemptDependencies,
+  kind: AttemptKind,
+  events: readonly RoundEvent[],
+  onThrough: (event: EventProgress) => void,
+): Promise<RoundResult> {
+  const lastBegin = performance.now() + roundMs
+  const progress = new Map(events.map((one) => [one.progress.place, one.progress]))
+  const toCome = new Map<number, number>()
+  const queues = new Map<string, Due[]>()
+  const result: RoundResult = { progress: [] }
+  for (const due of events.flatMap(dueOf)) {
+    const { place } = due.event.progress
+    toCome.set(place, (toCome.get(place) ?? 0) + 1)
+    const queue = queues.get(due.endpointId)
+    if (queue === undefined) queues.set(due.endpointId, [due])
+    else queue.push(due)
+  }
+
+  const note = (due: Due, outcome: AttemptOutcome): void => {
+    const { place } = due.event.progress
+    const event = progress.get(place)
+    if (event === undefined) return
+    const after = noteOutcome(event, due, outcome)
+    progress.set(place, after)
+    noteTimes(result, outcome)
+    const left = (toCome.get(place) ?? 0) - 1
+    toCome.set(place, left)
+    if (left === 0) onThrough(after)
+  }
+
+  /** What an endpoint that takes no more leaves over is not asked for one by one. */
+  const deferRest = (queue: Due[], outcome: AttemptOutcome): void => {
+    for (const due of queue.splice(0)) note(due, outcome)
+  }
+
+  const work = async (queue: Due[]): Promise<void> => {
+    for (let due = queue.shift(); due !== undefined; due = queue.shift()) {
+      if (performance.now() > lastBegin) return deferRest([due, ...queue.splice(0)], { kind: 'deferred' })
+      const { event } = due.event
+      if (!isStillDue(progress.get(due.event.progress.place), due, kind)) {
+        note(due, { kind: 'deferred' })
+        continue
+      }
+      const { sourceId, messageId, message, receivedAt } = event
+      const input = { sourceId, messageId, message, destinationId: due.destinationId, endpointId: due.endpointId }
+      const context = { event: String(due.event.progress.place), beganAt: Date.parse(receivedAt) }
+      const outcome = await attempt(dependencies, kind, input, context).catch(faultOfOurs)
+      note(due, outcome)
+      if (outcome.kind === 'deferred') deferRest(queue, outcome)
+    }
+  }
+
+  await Promise.all(
+    [...queues.values()].flatMap((queue) =>
+      Array.from({ length: Math.min(perEndpoint, queue.length) }, () => work(queue)),
+    ),
+  )
+  return { ...result, progress: [...progress.values()] }
+}
+
+function dueOf(event: RoundEvent): Due[] {
+  const { progress, onlyAt } = event
+  return progress.destinations
+    .filter(({ destinationId }) => onlyAt === undefined || destinationId === onlyAt)
+    .flatMap((destination) =>
+      openEndpoints(destination).map(({ endpointId }) => ({
+        event,
+        destinationId: destination.destinationId,
+        endpointId,
+      })),
+    )
+}
+
+/** In a retry the success of another endpoint may have settled it meanwhile; first attempts are all made. */
+function isStillDue(event: EventProgress | undefined, { destinationId, endpointId }: Due, kind: AttemptKind): boolean {
+  if (kind === 'first' || event === undefined) return true
+  const destination = destinationOf(event, destinationId)
+  return destination !== undefined && openEndpoints(destination).some((endpoint) => endpoint.endpointId === endpointId)
+}
+
+function noteOutcome(event: EventProgress, { destinationId, endpointId }: Due, outcome: AttemptOutcome): EventProgress {
+  const destination = destinationOf(event, destinationId)
+  if (destination === undefined) return event
+  const endpoints = destination.endpoints.map((endpoint: EndpointProgress) =>
+    endpoint.endpointId === endpointId && endpoint.end === undefined ? afterAttempt(endpoint, outcome) : endpoint,
+  )
+  return withDestination(event, settleDestination({ ...destination, endpoints }))
+}
+
+function noteTimes(result: RoundResult, outcome: AttemptOutcome): void {
+  const longest = (before: number | undefined, now: number | undefined): number | undefined =>
+    now === undefined ? before : Math.max(before ?? 0, now)
+  if (outcome.kind === 'unavailable') assign(result, 'retryAfterMs', longest(result.retryAfterMs, outcome.retryAfterMs))
+  if (outcome.kind === 'deferred') assign(result, 'turnInMs', longest(result.turnInMs, outcome.turnInMs))
+  if (outcome.kind === 'unavailable' || outcome.kind === 'deferred')
+    assign(result, 'pausedTotalMs', longest(result.pausedTotalMs, outcome.pausedTotalMs))
+}
+
+function assign<Name extends 'turnInMs' | 'retryAfterMs' | 'pausedTotalMs'>(
+  result: RoundResult,
+  name: Name,
+  value: number | undefined,
+): void {
+  if (value !== undefined) result[name] = value
+}
+
+/** The attempt was not made, or nobody knows what came of it: it is made again. */
+const faultOfOurs = (): AttemptOutcome => ({ kind: 'deferred' })

@@ -1,0 +1,210 @@
+/** The activities of `deliverParcel`: rounds of attempts for many events, and the list that tells where each stands. */
+
+import { ApplicationFailure, Context } from '@temporalio/activity'
+import {
+  failureTypes,
+  type DeliverEventInput,
+  type RetrySchedule,
+  type SteeringTrace,
+} from '../src/contracts/delivery.ts'
+import { beginEvent, destinationOf, isOpenAt, openEndpoints } from '../src/contracts/parcel-progress.ts'
+import type {
+  EndpointProgress,
+  EventProgress,
+  ParcelActivities,
+  ParcelEvent,
+  ParcelRetryRecord,
+} from '../src/contracts/parcels.ts'
+import { retryDelayMs } from '../src/contracts/retry-delay.ts'
+import type { Database } from '../src/db/database.ts'
+import { recordedProgress, recordProgress } from '../src/db/parcels.ts'
+import { within } from '../src/within.ts'
+import type { AttemptDependencies } from './delivery.ts'
+import { attemptRound, type RoundResult } from './parcel-round.ts'
+
+/** Milliseconds between two heartbeats. */
+const heartbeatMs = 2_000
+
+/** Events whose outcomes are written together while a round goes on: what a node that dies did not write is sent again. */
+const recordedTogether = 25
+
+/** How long a round waits for the list to be written, in milliseconds; it is written later otherwise. */
+const recordLimitMs = 2_000
+
+export interface ParcelDependencies extends AttemptDependencies {
+  database: Database
+  /** How far the activity of a destination is that waits in Temporal. */
+  pendingRecord: (workflowId: string, destinationId: string) => Promise<ParcelRetryRecord | undefined>
+  /** Starts a workflow for one event; one that runs already is left as it is. */
+  startEvent: (input: DeliverEventInput, trace: SteeringTrace) => Promise<void>
+  /** Told when a parcel's first round begins; the function that it answers is called at its end. */
+  onRound: (events: number) => () => void
+}
+
+export function createParcelActivities(dependencies: ParcelDependencies): ParcelActivities {
+  const { database, pendingRecord, startEvent, onRound } = dependencies
+
+  return {
+    async attemptParcel({ events }) {
+      const recorder = createRecorder(database)
+      const end = onRound(events.length)
+      try {
+        const known = await recorder.known()
+        const progress = events.map((event, place) => knownProgress(known, event, place))
+        const open = progress.filter(({ place }) => !known.has(place))
+        const { progress: after } = await attemptRound(dependencies, 'first', placed(open, events), recorder.note)
+        for (const event of after) progress[event.place] = event
+        return { progress, isRecorded: await recorder.end(after) }
+      } finally {
+        end()
+      }
+    },
+
+    async retryInParcel(input) {
+      const context = Context.current()
+      const earlier = context.info.heartbeatDetails as ParcelRetryRecord | undefined
+      const { events, destinationId } = input
+      const known = new Map(earlier?.progress.map((progress) => [progress.place, progress]))
+      const progress = events.map((event) => known.get(event.progress.place) ?? event.progress)
+      const open = events.flatMap(({ event }, index) => {
+        const before = progress[index]
+        return before !== undefined && isOpenAt(before, destinationId) ? [{ event, progress: before }] : []
+      })
+      let result: RoundResult = { progress: [] }
+      const heartbeat = (): void => context.heartbeat(recordOf(progress, result))
+      const timer = setInterval(heartbeat, heartbeatMs)
+      const recorder = createRecorder(database)
+      try {
+        result = await attemptRound(
+          dependencies,
+          'retry',
+          open.map((one) => ({ ...one, onlyAt: destinationId })),
+          recorder.note,
+        )
+      } finally {
+        clearInterval(timer)
+      }
+      for (const event of result.progress) progress[progress.findIndex(({ place }) => place === event.place)] = event
+      await recorder.end(result.progress)
+      const record = recordOf(progress, result)
+      const waiting = waitingAt(progress, destinationId)
+      const isHeld = waiting.some(({ waits }) => waits === 'hold')
+      if (waiting.length === 0 || isHeld || context.cancellationSignal.aborted) return record
+      // Details of a heartbeat outlive the failed round; the next one goes on with them.
+      context.heartbeat(record)
+      throw ApplicationFailure.create({
+        type: failureTypes.endpointUnavailable,
+        message: messageOf(waiting),
+        details: [record],
+        category: 'BENIGN',
+        nextRetryDelay: pauseMs(input.retry, waiting, result),
+      })
+    },
+
+    readParcelProgress: (destinationId) => pendingRecord(parcelId(), destinationId),
+
+    async startFromParcel({ input, trace }) {
+      await startEvent(input, trace)
+    },
+
+    recordParcel: (progress) => recordProgress(database, parcelId(), progress, true),
+  }
+}
+
+const parcelId = (): string => Context.current().info.workflowExecution?.workflowId ?? ''
+
+const placed = (
+  progress: readonly EventProgress[],
+  events: readonly ParcelEvent[],
+): { event: ParcelEvent; progress: EventProgress }[] =>
+  progress.flatMap((one) => {
+    const event = events[one.place]
+    return event === undefined ? [] : [{ event, progress: one }]
+  })
+
+/** A round that was lost with its node is made again for what nobody wrote down. */
+function knownProgress(
+  known: Map<number, EventProgress | undefined>,
+  event: ParcelEvent,
+  place: number,
+): EventProgress {
+  const begun = beginEvent(event, place)
+  if (!known.has(place)) return begun
+  return known.get(place) ?? delivered(begun)
+}
+
+const delivered = (begun: EventProgress): EventProgress => ({
+  ...begun,
+  destinations: begun.destinations.map((destination) => ({
+    ...destination,
+    endpoints: destination.endpoints.map(({ endpointId }) => ({ endpointId, attempts: 1, made: [], end: 'delivered' })),
+  })),
+})
+
+interface Recorder {
+  /** What was written by a round that was lost. */
+  known(): Promise<Map<number, EventProgress | undefined>>
+  /** Takes note of an event that this round is through with. */
+  note(event: EventProgress): void
+  /** Writes what was not written. @returns whether all is */
+  end(events: readonly EventProgress[]): Promise<boolean>
+}
+
+/** Never holds up a round for long: a database that is away is told later. */
+function createRecorder(database: Database): Recorder {
+  const id = parcelId()
+  let waiting: EventProgress[] = []
+  let writing = Promise.resolve(true)
+
+  const write = (events: readonly EventProgress[], isCounted: boolean): Promise<boolean> =>
+    within(recordLimitMs, 'the database', recordProgress(database, id, events, isCounted)).then(
+      () => true,
+      () => false,
+    )
+
+  return {
+    known: () => within(recordLimitMs, 'the database', recordedProgress(database, id)).catch(() => new Map()),
+    note(event) {
+      waiting.push(event)
+      if (waiting.length < recordedTogether) return
+      const together = waiting
+      waiting = []
+      writing = writing.then((isWritten) => isWritten && write(together, false))
+    },
+    async end(events) {
+      // What was written on the way stays as it is, unless that failed.
+      const rest = (await writing) ? waiting : events
+      return write(rest, true)
+    },
+  }
+}
+
+function recordOf(progress: EventProgress[], { retryAfterMs, pausedTotalMs }: RoundResult): ParcelRetryRecord {
+  return {
+    progress,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(pausedTotalMs !== undefined && { pausedTotalMs }),
+  }
+}
+
+const waitingAt = (progress: readonly EventProgress[], destinationId: string): EndpointProgress[] =>
+  progress.flatMap((event) => {
+    const destination = destinationOf(event, destinationId)
+    return destination === undefined ? [] : openEndpoints(destination)
+  })
+
+const messageOf = (waiting: readonly EndpointProgress[]): string => {
+  const reasons = new Map<string, number>()
+  for (const { reason = 'not attempted' } of waiting) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+  return [...reasons].map(([reason, count]) => `${count} times: ${reason}`).join('; ')
+}
+
+function pauseMs(
+  retry: RetrySchedule,
+  waiting: readonly EndpointProgress[],
+  { turnInMs, retryAfterMs }: RoundResult,
+): number {
+  if (turnInMs !== undefined) return Math.min(turnInMs, retry.maxMs)
+  const attempt = Math.max(1, ...waiting.map(({ attempts }) => attempts))
+  return retryDelayMs({ ...retry, attempt, retryAfterMs, random: Math.random })
+}

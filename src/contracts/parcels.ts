@@ -1,0 +1,116 @@
+/** What crosses the boundary between the inbox, the workflow `deliverParcel` and its activities: up to 100 events that waited
+ *  together share one workflow. */
+
+import type { Attempt, DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from './delivery.ts'
+import type { MessageBody } from '../schemas/message.ts'
+
+/** Most events in a parcel, and most bytes of their inputs together, unless a single one is larger. */
+export const maxParcelEvents = 100
+export const maxParcelBytes = 256 * 1024
+
+export interface ParcelEvent {
+  sourceId: string
+  messageId: string
+  message: MessageBody
+  targets: DeliveryTarget[]
+  /** When the event was accepted, ISO 8601. */
+  receivedAt: string
+}
+
+/** Input of the workflow `deliverParcel`. */
+export interface DeliverParcelInput {
+  events: ParcelEvent[]
+  retry: RetrySchedule
+}
+
+/** An endpoint of one event: as long as it has no `end`, `waits` says for what. */
+export interface EndpointProgress {
+  endpointId: string
+  /** Requests made in all. */
+  attempts: number
+  /** The newest of them. */
+  made: Attempt[]
+  end?: 'delivered' | 'failed' | 'discarded' | 'superseded'
+  /** For its next attempt after one that failed; for its first one; for a destination that is paused. */
+  waits?: 'retry' | 'turn' | 'hold'
+  /** Why it ended so, or waits. */
+  reason?: string
+}
+
+export interface DestinationProgress extends Pick<DeliveryTarget, 'destinationId' | 'successPolicy'> {
+  endpoints: EndpointProgress[]
+}
+
+/** How far one event of a parcel is. */
+export interface EventProgress {
+  /** Its place in the parcel, from 0. */
+  place: number
+  destinations: DestinationProgress[]
+  /** `left`: it goes on in a workflow of its own. */
+  end?: 'cancelled' | 'left'
+}
+
+/** What came of the first round. */
+export interface ParcelRound {
+  progress: EventProgress[]
+  /** Whether the list of deliveries knows it. */
+  isRecorded: boolean
+}
+
+/** Input of the activity that tries on at one destination. */
+export interface ParcelRetryInput {
+  destinationId: string
+  /** Those that are open there. */
+  events: { progress: EventProgress; event: Omit<ParcelEvent, 'targets'> }[]
+  retry: RetrySchedule
+}
+
+/** Result of that activity, and details of its failures and heartbeats. */
+export interface ParcelRetryRecord {
+  progress: EventProgress[]
+  /** Longest `Retry-After` that an endpoint asked for, in milliseconds. */
+  retryAfterMs?: number
+  /** Milliseconds for which the destination had been paused in all. */
+  pausedTotalMs?: number
+}
+
+/** Result of the workflow; when an event failed, the workflow fails with it in the details. */
+export interface ParcelResult {
+  counts: Partial<Record<ParcelEventStatus | 'left', number>>
+  /** What became of each event, with the reason, by the id of its delivery. */
+  events: Record<string, string>
+}
+
+/** Where an event of a parcel stands, as lists show it. */
+export type ParcelEventStatus = 'delivering' | 'retrying' | 'held' | 'delivered' | 'failed' | 'discarded' | 'cancelled'
+
+/** Signal that steers one event: a retried one leaves the parcel for a workflow of its own. */
+export const steerInParcel = 'steerInParcel'
+export interface ParcelSteering {
+  /** Id of its delivery. */
+  deliveryId: string
+  action: 'retry' | 'cancel'
+  trace: SteeringTrace
+}
+
+/** An event that leaves its parcel, and with what its own workflow goes on. */
+export interface LeavingEvent {
+  place: number
+  input: DeliverEventInput
+  trace: SteeringTrace
+}
+
+/** Activities of the parcel workflow. */
+export interface ParcelActivities {
+  /** The first attempt of each event at each of its endpoints; never throws for what receivers did. */
+  attemptParcel(input: DeliverParcelInput): Promise<ParcelRound>
+  /** Tries on at one destination until nothing is open there, or what is open is held; each round that leaves something open
+   *  is a failed attempt of the activity, which Temporal retries. */
+  retryInParcel(input: ParcelRetryInput): Promise<ParcelRetryRecord>
+  /** How far the destination's activity is that waits in Temporal: once it is cancelled, nothing has that any more. */
+  readParcelProgress(destinationId: string): Promise<ParcelRetryRecord | undefined>
+  /** Gives events that left the parcel a workflow of their own. */
+  startFromParcel(input: LeavingEvent): Promise<void>
+  /** Brings the list of deliveries up to date; it waits for the database. */
+  recordParcel(progress: EventProgress[]): Promise<void>
+}

@@ -1,0 +1,212 @@
+/** Parcels: events that share a workflow, and where each of them stands. Temporal carries them; this is their list. */
+
+import { attemptsOf, eventStatus, reasonOf } from '../contracts/parcel-progress.ts'
+import {
+  maxParcelBytes,
+  maxParcelEvents,
+  type EventProgress,
+  type ParcelEvent,
+  type ParcelEventStatus,
+} from '../contracts/parcels.ts'
+import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { Queryable } from './database.ts'
+import { isWaiting } from './inbox.ts'
+
+/** A parcel whose workflow is to be started. */
+export interface ParcelToStart {
+  id: string
+  events: (ParcelEvent & { eventId: string })[]
+}
+
+interface MovedRow {
+  parcel_id: string
+  place: number
+  event_id: string
+  received_at: Date
+  input: DeliverEventInput
+}
+
+/** Moves the oldest events of some turns from the inbox into new parcels, in one step: each has events of one turn alone.
+ *  @param name  of this group of parcels; used once
+ *  @param perTurn  at most so many events of each */
+export async function moveIntoParcels(
+  database: Queryable,
+  name: string,
+  turns: readonly string[],
+  perTurn: number,
+): Promise<ParcelToStart[]> {
+  const rows = await database.query<MovedRow>(
+    `with taken as (
+       delete from inbox where seq in (
+         select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
+           select seq from inbox
+           where ${isWaiting} and turn = turn.id and cancelled_at is null
+           order by seq limit $2 for update skip locked) as oldest)
+       returning turn, seq, workflow_id, source_id, destination_ids, message_id, user_id, type, received_at, input),
+     sized as (
+       select *, (row_number() over in_turn - 1) / $3 as by_count,
+         sum(octet_length(input::text)) over in_turn / $4 as by_size
+       from taken window in_turn as (partition by turn order by seq)),
+     placed as (
+       select *, $5 || dense_rank() over (order by turn, by_count, by_size) as parcel_id,
+         row_number() over (partition by turn, by_count, by_size order by seq) - 1 as place
+       from sized),
+     made as (
+       insert into parcels (id, source_id, destination_ids, delivering)
+       select parcel_id, min(source_id), min(destination_ids), count(*) from placed group by parcel_id)
+     insert into parcel_events
+       (parcel_id, place, event_id, seq, source_id, destination_ids, message_id, user_id, type, event, received_at, input)
+     select parcel_id, place, workflow_id, seq, source_id, destination_ids, message_id, user_id, type,
+       left(input->'message'->>'event', 255), received_at, input from placed
+     returning parcel_id, place, event_id, received_at, input`,
+    [[...turns], perTurn, maxParcelEvents, maxParcelBytes, `${name}/`],
+  )
+  return toParcels(rows)
+}
+
+function toParcels(rows: readonly MovedRow[]): ParcelToStart[] {
+  const parcels = new Map<string, ParcelToStart['events']>()
+  for (const { parcel_id, place, event_id, received_at, input } of rows) {
+    const { sourceId, messageId, message, targets } = input
+    const events = parcels.get(parcel_id) ?? []
+    events[place] = { eventId: event_id, sourceId, messageId, message, targets, receivedAt: received_at.toISOString() }
+    parcels.set(parcel_id, events)
+  }
+  return [...parcels].map(([id, events]) => ({ id, events }))
+}
+
+/** Parcels that were made some time ago and of which no workflow was heard: for the next while they are this node's. */
+export async function claimLostParcels(
+  database: Queryable,
+  olderThanMs: number,
+  limit: number,
+): Promise<ParcelToStart[]> {
+  const claimed = await database.query<{ id: string }>(
+    `update parcels set made_at = now() where id in (
+       select id from parcels where taken_at is null and made_at < now() - make_interval(secs => $1 / 1000.0)
+       order by made_at limit $2 for update skip locked)
+     returning id`,
+    [olderThanMs, limit],
+  )
+  if (claimed.length === 0) return []
+  const rows = await database.query<MovedRow>(
+    `select parcel_id, place, event_id, received_at, input from parcel_events
+     where parcel_id = any($1::text[]) and input is not null`,
+    [claimed.map(({ id }) => id)],
+  )
+  return toParcels(rows)
+}
+
+/** Takes events out of a parcel that was not started yet; the others move up. */
+export async function removeFromParcel(
+  database: Queryable,
+  parcelId: string,
+  eventIds: readonly string[],
+): Promise<void> {
+  await database.query('delete from parcel_events where parcel_id = $1 and event_id = any($2::text[])', [
+    parcelId,
+    [...eventIds],
+  ])
+  // Two steps, for the places are unique at each moment.
+  await database.query('update parcel_events set place = -1 - place where parcel_id = $1', [parcelId])
+  await database.query(
+    `update parcel_events set place = moved.place
+     from (select event_id, row_number() over (order by place desc) - 1 as place from parcel_events where parcel_id = $1)
+       as moved
+     where parcel_events.parcel_id = $1 and parcel_events.event_id = moved.event_id`,
+    [parcelId],
+  )
+  await countParcel(database, parcelId)
+}
+
+/** Takes note of how far events of a parcel are; those that left it are shown by a workflow of their own.
+ *  @param isCounted  whether the parcel's figures follow */
+export async function recordProgress(
+  database: Queryable,
+  parcelId: string,
+  progress: readonly EventProgress[],
+  isCounted: boolean,
+): Promise<void> {
+  const left = progress.filter(({ end }) => end === 'left').map(({ place }) => place)
+  const others = progress.filter(({ end }) => end !== 'left')
+  const statuses = others.map(eventStatus)
+  await database.query(
+    `update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
+       progress = now.progress::json, input = null,
+       ended_at = case when now.status in ('delivering', 'retrying', 'held') then null else coalesce(ended_at, now()) end
+     from unnest($2::int[], $3::text[], $4::int[], $5::text[], $6::text[]) as now(place, status, attempts, reason, progress)
+     where parcel_events.parcel_id = $1 and parcel_events.place = now.place`,
+    [
+      parcelId,
+      others.map(({ place }) => place),
+      statuses,
+      others.map(attemptsOf),
+      others.map((event) => reasonOf(event) ?? null),
+      others.map((event) => (isPlain(event) ? null : JSON.stringify(event))),
+    ],
+  )
+  if (left.length > 0)
+    await database.query('delete from parcel_events where parcel_id = $1 and place = any($2::int[])', [parcelId, left])
+  if (isCounted) await countParcel(database, parcelId)
+}
+
+/** An event whose story is told by its status and figures. */
+const isPlain = (event: EventProgress): boolean =>
+  event.end === undefined &&
+  event.destinations.every(({ endpoints }) =>
+    endpoints.every(({ end, attempts }) => end === 'delivered' && attempts === 1),
+  )
+
+const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
+  database.query(
+    `update parcels set taken_at = case when counted.input = 0 then coalesce(taken_at, now()) else taken_at end,
+       delivering = counted.delivering, retrying = counted.retrying, held = counted.held,
+       delivered = counted.delivered, failed = counted.failed, discarded = counted.discarded,
+       cancelled = counted.cancelled
+     from (select count(*) filter (where input is not null) as input,
+         ${statuses.map((status) => `count(*) filter (where status = '${status}') as ${status}`).join(', ')}
+       from parcel_events where parcel_id = $1) as counted
+     where id = $1`,
+    [parcelId],
+  )
+
+export const statuses: readonly ParcelEventStatus[] = [
+  'delivering',
+  'retrying',
+  'held',
+  'delivered',
+  'failed',
+  'discarded',
+  'cancelled',
+]
+
+/** How far the events of a parcel are that have an outcome, by place; undefined where each of its endpoints took it at
+ *  once. */
+export async function recordedProgress(
+  database: Queryable,
+  parcelId: string,
+): Promise<Map<number, EventProgress | undefined>> {
+  const rows = await database.query<{ place: number; progress: EventProgress | null }>(
+    'select place, progress from parcel_events where parcel_id = $1 and input is null',
+    [parcelId],
+  )
+  return new Map(rows.map(({ place, progress }) => [place, progress ?? undefined]))
+}
+
+/** Which of these deliveries are in a parcel. */
+export async function findInParcels(database: Queryable, eventIds: readonly string[]): Promise<Set<string>> {
+  const rows = await database.query<{ event_id: string }>(
+    'select event_id from parcel_events where event_id = any($1::text[])',
+    [[...eventIds]],
+  )
+  return new Set(rows.map(({ event_id }) => event_id))
+}
+
+export async function hasParcels(database: Queryable): Promise<boolean> {
+  return (await database.query('select 1 from parcels limit 1')).length > 0
+}
+
+/** Removes parcels that were made before a moment and have nothing open. */
+export async function removeOldParcels(database: Queryable, before: Date): Promise<void> {
+  await database.query('delete from parcels where made_at < $1 and delivering + retrying + held = 0', [before])
+}

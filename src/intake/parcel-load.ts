@@ -1,0 +1,38 @@
+/** How many events of parcels this node is sending: more parcels are started when these are nearly through, so that none waits
+ *  in Temporal for a worker, and no event for its place in a list of thousands. */
+
+/** Parcels are started while fewer events than this are in their first round. */
+const maxInRounds = 300
+
+export interface ParcelLoad {
+  /** @returns to be called at the end of the round */
+  begin(events: number): () => void
+  /** Resolves when there is room for one more parcel, or `signal` aborts. */
+  room(signal: AbortSignal): Promise<void>
+}
+
+export function createParcelLoad(): ParcelLoad {
+  let inRounds = 0
+  const waiting = new Set<() => void>()
+  return {
+    begin(events) {
+      inRounds += events
+      return () => {
+        inRounds -= events
+        for (const look of [...waiting]) look()
+      }
+    },
+    room: (signal) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (inRounds >= maxInRounds && !signal.aborted) return
+          waiting.delete(look)
+          signal.removeEventListener('abort', look)
+          resolve()
+        }
+        waiting.add(look)
+        signal.addEventListener('abort', look)
+        look()
+      }),
+  }
+}

@@ -1,0 +1,148 @@
+/** Moves events of the inbox into parcels, and starts the workflow of each. */
+
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RetrySchedule } from '../contracts/delivery.ts'
+import { beginEvent } from '../contracts/parcel-progress.ts'
+import { maxParcelEvents, type DeliverParcelInput, type EventProgress } from '../contracts/parcels.ts'
+import type { Database } from '../db/database.ts'
+import {
+  claimLostParcels,
+  moveIntoParcels,
+  recordProgress,
+  removeFromParcel,
+  type ParcelToStart,
+} from '../db/parcels.ts'
+import type { Logger } from '../logger.ts'
+import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
+import type { IntakeCounter } from './fates.ts'
+import type { ParcelLoad } from './parcel-load.ts'
+
+/** Parcels that are made together, and whose workflows are started side by side. */
+const parcelsTogether = 4
+
+/** A parcel of which nothing was heard for so long has lost its node, in milliseconds, and how many of them are taken over
+ *  together, how often. */
+const lostAfterMs = 15_000
+const claimedTogether = 10
+const claimPauseMs = 5_000
+
+/** Before a start that failed is tried again, in milliseconds. */
+const failurePauseMs = 1_000
+
+export interface ParcelStarts {
+  /** Moves the oldest events of these turns into parcels, and starts them as soon as there is room.
+   *  @returns how many events there were
+   *  @throws what the database throws */
+  move(turns: readonly string[]): Promise<number>
+  /** Starts parcels whose node was lost before Temporal had them; it looks for them now and then. */
+  claimLost(): Promise<void>
+  /** Waits for the starts under way; what was not started is left to `claimLost`. */
+  stop(): Promise<void>
+}
+
+export interface ParcelStartsDependencies {
+  database: Database
+  start: (parcel: { id: string; input: DeliverParcelInput }) => Promise<'started' | 'duplicate'>
+  /** Which of these deliveries have a workflow of their own. */
+  knownDeliveries: (ids: readonly string[]) => Promise<Set<string>>
+  isRunning: (id: string) => Promise<boolean>
+  load: ParcelLoad
+  retry: RetrySchedule
+  count: IntakeCounter
+  logger: Logger
+}
+
+export function createParcelStarts(dependencies: ParcelStartsDependencies): ParcelStarts {
+  const { database, start, knownDeliveries, isRunning, load, retry, count, logger } = dependencies
+  const stopping = new AbortController()
+  const underWay = new Map<string, Promise<void>>()
+  let claimedAt = -Infinity
+
+  /** @returns the parcel without what was started before on its own */
+  const withoutKnown = async (parcel: ParcelToStart): Promise<ParcelToStart> => {
+    const known = await knownDeliveries(parcel.events.map(({ eventId }) => eventId))
+    if (known.size === 0) return parcel
+    await database.transaction((tx) => removeFromParcel(tx, parcel.id, [...known]))
+    const events = parcel.events.filter(({ eventId }) => !known.has(eventId))
+    const [first] = parcel.events
+    if (first !== undefined) count('duplicate', first.sourceId, known.size)
+    return { ...parcel, events }
+  }
+
+  const endAll = (parcel: ParcelToStart, end: (event: EventProgress) => EventProgress): Promise<void> =>
+    recordProgress(
+      database,
+      parcel.id,
+      parcel.events.map((event, place) => end(beginEvent(event, place))),
+      true,
+    )
+
+  const startOnce = async (given: ParcelToStart): Promise<void> => {
+    const parcel = await withoutKnown(given)
+    const [first] = parcel.events
+    if (first === undefined) return
+    const events = parcel.events.map(({ eventId: _, ...event }) => event)
+    try {
+      const became = await start({ id: parcel.id, input: { events, retry } })
+      if (became === 'started') count('started', first.sourceId, events.length)
+      else if (!(await isRunning(parcel.id))) await endAll(parcel, (event) => ({ ...event, end: 'cancelled' }))
+    } catch (error) {
+      if (!isRefusedForGood(error)) throw error
+      const reason = `Temporal refuses it: ${refusalText(error as Error)}`
+      logger.error({ parcelId: parcel.id, error: reason }, 'parcel.refused')
+      await endAll(parcel, (event) => refused(event, reason))
+    }
+  }
+
+  /** Until Temporal took it. */
+  const startUntilTaken = async (parcel: ParcelToStart): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        return await startOnce(parcel)
+      } catch (error) {
+        logger.warn({ parcelId: parcel.id, error: refusalText(error as Error) }, 'parcel.not_started')
+        await sleep(failurePauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  const startAll = async (parcels: readonly ParcelToStart[]): Promise<void> => {
+    for (const parcel of parcels) {
+      while (underWay.size >= parcelsTogether) await Promise.race(underWay.values())
+      await load.room(stopping.signal)
+      if (stopping.signal.aborted) return
+      if (underWay.has(parcel.id)) continue
+      const starting = startUntilTaken(parcel).finally(() => underWay.delete(parcel.id))
+      underWay.set(parcel.id, starting)
+    }
+  }
+
+  return {
+    async move(turns) {
+      const perTurn = maxParcelEvents * Math.max(1, Math.floor(parcelsTogether / Math.max(1, turns.length)))
+      const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)
+      // Who has few events waits least, and holds up the others for a moment.
+      const bySize = parcels.toSorted((a, b) => a.events.length - b.events.length)
+      await startAll(bySize)
+      return parcels.reduce((sum, { events }) => sum + events.length, 0)
+    },
+    async claimLost() {
+      if (performance.now() - claimedAt < claimPauseMs) return
+      claimedAt = performance.now()
+      await startAll(await claimLostParcels(database, lostAfterMs, claimedTogether))
+    },
+    async stop() {
+      stopping.abort()
+      await Promise.all(underWay.values())
+    },
+  }
+}
+
+const refused = (event: EventProgress, reason: string): EventProgress => ({
+  ...event,
+  destinations: event.destinations.map((destination) => ({
+    ...destination,
+    endpoints: destination.endpoints.map(({ waits: _, ...endpoint }) => ({ ...endpoint, end: 'failed', reason })),
+  })),
+})

@@ -1,0 +1,86 @@
+/** Starts events of the inbox in workflows of their own. */
+
+import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
+import type { Database } from '../db/database.ts'
+import { refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
+import { settleCancelled } from '../db/inbox-steering.ts'
+import type { Logger } from '../logger.ts'
+import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
+import type { IntakeCounter } from './fates.ts'
+
+/** How long after the lease began a start may begin, in milliseconds: it then ends within the lease, so that nobody takes or
+ *  cancels an event while it is being started. */
+const startableMs = 5_000
+
+export interface SingleStarts {
+  /** Starts leased events in their order, some at a time; what it does not get to goes back.
+   *  @throws when Temporal or the database does not take one */
+  start(events: readonly LeasedEvent[], stopping: AbortSignal): Promise<void>
+}
+
+export interface SingleStartsDependencies {
+  database: Database
+  start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
+  /** Cancels the delivery of an event; answers false when Temporal has none. */
+  cancel: (input: DeliverEventInput, trace: SteeringTrace) => Promise<boolean>
+  /** How many starts may be under way now. */
+  limit: () => number
+  /** Resolves when the callers that wait for the inbox now have their answer: they come first. */
+  giveWay: () => Promise<void>
+  count: IntakeCounter
+  logger: Logger
+}
+
+export function createSingleStarts(dependencies: SingleStartsDependencies): SingleStarts {
+  const { database, start, cancel, limit, giveWay, count, logger } = dependencies
+  /** The fewer starts Temporal takes, the more one of them keeps the callers waiting, on one machine at least. */
+  const turnsGiven = (): number => Math.ceil(4 / limit())
+
+  /** @returns whether Temporal took it, now or before; otherwise it was refused for good, or is cancelled */
+  const settle = async ({ seq, input, cancelled }: LeasedEvent): Promise<boolean> => {
+    if (cancelled !== undefined) {
+      // A start that nobody saw end, before it was cancelled, may have been one.
+      await settleCancelled(database, seq, await cancel(input, cancelled))
+      return false
+    }
+    try {
+      count(await start(input), input.sourceId, 1)
+      return true
+    } catch (error) {
+      if (!isRefusedForGood(error)) throw error
+      const reason = refusalText(error as Error)
+      logger.error({ messageId: input.messageId, error: reason }, 'inbox.refused')
+      await refuseInInbox(database, seq, reason)
+      return false
+    }
+  }
+
+  return {
+    async start(events, stopping) {
+      const begun = performance.now()
+      const queue = [...events]
+      const open = new Set(events.map(({ seq }) => seq))
+      const started: string[] = []
+      let failure: Error | undefined
+      const isOver = (): boolean => failure !== undefined || stopping.aborted || performance.now() - begun > startableMs
+      /** @param place  among those who work side by side: the last ones end when there are too many */
+      const work = async (_: unknown, place: number): Promise<void> => {
+        while (place < limit() && !isOver()) {
+          for (let turn = 0; turn < turnsGiven(); turn++) await giveWay()
+          const event = queue.shift()
+          if (event === undefined) return
+          try {
+            if (await settle(event)) started.push(event.seq)
+            open.delete(event.seq)
+          } catch (error) {
+            failure ??= error as Error
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: limit() }, work))
+      if (started.length > 0) await removeFromInbox(database, started)
+      if (open.size > 0) await releaseInInbox(database, [...open])
+      if (failure !== undefined) throw failure
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy, WorkflowNotFoundError } from '@temporalio/client'
+import { taskQueue } from '../contracts/names.ts'
+import type { DeliverParcelInput } from '../contracts/parcels.ts'
+import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
+import type { Temporal } from './connection.ts'
+
+/** How long one call may take, in milliseconds. */
+const startLimitMs = 5_000
+const lookLimitMs = 2_000
+
+/** A parcel, and the id of its workflow. */
+export interface ParcelOrder {
+  id: string
+  input: DeliverParcelInput
+}
+
+/** Starts the workflow of a parcel; the same parcel is never started twice.
+ *  @returns whether it was started, or Temporal had it already
+ *  @throws when Temporal does not answer in time; it may then have started all the same */
+export async function startParcel(
+  { client, connection }: Temporal,
+  { id, input }: ParcelOrder,
+): Promise<'started' | 'duplicate'> {
+  try {
+    await connection.withDeadline(Date.now() + startLimitMs, () =>
+      client.workflow.start<typeof deliverParcel>('deliverParcel', {
+        workflowId: id,
+        taskQueue,
+        args: [input],
+        workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+        workflowIdConflictPolicy: 'FAIL',
+        requestEagerStart: true,
+        staticSummary: summaryOf(input),
+        priority: { fairnessKey: input.events[0]?.sourceId ?? '' },
+      }),
+    )
+    return 'started'
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'duplicate'
+    throw error
+  }
+}
+
+function summaryOf({ events }: DeliverParcelInput): string {
+  const [first] = events
+  const more = events.length - 1
+  return `${first?.messageId.slice(0, 60) ?? ''}${more > 0 ? ` and ${more} more events` : ''}`
+}
+
+/** Which of these workflow ids Temporal lists. */
+export async function knownWorkflows(
+  { client, connection, namespace }: Temporal,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  // A quote cannot be written in a query: what has one is looked for one by one, if ever.
+  const asked = ids.filter((id) => !/['"\\]/.test(id))
+  if (asked.length === 0) return new Set()
+  const query = `WorkflowId IN (${asked.map((id) => `'${id}'`).join(', ')})`
+  const { executions } = await connection.withDeadline(Date.now() + lookLimitMs, () =>
+    client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: asked.length }),
+  )
+  return new Set(executions.map(({ execution }) => execution?.workflowId ?? ''))
+}
+
+/** Whether a workflow is there and has not ended. */
+export async function isRunning({ client, connection }: Temporal, id: string): Promise<boolean> {
+  try {
+    const { status } = await connection.withDeadline(Date.now() + lookLimitMs, () =>
+      client.workflow.getHandle(id).describe(),
+    )
+    return status.name === 'RUNNING'
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false
+    throw error
+  }
+}

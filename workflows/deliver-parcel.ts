@@ -1,0 +1,73 @@
+/** The story of a parcel: one first round for all of its events, then each destination on its own. */
+
+import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow'
+import { failureTypes } from '../src/contracts/delivery.ts'
+import { eventWorkflowId } from '../src/contracts/names.ts'
+import { beginEvent, eventStatus, isOpenAt, reasonOf } from '../src/contracts/parcel-progress.ts'
+import type { DeliverParcelInput, ParcelResult, ParcelRound } from '../src/contracts/parcels.ts'
+import { createParcel, type Parcel } from './parcel.ts'
+import { parcelLocal, persistentRecord } from './parcel-activities.ts'
+import { pursueInParcel } from './parcel-pursuit.ts'
+import { steerParcel } from './parcel-steering.ts'
+
+/** Carries up to 100 events to their destinations.
+ *  @throws ApplicationFailure DeliveryFailed with the whole result in its details, when any event failed */
+export async function deliverParcel(input: DeliverParcelInput): Promise<ParcelResult> {
+  const parcel = createParcel(input)
+  try {
+    const { progress, isRecorded } = await firstRound(input)
+    parcel.note(progress)
+    if (isRecorded) parcel.markRecorded()
+    await pursueAll(parcel)
+  } catch (error) {
+    if (!isCancellation(error)) throw error
+    parcel.cancelOpen()
+    await CancellationScope.nonCancellable(() => record(parcel))
+    throw error
+  }
+  await record(parcel)
+  return resultOf(parcel)
+}
+
+/** Made inside the workflow task. A fault of our own leaves everything open. */
+async function firstRound(input: DeliverParcelInput): Promise<ParcelRound> {
+  try {
+    return await parcelLocal.attemptParcel(input)
+  } catch (error) {
+    if (isCancellation(error)) throw error
+    return { progress: input.events.map(beginEvent), isRecorded: false }
+  }
+}
+
+async function pursueAll(parcel: Parcel): Promise<void> {
+  const destinationIds = new Set(parcel.progress().flatMap((event) => event.destinations.map((d) => d.destinationId)))
+  const open = [...destinationIds].filter((id) => parcel.progress().some((event) => isOpenAt(event, id)))
+  if (open.length === 0) return
+  steerParcel(parcel)
+  await Promise.all(open.map((destinationId) => parcel.run(() => pursueInParcel(parcel, destinationId))))
+}
+
+async function record(parcel: Parcel): Promise<void> {
+  const changed = parcel.unrecorded()
+  if (changed.length > 0) await persistentRecord(changed)
+}
+
+function resultOf(parcel: Parcel): ParcelResult {
+  const result: ParcelResult = { counts: {}, events: {} }
+  for (const event of parcel.progress()) {
+    const { sourceId, messageId } = parcel.eventAt(event.place)
+    const status = event.end === 'left' ? 'left' : eventStatus(event)
+    const reason = event.end === 'left' ? 'goes on in a workflow of its own' : reasonOf(event)
+    result.counts[status] = (result.counts[status] ?? 0) + 1
+    result.events[eventWorkflowId(sourceId, messageId)] = reason === undefined ? status : `${status}: ${reason}`
+  }
+  const { failed = 0 } = result.counts
+  if (failed === 0) return result
+  throw ApplicationFailure.create({
+    type: failureTypes.deliveryFailed,
+    message: `${failed} of ${parcel.progress().length} events failed`,
+    nonRetryable: true,
+    category: 'BENIGN',
+    details: [result],
+  })
+}

@@ -1,0 +1,165 @@
+/** One destination of a parcel after the first round: waiting and trying on until no event is open there. */
+
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+  TimeoutFailure,
+} from '@temporalio/workflow'
+import type { EndpointProgress, EventProgress, ParcelRetryInput, ParcelRetryRecord } from '../src/contracts/parcels.ts'
+import { endOpen, openEndpoints } from '../src/contracts/parcel-progress.ts'
+import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { createHold } from './hold.ts'
+import type { Parcel } from './parcel.ts'
+import { lastRound, persistentRecord, readParcelProgress, retried } from './parcel-activities.ts'
+import { createRetryClock } from './retry-clock.ts'
+
+/** Events that only wait for a turn come again soon: what the endpoint has to spare decides, and no pause. */
+const turnPauseMs = 1_000
+
+const destinationGone = 'the destination was switched off or deleted'
+const nothingMade = 'the last attempt was not finished within the retry window'
+
+/** Ends when every event is settled at the destination. */
+export async function pursueInParcel(parcel: Parcel, destinationId: string): Promise<void> {
+  const { retry, steering } = parcel
+  const clock = createRetryClock(retry.windowMs)
+  parcel.clocks.set(destinationId, clock)
+  const hold = createHold(destinationId, steering, () => undefined)
+  let changed = false
+  let hadLastRound = false
+  let retryAfterMs: number | undefined
+  const stopListening = steering.onDestinationChanged(destinationId, () => (changed = true))
+
+  const open = (): EventProgress[] => parcel.openAt(destinationId)
+  const waiting = (): EndpointProgress[] =>
+    open().flatMap((event) =>
+      event.destinations.filter((one) => one.destinationId === destinationId).flatMap(openEndpoints),
+    )
+  const endAll = (end: 'failed' | 'discarded', reason: (endpoint: EndpointProgress) => string): void =>
+    parcel.noteAt(
+      destinationId,
+      open().map((event) => ({
+        ...event,
+        destinations: event.destinations.map((one) =>
+          one.destinationId === destinationId ? endOpen(one, end, reason) : one,
+        ),
+      })),
+    )
+
+  const record = async (): Promise<void> => {
+    const unrecorded = parcel.unrecorded()
+    if (unrecorded.length > 0) await CancellationScope.nonCancellable(() => persistentRecord(unrecorded))
+  }
+
+  const note = (record: ParcelRetryRecord | undefined): void => {
+    parcel.noteAt(destinationId, record?.progress ?? [])
+    if (record?.pausedTotalMs !== undefined) clock.notePause(record.pausedTotalMs)
+    retryAfterMs = record?.retryAfterMs
+  }
+
+  const pauseMs = (): number => {
+    const endpoints = waiting()
+    if (endpoints.some(({ waits }) => waits === 'turn')) return turnPauseMs
+    const obeyedMs = retryAfterMs === undefined ? undefined : obeyedRetryAfterMs(retryAfterMs, clock.remainingMs())
+    const attempt = Math.max(1, ...endpoints.map(({ attempts }) => attempts))
+    return retryDelayMs({ ...retry, attempt, retryAfterMs: obeyedMs, random: Math.random })
+  }
+
+  const input = (): ParcelRetryInput => ({
+    destinationId,
+    retry,
+    events: open().map((progress) => {
+      const { targets: _, ...event } = parcel.eventAt(progress.place)
+      return { progress, event }
+    }),
+  })
+
+  const tryOn = async (): Promise<void> => {
+    const activities = hadLastRound
+      ? lastRound(destinationId, retry)
+      : retried(destinationId, retry, Math.max(1, clock.remainingMs()))
+    let known: ParcelRetryRecord | undefined
+    const beforeStop = async (): Promise<void> => {
+      known = await readParcelProgress(destinationId)
+    }
+    try {
+      note((await unlessSteered(parcel, () => activities.retryInParcel(input()), beforeStop)) ?? known)
+    } catch (error) {
+      if (isCancellation(error)) throw error
+      note(recordOf(error))
+    }
+  }
+
+  /** Waits for the destination to be resumed. */
+  const holdOn = async (): Promise<void> => {
+    await record()
+    const state = await unlessSteered(parcel, () => hold.untilResumed(undefined))
+    if (state?.kind === 'discarded') endAll('discarded', () => destinationGone)
+    if (state === undefined || state.kind === 'discarded') return
+    if (waiting().every(({ attempts }) => attempts === 0)) clock.start()
+    clock.notePause(state.pausedTotalMs)
+    await tryOn()
+  }
+
+  const pauseAndTryOn = async (): Promise<void> => {
+    const ms = pauseMs()
+    if (ms >= clock.remainingMs()) {
+      const isUntried = waiting().some(({ attempts, reason }) => attempts === 0 && reason === undefined)
+      if (hadLastRound || !isUntried) return endAll('failed', ({ reason }) => reason ?? nothingMade)
+      hadLastRound = true
+    } else {
+      await record()
+      changed = false
+      await condition(() => changed || parcel.isSteered(), ms)
+      if (parcel.isSteered()) return
+    }
+    await tryOn()
+  }
+
+  while (open().length > 0) {
+    if (parcel.isSteered()) await parcel.standStill()
+    else if (waiting().some(({ waits }) => waits === 'hold')) await holdOn()
+    else await pauseAndTryOn()
+  }
+  stopListening()
+}
+
+/** Runs something until it ends or an operator steers the parcel.
+ *  @param beforeStop  done before it is cancelled
+ *  @returns undefined when it was stopped without a result */
+async function unlessSteered<Result>(
+  parcel: Parcel,
+  work: () => Promise<Result>,
+  beforeStop: () => Promise<void> = () => Promise.resolve(),
+): Promise<Result | undefined> {
+  const scope = new CancellationScope()
+  let isOver = false
+  const stop = async (): Promise<void> => {
+    await condition(() => isOver || parcel.isSteered())
+    if (isOver) return
+    await beforeStop()
+    scope.cancel()
+  }
+  const outer = CancellationScope.current()
+  const stopping = stop()
+  try {
+    return await scope.run(work)
+  } catch (error) {
+    if (!isCancellation(error) || outer.consideredCancelled) throw error
+    return undefined
+  } finally {
+    isOver = true
+    await stopping.catch(() => undefined)
+  }
+}
+
+/** What an activity that Temporal gave up left: in the details of its last failure, or of the last heartbeat. */
+function recordOf(error: unknown): ParcelRetryRecord | undefined {
+  const failure = error instanceof ActivityFailure ? error.cause : error
+  if (failure instanceof ApplicationFailure) return (failure.details as [ParcelRetryRecord?] | undefined)?.[0]
+  if (!(failure instanceof TimeoutFailure)) return undefined
+  return failure.lastHeartbeatDetails as ParcelRetryRecord | undefined
+}

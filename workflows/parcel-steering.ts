@@ -1,0 +1,73 @@
+/** What an operator does to single events of a parcel. */
+
+import { defineSignal, setHandler } from '@temporalio/workflow'
+import type { DeliverEventInput, DestinationStanding, EndpointResult } from '../src/contracts/delivery.ts'
+import { eventWorkflowId } from '../src/contracts/names.ts'
+import { destinationOutcome, eventStatus, openEndpoints } from '../src/contracts/parcel-progress.ts'
+import {
+  steerInParcel,
+  type DestinationProgress,
+  type EndpointProgress,
+  type EventProgress,
+  type ParcelSteering,
+} from '../src/contracts/parcels.ts'
+import type { Parcel } from './parcel.ts'
+import { startFromParcel } from './parcel-activities.ts'
+
+const steerSignal = defineSignal<[ParcelSteering]>(steerInParcel)
+
+/** Takes orders for events from now on. */
+export function steerParcel(parcel: Parcel): void {
+  setHandler(steerSignal, (order) => carryOut(parcel, order))
+}
+
+async function carryOut(parcel: Parcel, { deliveryId, action, trace }: ParcelSteering): Promise<void> {
+  const isMeant = ({ place }: EventProgress): boolean => {
+    const { sourceId, messageId } = parcel.eventAt(place)
+    return eventWorkflowId(sourceId, messageId) === deliveryId
+  }
+  await parcel.whileStill(async () => {
+    const event = parcel.progress().find(isMeant)
+    if (event === undefined || !isUnderWay(event)) return
+    if (action === 'cancel') return parcel.note([{ ...event, end: 'cancelled' }])
+    await startFromParcel({ place: event.place, input: inputOf(parcel, event), trace })
+    parcel.note([{ ...event, end: 'left' }])
+  })
+}
+
+const isUnderWay = (event: EventProgress): boolean =>
+  event.end === undefined && ['delivering', 'retrying', 'held'].includes(eventStatus(event))
+
+/** With what the event goes on: where each destination stands. One that is open is tried at once. */
+function inputOf(parcel: Parcel, { place, destinations }: EventProgress): DeliverEventInput {
+  const { receivedAt: _, ...event } = parcel.eventAt(place)
+  return { ...event, retry: parcel.retry, resumed: destinations.map((destination) => standingOf(parcel, destination)) }
+}
+
+function standingOf(parcel: Parcel, destination: DestinationProgress): DestinationStanding {
+  const { destinationId, endpoints } = destination
+  const settled = endpoints.filter(({ end }) => end !== undefined).map(resultOf)
+  const outcome = destinationOutcome(destination)
+  if (outcome !== undefined) return { kind: 'settled', result: { destinationId, outcome, endpoints: settled } }
+  return {
+    kind: 'held',
+    destinationId,
+    clock: parcel.clocks.get(destinationId)?.read() ?? { startedAt: Date.now(), pausedNow: 0 },
+    settled,
+    waiting: openEndpoints(destination).map(({ endpointId, attempts, made }) => {
+      const lastAttempt = made.at(-1)
+      return { endpointId, attempts, ...(lastAttempt !== undefined && { lastAttempt }) }
+    }),
+  }
+}
+
+function resultOf({ endpointId, end = 'superseded', attempts, made, reason }: EndpointProgress): EndpointResult {
+  const lastAttempt = made.at(-1)
+  return {
+    endpointId,
+    outcome: end,
+    attempts,
+    ...(reason !== undefined && { reason }),
+    ...(end === 'failed' && lastAttempt !== undefined && { lastAttempt }),
+  }
+}
