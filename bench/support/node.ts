@@ -18,6 +18,7 @@ export interface BenchNode {
   api<Answer>(method: string, path: string, body?: unknown): Promise<Answer>
   /** Resident memory of the node's process, in MB; the Temporal server beside it is not in it. */
   memoryMb(): Promise<number>
+  temporalPid(): Promise<number>
   /** Suspends the Temporal server, and lets it go on. */
   stopTemporal(): Promise<void>
   continueTemporal(): Promise<void>
@@ -49,15 +50,19 @@ export async function startNode(environment: Record<string, string> = {}, keptDa
   })
   const url = `http://127.0.0.1:${port}`
   await ready(url, child)
-  const signalTemporal = async (signal: NodeJS.Signals): Promise<void> => {
+  const temporalPid = async (): Promise<number> => {
     const note = await readNote(dataDir)
     if (note === undefined) throw new Error('no Temporal server is noted')
-    process.kill(note.pid, signal)
+    return note.pid
+  }
+  const signalTemporal = async (signal: NodeJS.Signals): Promise<void> => {
+    process.kill(await temporalPid(), signal)
   }
   return {
     url,
     temporalAddress: `127.0.0.1:${temporalPort}`,
     process: child,
+    temporalPid,
     async api(method, path, body) {
       const response = await fetch(`${url}/api/v1${path}`, {
         method,

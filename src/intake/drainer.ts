@@ -16,8 +16,8 @@ import type { SingleStarts } from './start-singles.ts'
 export const leaseMs = 10_000
 
 /** Up to so many waiting events have workflows of their own, unless the oldest of them has waited for so long, in
- *  milliseconds: a workflow takes some 15 ms of a processor, and these then wait for a quarter of a second. */
-const maxSingles = 16
+ *  milliseconds. */
+const maxSingles = 4
 const maxSinglesAgeMs = 1_000
 
 /** Events of singles that are leased together where no parcels are made. */
