@@ -18,6 +18,7 @@ import type {
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { Database } from '../src/db/database.ts'
 import { recordedProgress, recordProgress } from '../src/db/parcels.ts'
+import type { ParcelLoad } from '../src/intake/parcel-load.ts'
 import { within } from '../src/within.ts'
 import type { AttemptDependencies } from './delivery.ts'
 import { attemptRound, type RoundResult } from './parcel-round.ts'
@@ -26,7 +27,7 @@ import { attemptRound, type RoundResult } from './parcel-round.ts'
 const heartbeatMs = 2_000
 
 /** Events whose outcomes are written together while a round goes on: what a node that dies did not write is sent again. */
-const recordedTogether = 25
+const recordedTogether = 50
 
 /** How long a round waits for the list to be written, in milliseconds; it is written later otherwise. */
 const recordLimitMs = 2_000
@@ -37,19 +38,18 @@ export interface ParcelDependencies extends AttemptDependencies {
   pendingRecord: (workflowId: string, destinationId: string) => Promise<ParcelRetryRecord | undefined>
   /** Starts a workflow for one event; one that runs already is left as it is. */
   startEvent: (input: DeliverEventInput, trace: SteeringTrace) => Promise<void>
-  /** Told when a parcel's first round begins; the function that it answers is called at its end. */
-  onRound: (events: number) => () => void
+  load: Pick<ParcelLoad, 'begin' | 'isFresh'>
 }
 
 export function createParcelActivities(dependencies: ParcelDependencies): ParcelActivities {
-  const { database, pendingRecord, startEvent, onRound } = dependencies
+  const { database, pendingRecord, startEvent, load } = dependencies
 
   return {
     async attemptParcel({ events }) {
       const recorder = createRecorder(database)
-      const end = onRound(events.length)
+      const end = load.begin(events.length)
       try {
-        const known = await recorder.known()
+        const known = load.isFresh(parcelId()) ? new Map<number, undefined>() : await recorder.known()
         const progress = events.map((event, place) => knownProgress(known, event, place))
         const open = progress.filter(({ place }) => !known.has(place))
         const { progress: after } = await attemptRound(dependencies, 'first', placed(open, events), recorder.note)
@@ -165,11 +165,12 @@ function createRecorder(database: Database): Recorder {
   return {
     known: () => within(recordLimitMs, 'the database', recordedProgress(database, id)).catch(() => new Map()),
     note(event) {
+      if (waiting.length >= recordedTogether) {
+        const together = waiting
+        waiting = []
+        writing = writing.then((isWritten) => isWritten && write(together, false))
+      }
       waiting.push(event)
-      if (waiting.length < recordedTogether) return
-      const together = waiting
-      waiting = []
-      writing = writing.then((isWritten) => isWritten && write(together, false))
     },
     async end(events) {
       // What was written on the way stays as it is, unless that failed.

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { connect } from './delivery/events.ts'
 import { openReport, type Report } from './support/figures.ts'
 import type { LoadOrder, LoadResult } from './support/load.ts'
-import { startNode, type BenchNode } from './support/node.ts'
+import { startNode } from './support/node.ts'
 import { processorMs } from './support/processor.ts'
 import { startBenchReceiver } from './support/receiver.ts'
 

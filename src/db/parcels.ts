@@ -130,12 +130,19 @@ export async function recordProgress(
   const left = progress.filter(({ end }) => end === 'left').map(({ place }) => place)
   const others = progress.filter(({ end }) => end !== 'left')
   const statuses = others.map(eventStatus)
-  await database.query(
-    `update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
+  const changes = `update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
        progress = now.progress::json, input = null,
        ended_at = case when now.status in ('delivering', 'retrying', 'held') then null else coalesce(ended_at, now()) end
      from unnest($2::int[], $3::text[], $4::int[], $5::text[], $6::text[]) as now(place, status, attempts, reason, progress)
-     where parcel_events.parcel_id = $1 and parcel_events.place = now.place`,
+     where parcel_events.parcel_id = $1 and parcel_events.place = now.place`
+  await database.query(
+    isCounted
+      ? // A statement sees the rows as they were before it.
+        `with changed as (${changes} returning parcel_events.place, parcel_events.status)
+         ${countsFrom('coalesce(changed.status, events.status)', 'events.input is not null and changed.place is null')}
+           from parcel_events as events left join changed on changed.place = events.place
+           where events.parcel_id = $1 and not events.place = any($7::int[])) as counted where id = $1`
+      : changes,
     [
       parcelId,
       others.map(({ place }) => place),
@@ -143,11 +150,11 @@ export async function recordProgress(
       others.map(attemptsOf),
       others.map((event) => reasonOf(event) ?? null),
       others.map((event) => (isPlain(event) ? null : JSON.stringify(event))),
+      ...(isCounted ? [left] : []),
     ],
   )
   if (left.length > 0)
     await database.query('delete from parcel_events where parcel_id = $1 and place = any($2::int[])', [parcelId, left])
-  if (isCounted) await countParcel(database, parcelId)
 }
 
 /** An event whose story is told by its status and figures. */
@@ -157,20 +164,21 @@ const isPlain = (event: EventProgress): boolean =>
     endpoints.every(({ end, attempts }) => end === 'delivered' && attempts === 1),
   )
 
+/** Brings a parcel's figures up to date, as far as the events that the statement goes on to name.
+ *  @param status  where an event stands; @param isUnheard  whether its outcome is still to come: expressions */
+const countsFrom = (status: string, isUnheard: string): string =>
+  `update parcels set taken_at = case when counted.unheard = 0 then coalesce(taken_at, now()) else taken_at end,
+     ${parcelStatuses.map((name) => `${name} = counted.${name}`).join(', ')}
+   from (select count(*) filter (where ${isUnheard}) as unheard,
+     ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}`
+
 const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
   database.query(
-    `update parcels set taken_at = case when counted.input = 0 then coalesce(taken_at, now()) else taken_at end,
-       delivering = counted.delivering, retrying = counted.retrying, held = counted.held,
-       delivered = counted.delivered, failed = counted.failed, discarded = counted.discarded,
-       cancelled = counted.cancelled
-     from (select count(*) filter (where input is not null) as input,
-         ${statuses.map((status) => `count(*) filter (where status = '${status}') as ${status}`).join(', ')}
-       from parcel_events where parcel_id = $1) as counted
-     where id = $1`,
+    `${countsFrom('status', 'input is not null')} from parcel_events where parcel_id = $1) as counted where id = $1`,
     [parcelId],
   )
 
-export const statuses: readonly ParcelEventStatus[] = [
+const parcelStatuses: readonly ParcelEventStatus[] = [
   'delivering',
   'retrying',
   'held',

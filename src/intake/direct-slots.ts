@@ -9,7 +9,7 @@ export const maxInFlightPerSource = 8
 
 /** How long a source that found no slot stays with the inbox, in milliseconds: its events then start in their order, and
  *  a flood is left to the drainer alone. */
-const overflowMs = 100
+const overflowMs = 500
 
 /** After a start that failed, events go to the inbox until the drainer gets one started, in milliseconds at most: longer
  *  than a round of the drainer takes, so that no caller waits for what it finds out. */

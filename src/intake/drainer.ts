@@ -29,6 +29,9 @@ const idlePauseMs = 1_000
 const shutPauseMs = 100
 const failurePauseMs = 1_000
 
+/** How long the same turns go on while more events wait than are taken, in milliseconds. */
+const turnsAgeMs = 250
+
 /** How often events are looked for that waited for an endpoint for too long, in milliseconds, and how many are given up
  *  together. */
 const overduePauseMs = 10_000
@@ -61,6 +64,8 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   /** Whether more wait than workflows of their own are made for. */
   let isBehind = false
   let overdueAt = 0
+  let turns: NextTurns = { open: [], probe: [], shut: [] }
+  let turnsUntil = 0
 
   const sleepUnlessStopped = (ms: number): Promise<void> =>
     stopping.signal.aborted ? Promise.resolve() : sleep(ms, undefined, { signal: stopping.signal }).catch(() => {})
@@ -96,10 +101,17 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     for (const turn of shut) await giveUpOverdue(database, turn, windowMs, neverTaken, overdueBatch)
   }
 
+  const readTurns = async (): Promise<NextTurns> => {
+    if (isBehind && turns.open.length === 1 && performance.now() < turnsUntil) return turns
+    turns = await nextTurns()
+    turnsUntil = performance.now() + turnsAgeMs
+    return turns
+  }
+
   /** @returns how long to pause after it, in milliseconds */
   const round = async (): Promise<number> => {
     await parcels?.claimLost()
-    const turns = await nextTurns()
+    const turns = await readTurns()
     await giveUp([...turns.shut, ...turns.probe])
     const begun = isBehind && parcels !== undefined && !isResting() ? await startParcels(parcels, turns.open) : 0
     const started = isBehind && begun > 0 ? begun : begun + (await startSingles(turns))

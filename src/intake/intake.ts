@@ -43,11 +43,21 @@ export interface IntakeDependencies {
 export function createIntake(dependencies: IntakeDependencies): Intake {
   const { start, inbox, slots, isShut, knownInParcels, retry, count, logger } = dependencies
 
+  const withoutKnown = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
+    const idOf = ({ messageId }: AcceptedEvent): string => eventWorkflowId(sourceId, messageId)
+    const known = await knownInParcels(events.map(idOf))
+    if (known.size === 0) return events
+    const others = events.filter((event) => !known.has(idOf(event)))
+    count('duplicate', sourceId, events.length - others.length)
+    return others
+  }
+
   /** Takes slots that are free. @returns the events that Temporal did not take */
   const startAll = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
     try {
+      const unknown = await withoutKnown(sourceId, events)
       const left = await Promise.all(
-        events.map(async (event) => {
+        unknown.map(async (event) => {
           try {
             count(await start(deliveryInput(event, retry)), sourceId, 1)
             return []
@@ -107,23 +117,13 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   /** What an endpoint cannot take costs Temporal as much as a delivery, and is delivered no sooner: it waits in the inbox. */
   const isToWait = ({ targets }: AcceptedEvent): boolean => isShut(targets) && !inbox.isHalfFull()
 
-  const withoutKnown = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
-    const idOf = ({ messageId }: AcceptedEvent): string => eventWorkflowId(sourceId, messageId)
-    const known = await knownInParcels(events.map(idOf))
-    if (known.size === 0) return events
-    const others = events.filter((event) => !known.has(idOf(event)))
-    count('duplicate', sourceId, events.length - others.length)
-    return others
-  }
-
   return {
     async accept(accepted) {
       // Events of one request are all of one source.
       const sourceId = accepted[0]?.sourceId
       if (sourceId === undefined) return
-      const events = await withoutKnown(sourceId, accepted)
-      const waiting = events.filter(isToWait)
-      const prompt = waiting.length === 0 ? events : events.filter((event) => !waiting.includes(event))
+      const waiting = accepted.filter(isToWait)
+      const prompt = waiting.length === 0 ? accepted : accepted.filter((event) => !waiting.includes(event))
       await Promise.all([hold(sourceId, prompt, true), hold(sourceId, waiting, false)])
     },
   }

@@ -28,13 +28,32 @@ export function createKnownParcels(database: Database): KnownParcels {
     believedUntil = performance.now() + noneAgeMs
   }
 
+  /** Who asks while a query is under way shares the next one. */
+  let asking: Promise<unknown> = Promise.resolve()
+  let nextIds: string[] = []
+  let next: Promise<Set<string>> | undefined
+
+  const find = (deliveryIds: readonly string[]): Promise<Set<string>> => {
+    nextIds.push(...deliveryIds)
+    next ??= asking.then(() => {
+      const found = answered(findInParcels(database, nextIds)).catch(() => new Set<string>())
+      nextIds = []
+      next = undefined
+      asking = found
+      return found
+    })
+    return next
+  }
+
   return {
     async among(deliveryIds) {
       if (!areThere && performance.now() > believedUntil) {
         looking ??= look().finally(() => (looking = undefined))
         await looking
       }
-      return areThere ? answered(findInParcels(database, deliveryIds)).catch(() => new Set()) : new Set()
+      if (!areThere) return new Set()
+      const found = await find(deliveryIds)
+      return new Set(deliveryIds.filter((id) => found.has(id)))
     },
   }
 }

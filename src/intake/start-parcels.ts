@@ -124,6 +124,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
       const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)
       // Who has few events waits least, and holds up the others for a moment.
       const bySize = parcels.toSorted((a, b) => a.events.length - b.events.length)
+      for (const { id } of parcels) load.expect(id)
       await startAll(bySize)
       return parcels.reduce((sum, { events }) => sum + events.length, 0)
     },

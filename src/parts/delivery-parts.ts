@@ -97,7 +97,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     database,
     pendingRecord: (...of) => readPendingRecord(temporal, ...of),
     startEvent: async (input) => void (await startDelivery(temporal, input)),
-    onRound: parcelLoad.begin,
+    load: parcelLoad,
   })
   const readiness = (destinationIds: readonly string[]): Readiness => {
     const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
