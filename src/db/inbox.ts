@@ -3,7 +3,7 @@
 import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
-import type { Queryable } from './database.ts'
+import type { Queryable, SqlValue } from './database.ts'
 
 export interface NewInboxEvent {
   input: DeliverEventInput
@@ -42,30 +42,38 @@ export const destinationsOfTurn = (turn: string): string[] =>
     .split(',')
     .filter((id) => id !== '')
 
+/** New events as a table, in their order, of the values that `newEventValues` gives first. */
+export const newEvents = `(
+  select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,
+    string_to_array(e.destination_ids, ',') as destination_ids, e.input::json, e.received_at, e.turn, e.position
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+    $9::text[]) with ordinality
+    as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn, position))
+  as new_events`
+
+export const newEventValues = (events: readonly NewInboxEvent[]): SqlValue[] => [
+  events.map(({ input }) => eventWorkflowId(input.sourceId, input.messageId)),
+  events.map(({ input }) => input.sourceId),
+  events.map(({ input }) => input.messageId),
+  events.map(({ input }) => input.message.userId ?? null),
+  events.map(({ input }) => input.message.type),
+  events.map(({ input }) => input.targets.map(({ destinationId }) => destinationId).join(',')),
+  events.map(({ input }) => JSON.stringify(input)),
+  events.map(({ receivedAt }) => receivedAt),
+  events.map(({ input }) => turnOf(input)),
+]
+
 /** Writes events in one statement; one that waits already, or is in a parcel, is left as it is.
  *  @returns how many were new */
 export async function addToInbox(database: Queryable, events: readonly NewInboxEvent[]): Promise<number> {
   const rows = await database.query<{ seq: string }>(
     `insert into inbox (workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn)
-     select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,
-       string_to_array(e.destination_ids, ','), e.input::json, e.received_at, e.turn
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-       $9::text[]) with ordinality
-       as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn, position)
-     where not exists (select from parcel_events where event_id = e.workflow_id)
-     order by e.position
+     select workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn
+     from ${newEvents}
+     where not exists (select from parcel_events where event_id = workflow_id)
+     order by position
      on conflict (workflow_id) do nothing returning seq`,
-    [
-      events.map(({ input }) => eventWorkflowId(input.sourceId, input.messageId)),
-      events.map(({ input }) => input.sourceId),
-      events.map(({ input }) => input.messageId),
-      events.map(({ input }) => input.message.userId ?? null),
-      events.map(({ input }) => input.message.type),
-      events.map(({ input }) => input.targets.map(({ destinationId }) => destinationId).join(',')),
-      events.map(({ input }) => JSON.stringify(input)),
-      events.map(({ receivedAt }) => receivedAt),
-      events.map(({ input }) => turnOf(input)),
-    ],
+    newEventValues(events),
   )
   return rows.length
 }

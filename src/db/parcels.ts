@@ -10,7 +10,7 @@ import {
 } from '../contracts/parcels.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Queryable } from './database.ts'
-import { isWaiting } from './inbox.ts'
+import { isWaiting, newEvents, newEventValues, type NewInboxEvent } from './inbox.ts'
 
 /** A parcel whose workflow is to be started. */
 export interface ParcelToStart {
@@ -26,7 +26,27 @@ interface MovedRow {
   input: DeliverEventInput
 }
 
-/** Moves the oldest events of some turns from the inbox into new parcels, in one step: each has events of one turn alone.
+/** Makes parcels of what a statement named `taken` has: each has events of one turn alone.
+ *  @param name, maxEvents, maxBytes  places of these among the values */
+const intoParcels = (name: string, maxEvents: string, maxBytes: string): string => `
+  sized as (
+    select *, (row_number() over in_turn - 1) / ${maxEvents} as by_count,
+      sum(octet_length(input::text)) over in_turn / ${maxBytes} as by_size
+    from taken window in_turn as (partition by turn order by seq)),
+  placed as (
+    select *, ${name} || dense_rank() over (order by turn, by_count, by_size) as parcel_id,
+      row_number() over (partition by turn, by_count, by_size order by seq) - 1 as place
+    from sized),
+  made as (
+    insert into parcels (id, source_id, destination_ids, delivering)
+    select parcel_id, min(source_id), min(destination_ids), count(*) from placed group by parcel_id)
+  insert into parcel_events
+    (parcel_id, place, event_id, seq, source_id, destination_ids, message_id, user_id, type, event, received_at, input)
+  select parcel_id, place, workflow_id, seq, source_id, destination_ids, message_id, user_id, type,
+    left(input->'message'->>'event', 255), received_at, input from placed
+  returning parcel_id, place, event_id, received_at, input`
+
+/** Moves the oldest events of some turns from the inbox into new parcels, in one step.
  *  @param name  of this group of parcels; used once
  *  @param perTurn  at most so many events of each */
 export async function moveIntoParcels(
@@ -43,23 +63,32 @@ export async function moveIntoParcels(
            where ${isWaiting} and turn = turn.id and cancelled_at is null
            order by seq limit $2 for update skip locked) as oldest)
        returning turn, seq, workflow_id, source_id, destination_ids, message_id, user_id, type, received_at, input),
-     sized as (
-       select *, (row_number() over in_turn - 1) / $3 as by_count,
-         sum(octet_length(input::text)) over in_turn / $4 as by_size
-       from taken window in_turn as (partition by turn order by seq)),
-     placed as (
-       select *, $5 || dense_rank() over (order by turn, by_count, by_size) as parcel_id,
-         row_number() over (partition by turn, by_count, by_size order by seq) - 1 as place
-       from sized),
-     made as (
-       insert into parcels (id, source_id, destination_ids, delivering)
-       select parcel_id, min(source_id), min(destination_ids), count(*) from placed group by parcel_id)
-     insert into parcel_events
-       (parcel_id, place, event_id, seq, source_id, destination_ids, message_id, user_id, type, event, received_at, input)
-     select parcel_id, place, workflow_id, seq, source_id, destination_ids, message_id, user_id, type,
-       left(input->'message'->>'event', 255), received_at, input from placed
-     returning parcel_id, place, event_id, received_at, input`,
+     ${intoParcels('$5', '$3', '$4')}`,
     [[...turns], perTurn, maxParcelEvents, maxParcelBytes, `${name}/`],
+  )
+  return toParcels(rows)
+}
+
+/** Writes new events into parcels at once; those that wait in the inbox, or are in a parcel, are left as they are.
+ *  @param name  of this group of parcels; used once
+ *  @throws when another node writes the same event at the same time */
+export async function writeIntoParcels(
+  database: Queryable,
+  name: string,
+  events: readonly NewInboxEvent[],
+): Promise<ParcelToStart[]> {
+  const rows = await database.query<MovedRow>(
+    `with given as (
+       select distinct on (workflow_id) * from ${newEvents} order by workflow_id, position),
+     taken as (
+       select turn, nextval('inbox_seq_seq') as seq, workflow_id, source_id, destination_ids, message_id, user_id, type,
+         received_at, input
+       from (select * from given
+         where not exists (select from parcel_events where event_id = workflow_id)
+           and not exists (select from inbox where inbox.workflow_id = given.workflow_id)
+         order by position) as fresh),
+     ${intoParcels('$10', '$11', '$12')}`,
+    [...newEventValues(events), `${name}/`, maxParcelEvents, maxParcelBytes],
   )
   return toParcels(rows)
 }

@@ -8,17 +8,18 @@ import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { refusalText } from '../temporal/grpc-errors.ts'
 import type { NextTurns } from './inbox-turns.ts'
-import type { ParcelStarts } from './start-parcels.ts'
+import { maxSingles, type ParcelStarts } from './start-parcels.ts'
 import type { SingleStarts } from './start-singles.ts'
 
 /** How long this node has events for itself: longer than starting them takes, and how long they lie when the node dies.
  *  Events that another node takes meanwhile are started once all the same. */
 export const leaseMs = 10_000
 
-/** Up to so many waiting events have workflows of their own, unless the oldest of them has waited for so long, in
- *  milliseconds. */
-const maxSingles = 4
+/** Events that have waited for so long share workflows, however few they are, in milliseconds. */
 const maxSinglesAgeMs = 1_000
+
+/** For so long after more events waited parcels are made of fewer, too, in milliseconds. */
+const behindMs = 1_000
 
 /** Events of singles that are leased together where no parcels are made. */
 const singlesBatch = 50
@@ -61,8 +62,10 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const { database, nextTurns, singles, parcels, isResting, windowMs, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
-  /** Whether more wait than workflows of their own are made for. */
-  let isBehind = false
+  /** Until when parcels are made, however few events wait. */
+  let behindUntil = -Infinity
+  const isBehind = (): boolean => parcels !== undefined && !isResting() && performance.now() < behindUntil
+  const noteBehind = (): void => void (behindUntil = performance.now() + behindMs)
   let overdueAt = 0
   let turns: NextTurns = { open: [], probe: [], shut: [] }
   let turnsUntil = 0
@@ -72,7 +75,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 
   const startParcels = async (parcels: ParcelStarts, turns: readonly string[]): Promise<number> => {
     const moved = await parcels.move(turns)
-    isBehind = moved > maxSingles
+    if (moved > maxSingles) noteBehind()
     return moved
   }
 
@@ -90,7 +93,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
         database,
         events.map(({ seq }) => seq),
       )
-      isBehind = true
+      noteBehind()
     } else await singles.start(events, stopping.signal)
     return events.length
   }
@@ -102,7 +105,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   }
 
   const readTurns = async (): Promise<NextTurns> => {
-    if (isBehind && turns.open.length === 1 && performance.now() < turnsUntil) return turns
+    if (isBehind() && turns.open.length === 1 && performance.now() < turnsUntil) return turns
     turns = await nextTurns()
     turnsUntil = performance.now() + turnsAgeMs
     return turns
@@ -113,8 +116,8 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     await parcels?.claimLost()
     const turns = await readTurns()
     await giveUp([...turns.shut, ...turns.probe])
-    const begun = isBehind && parcels !== undefined && !isResting() ? await startParcels(parcels, turns.open) : 0
-    const started = isBehind && begun > 0 ? begun : begun + (await startSingles(turns))
+    const inParcels = parcels !== undefined && isBehind() ? await startParcels(parcels, turns.open) : 0
+    const started = inParcels > 0 ? inParcels : await startSingles(turns)
     if (started > 0) return 0
     return turns.shut.length + turns.probe.length > 0 ? shutPauseMs : idlePauseMs
   }
@@ -131,7 +134,6 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
         await sleepUnlessStopped(failurePauseMs)
       }
     }
-    await parcels?.stop()
   }
 
   const draining = drain()
@@ -140,7 +142,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     async stop() {
       stopping.abort()
       pause.wake()
-      await draining
+      await Promise.all([parcels?.stop(), draining])
     },
   }
 }

@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts'
 import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 import { within } from '../within.ts'
+import type { ParcelStarts } from './start-parcels.ts'
 
 /** Events in one statement. */
 const maxGroup = 1_000
@@ -49,8 +50,14 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
-/** @param onWritten  told after each group that had something new */
-export function createInboxWriter(database: Database, inboxMax: number, onWritten: () => void): InboxWriter {
+/** @param onWritten  told after each group that left something new in the inbox
+ *  @param parcels  takes groups that need not wait; undefined when events never share a workflow */
+export function createInboxWriter(
+  database: Database,
+  inboxMax: number,
+  onWritten: () => void,
+  parcels?: Pick<ParcelStarts, 'hasRoom' | 'write'>,
+): InboxWriter {
   const queue: Waiting[] = []
   let waitingEvents = 0
   let underWay: Promise<void> | undefined
@@ -95,11 +102,18 @@ export function createInboxWriter(database: Database, inboxMax: number, onWritte
     const admitted = admit(group)
     const events = admitted.flatMap((waiting) => waiting.events)
     if (events.length === 0) return
+    const added = await writeEvents(events)
+    // Which of the group's events were duplicates does not matter: they are only counted.
+    admitted.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
+  }
+
+  /** Straight into parcels where these can be started now, and nobody waits whom they would overtake. */
+  const writeEvents = async (events: NewInboxEvent[]): Promise<number> => {
+    if (depth === 0 && parcels?.hasRoom(events) === true) return parcels.write(events)
     const added = await addToInbox(database, events)
     depth += added
     if (added > 0) onWritten()
-    // Which of the group's events were duplicates does not matter: they are only counted.
-    admitted.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
+    return added
   }
 
   const writeGroup = async (group: Waiting[]): Promise<void> => {

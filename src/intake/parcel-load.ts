@@ -16,6 +16,8 @@ export interface ParcelLoad {
   isFresh(parcelId: string): boolean
   /** @returns to be called at the end of the round */
   begin(events: number): () => void
+  /** Whether one more parcel may be started. */
+  hasRoom(): boolean
   /** Resolves when there is room for one more parcel, or `signal` aborts. */
   room(signal: AbortSignal): Promise<void>
 }
@@ -34,6 +36,7 @@ export function createParcelLoad(): ParcelLoad {
         for (const look of [...waiting]) look()
       }
     },
+    hasRoom: () => inRounds < maxInRounds,
     room: (signal) =>
       new Promise((resolve) => {
         const look = (): void => {

@@ -2,15 +2,17 @@
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RetrySchedule } from '../contracts/delivery.ts'
+import type { DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import { beginEvent } from '../contracts/parcel-progress.ts'
 import { maxParcelEvents, type DeliverParcelInput, type EventProgress } from '../contracts/parcels.ts'
 import type { Database } from '../db/database.ts'
+import type { NewInboxEvent } from '../db/inbox.ts'
 import {
   claimLostParcels,
   moveIntoParcels,
   recordProgress,
   removeFromParcel,
+  writeIntoParcels,
   type ParcelToStart,
 } from '../db/parcels.ts'
 import type { Logger } from '../logger.ts'
@@ -20,6 +22,9 @@ import type { ParcelLoad } from './parcel-load.ts'
 
 /** Parcels that are made together, and whose workflows are started side by side. */
 const parcelsTogether = 4
+
+/** Up to so many events that wait have workflows of their own. */
+export const maxSingles = 4
 
 /** A parcel of which nothing was heard for so long has lost its node, in milliseconds, and how many of them are taken over
  *  together, how often. */
@@ -31,6 +36,12 @@ const claimPauseMs = 5_000
 const failurePauseMs = 1_000
 
 export interface ParcelStarts {
+  /** Whether new events are to travel in parcels, which can be started and sent now. */
+  hasRoom(events: readonly NewInboxEvent[]): boolean
+  /** Writes new events into parcels, and starts these.
+   *  @returns how many were new
+   *  @throws what the database throws */
+  write(events: readonly NewInboxEvent[]): Promise<number>
   /** Moves the oldest events of these turns into parcels, and starts them as soon as there is room.
    *  @returns how many events there were
    *  @throws what the database throws */
@@ -48,13 +59,17 @@ export interface ParcelStartsDependencies {
   knownDeliveries: (ids: readonly string[]) => Promise<Set<string>>
   isRunning: (id: string) => Promise<boolean>
   load: ParcelLoad
+  /** Whether Temporal did not take the last event that it was given. */
+  isResting: () => boolean
+  /** Whether no endpoint of an event takes an attempt now. */
+  isShut: (targets: readonly DeliveryTarget[]) => boolean
   retry: RetrySchedule
   count: IntakeCounter
   logger: Logger
 }
 
 export function createParcelStarts(dependencies: ParcelStartsDependencies): ParcelStarts {
-  const { database, start, knownDeliveries, isRunning, load, retry, count, logger } = dependencies
+  const { database, start, knownDeliveries, isRunning, load, isResting, isShut, retry, count, logger } = dependencies
   const stopping = new AbortController()
   const underWay = new Map<string, Promise<void>>()
   let claimedAt = -Infinity
@@ -119,6 +134,18 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   }
 
   return {
+    hasRoom: (events) =>
+      events.length > maxSingles &&
+      !isResting() &&
+      underWay.size + Math.ceil(events.length / maxParcelEvents) <= parcelsTogether &&
+      load.hasRoom() &&
+      !events.some(({ input }) => isShut(input.targets)),
+    async write(events) {
+      const parcels = await writeIntoParcels(database, `parcel/${randomUUID()}`, events)
+      for (const { id } of parcels) load.expect(id)
+      void startAll(parcels)
+      return parcels.reduce((sum, parcel) => sum + parcel.events.length, 0)
+    },
     async move(turns) {
       const perTurn = maxParcelEvents * Math.max(1, Math.floor(parcelsTogether / Math.max(1, turns.length)))
       const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)

@@ -1,5 +1,6 @@
 /** Everything of a node that holds accepted events until Temporal has them. */
 
+import { LRUCache } from 'lru-cache'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contracts/delivery.ts'
@@ -51,10 +52,15 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   const pace = createStartPace()
   const slots = createDirectSlots()
   const repair = createNamespaceRepair(temporal, logger)
-  const start = slots.watch(pace.watch(repair.watch((input: DeliverEventInput) => startDelivery(temporal, input))))
+  // Temporal's lists are a moment behind.
+  const startedLately = new LRUCache<string, true>({ max: 10_000, ttl: 30_000 })
+  const startOne = (input: DeliverEventInput) => {
+    startedLately.set(eventWorkflowId(input.sourceId, input.messageId), true)
+    return startDelivery(temporal, input)
+  }
+  const start = slots.watch(pace.watch(repair.watch(startOne)))
   const isShut = (targets: readonly DeliveryTarget[]): boolean =>
     dependencies.readiness(targets.map(({ destinationId }) => destinationId)) !== 'open'
-  const inbox = createInboxWriter(database, config.inboxMax, () => drainer.wake())
   const cancel = ({ sourceId, messageId }: DeliverEventInput, trace: SteeringTrace) =>
     cancelDelivery(temporal, eventWorkflowId(sourceId, messageId), trace)
   const knownParcels = createKnownParcels(database)
@@ -64,13 +70,19 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
       : createParcelStarts({
           database,
           start: slots.watch((parcel: ParcelOrder) => startParcel(temporal, parcel)),
-          knownDeliveries: (ids) => knownWorkflows(temporal, ids),
+          knownDeliveries: async (ids) => {
+            const listed = await knownWorkflows(temporal, ids)
+            return new Set(ids.filter((id) => listed.has(id) || startedLately.has(id)))
+          },
           isRunning: (id) => isRunning(temporal, id),
           load: dependencies.parcelLoad,
+          isResting: slots.isResting,
+          isShut,
           retry: config.retry,
           count,
           logger,
         })
+  const inbox = createInboxWriter(database, config.inboxMax, () => drainer.wake(), parcels)
   const drainer = runDrainer({
     database,
     nextTurns: createInboxTurns(database, dependencies.readiness),
