@@ -38,8 +38,9 @@ const intoParcels = (name: string, maxEvents: string, maxBytes: string): string 
       row_number() over (partition by turn, by_count, by_size order by seq) - 1 as place
     from sized),
   made as (
-    insert into parcels (id, source_id, destination_ids, delivering)
-    select parcel_id, min(source_id), min(destination_ids), count(*) from placed group by parcel_id)
+    insert into parcels (id, source_id, destination_ids, types, first_seq, last_seq, first_at, last_at, delivering)
+    select parcel_id, min(source_id), min(destination_ids), array_agg(distinct type), min(seq), max(seq),
+      min(received_at), max(received_at), count(*) from placed group by parcel_id)
   insert into parcel_events
     (parcel_id, place, event_id, seq, source_id, destination_ids, message_id, user_id, type, event, received_at, input)
   select parcel_id, place, workflow_id, seq, source_id, destination_ids, message_id, user_id, type,
@@ -167,11 +168,15 @@ export async function recordProgress(
   await database.query(
     isCounted
       ? // A statement sees the rows as they were before it.
-        `with changed as (${changes} returning parcel_events.place, parcel_events.status)
-         ${countsFrom('coalesce(changed.status, events.status)', 'events.input is not null and changed.place is null')}
+        `with changed as (${changes} returning parcel_events.place, parcel_events.status, parcel_events.ended_at)
+         ${countsFrom({
+           status: 'coalesce(changed.status, events.status)',
+           isUnheard: 'events.input is not null and changed.place is null',
+           endedAt: 'case when changed.place is null then events.ended_at else changed.ended_at end',
+         })}
            from parcel_events as events left join changed on changed.place = events.place
            where events.parcel_id = $1 and not events.place = any($7::int[])) as counted where id = $1`
-      : changes,
+      : `with in_flux as (update parcels set last_end = 'infinity' where id = $1 and last_end < 'infinity') ${changes}`,
     [
       parcelId,
       others.map(({ place }) => place),
@@ -193,17 +198,27 @@ const isPlain = (event: EventProgress): boolean =>
     endpoints.every(({ end, attempts }) => end === 'delivered' && attempts === 1),
   )
 
-/** Brings a parcel's figures up to date, as far as the events that the statement goes on to name.
- *  @param status  where an event stands; @param isUnheard  whether its outcome is still to come: expressions */
-const countsFrom = (status: string, isUnheard: string): string =>
+/** Expressions of an event of a parcel. */
+interface CountedEvent {
+  status: string
+  /** Whether its outcome is still to come. */
+  isUnheard: string
+  endedAt: string
+}
+
+/** Brings a parcel's figures up to date, as far as the events that the statement goes on to name. */
+const countsFrom = ({ status, isUnheard, endedAt }: CountedEvent): string =>
   `update parcels set taken_at = case when counted.unheard = 0 then coalesce(taken_at, now()) else taken_at end,
+     first_end = counted.first_end, last_end = counted.last_end,
      ${parcelStatuses.map((name) => `${name} = counted.${name}`).join(', ')}
    from (select count(*) filter (where ${isUnheard}) as unheard,
+     coalesce(min(${endedAt}), '-infinity') as first_end, coalesce(max(${endedAt}), '-infinity') as last_end,
      ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}`
 
 const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
   database.query(
-    `${countsFrom('status', 'input is not null')} from parcel_events where parcel_id = $1) as counted where id = $1`,
+    `${countsFrom({ status: 'status', isUnheard: 'input is not null', endedAt: 'ended_at' })}
+     from parcel_events where parcel_id = $1) as counted where id = $1`,
     [parcelId],
   )
 

@@ -1,0 +1,93 @@
+/** How many events of parcels match a filter, at a cost that does not grow with their number: parcels count their events. */
+
+import type { DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
+import type { Queryable } from './database.ts'
+import {
+  eventMatches,
+  eventValues,
+  isOfFew,
+  parcelMatchesWholly,
+  parcelMayMatch,
+  parcelValues,
+  shownCounts,
+  shownStatus,
+  type ParcelFilter,
+} from './parcel-filter.ts'
+
+export type CarriedCounts = Record<StartedStatus, number>
+
+/** Up to so many events of a message or user are counted one by one. */
+const maxCounted = 10_000
+
+/** Of parcels with events that match and others, so many are looked at. */
+const maxLookedAt = 100
+
+const statuses = Object.keys(shownCounts) as StartedStatus[]
+const none: CarriedCounts = {
+  delivering: 0,
+  retrying: 0,
+  held: 0,
+  delivered: 0,
+  failed: 0,
+  discarded: 0,
+  cancelled: 0,
+}
+
+/** By status; 0 for those that the filter leaves out. Exact by source, destination and status, for up to 10,000 events of a
+ *  message or user, and as long as at most 100 parcels have events on both sides of `type`, `since` or `until`; an estimate
+ *  from always the same 100 otherwise. While parcels have a round, their figures are those before it. */
+export async function countCarried(database: Queryable, filter: ParcelFilter): Promise<CarriedCounts> {
+  if (await isOfFew(database, filter, maxCounted)) return countFew(database, filter)
+  const { whole, parts } = await countWhole(database, filter)
+  return parts === 0 ? whole : add(whole, await countParts(database, filter, parts))
+}
+
+export const sumOf = (counts: CarriedCounts): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
+
+async function countFew(database: Queryable, filter: ParcelFilter): Promise<CarriedCounts> {
+  const rows = await database.query<{ status: StartedStatus; count: string }>(
+    `select ${shownStatus} as status, count(*) as count from parcel_events where ${eventMatches} group by 1`,
+    eventValues(filter),
+  )
+  return countsOf(rows.map(({ status, count }) => [status, Number(count)]))
+}
+
+/** @returns the counts of parcels that match as they are, and how many others may have events that match */
+async function countWhole(database: Queryable, filter: ParcelFilter): Promise<{ whole: CarriedCounts; parts: number }> {
+  const sums = statuses.map((status) => `coalesce(sum(${shownCounts[status]}) filter (where whole), 0) as ${status}`)
+  const [row] = await database.query<Record<StartedStatus | 'parts', string>>(
+    `select ${sums.join(', ')}, count(*) filter (where not whole) as parts
+     from (select *, ${parcelMatchesWholly(filter)} as whole from parcels where ${parcelMayMatch}) as found`,
+    parcelValues(filter),
+  )
+  const asked = ({ status }: DeliveryFilter): StartedStatus[] =>
+    statuses.filter((one) => status === undefined || one === status)
+  return {
+    whole: countsOf(asked(filter).map((status) => [status, Number(row?.[status] ?? 0)])),
+    parts: Number(row?.parts ?? 0),
+  }
+}
+
+/** @param parts  parcels of which only a part may match */
+async function countParts(database: Queryable, filter: ParcelFilter, parts: number): Promise<CarriedCounts> {
+  // Their ids are random.
+  const parcels = await database.query<{ id: string }>(
+    `select id from parcels where ${parcelMayMatch} and not (${parcelMatchesWholly(filter)}) order by id limit $8`,
+    [...parcelValues(filter), maxLookedAt],
+  )
+  const rows = await database.query<{ status: StartedStatus; count: string }>(
+    `select ${shownStatus} as status, count(*) as count from parcel_events
+     where parcel_id = any($10::text[]) and ${eventMatches} group by 1`,
+    [...eventValues(filter), parcels.map(({ id }) => id)],
+  )
+  const share = Math.max(1, parts / maxLookedAt)
+  return countsOf(rows.map(({ status, count }) => [status, Math.round(Number(count) * share)]))
+}
+
+const countsOf = (counts: readonly (readonly [StartedStatus, number])[]): CarriedCounts => ({
+  ...none,
+  ...(Object.fromEntries(counts) as Partial<CarriedCounts>),
+})
+
+export const add = (a: CarriedCounts, b: CarriedCounts): CarriedCounts =>
+  countsOf(statuses.map((status) => [status, a[status] + b[status]]))

@@ -1,0 +1,92 @@
+/** Which parcels and which of their events a filter of deliveries means. The events of a parcel have their source and their
+ *  destinations in common, and each parcel counts its events: a table of few rows tells where to look in one of many. */
+
+import type { DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
+import type { Queryable, SqlValue } from './database.ts'
+
+/** A filter, and what it goes by. */
+export interface ParcelFilter extends DeliveryFilter {
+  /** Ids of the destinations that are paused: an event that waits for its next attempt there counts as held. */
+  paused: readonly string[]
+}
+
+/** Values of the conditions on parcels: $1 to $7. */
+export const parcelValues = (filter: ParcelFilter): SqlValue[] => [
+  filter.status ?? null,
+  filter.sourceId ?? null,
+  filter.destinationId ?? null,
+  filter.type ?? null,
+  filter.since ?? null,
+  filter.until ?? null,
+  [...filter.paused],
+]
+
+/** Values of those on events: $1 to $9. */
+export const eventValues = (filter: ParcelFilter): SqlValue[] => [
+  ...parcelValues(filter),
+  filter.userId ?? null,
+  filter.messageId ?? null,
+]
+
+const isOnPaused = 'destination_ids && $7::text[]'
+
+/** Where an event stands, as lists show it. */
+export const shownStatus = `case when status = 'retrying' and ${isOnPaused} then 'held' else status end`
+
+/** Events that match. */
+export const eventMatches = `
+  ($1::text is null or $1 = ${shownStatus})
+  and ($2::text is null or source_id = $2)
+  and ($3::text is null or $3 = any(destination_ids))
+  and ($4::text is null or type = $4)
+  and ($5::timestamptz is null or received_at >= $5)
+  and ($6::timestamptz is null or received_at < $6)
+  and ($8::text is null or user_id = $8)
+  and ($9::text is null or message_id = $9)`
+
+/** How many events of a parcel have a status, as lists show it. */
+export const shownCounts: Record<StartedStatus, string> = {
+  delivering: 'delivering',
+  retrying: `case when ${isOnPaused} then 0 else retrying end`,
+  held: `held + case when ${isOnPaused} then retrying else 0 end`,
+  delivered: 'delivered',
+  failed: 'failed',
+  discarded: 'discarded',
+  cancelled: 'cancelled',
+}
+
+const countOfStatus = Object.entries(shownCounts)
+  .map(([status, count]) => `when '${status}' then ${count}`)
+  .join(' ')
+
+/** Parcels that may have events of the filter. */
+export const parcelMayMatch = `
+  ($1::text is null or last_end = 'infinity' or case $1 ${countOfStatus} else 0 end > 0)
+  and ($2::text is null or source_id = $2)
+  and ($3::text is null or $3 = any(destination_ids))
+  and ($4::text is null or $4 = any(types))
+  and ($5::timestamptz is null or last_at >= $5)
+  and ($6::timestamptz is null or first_at < $6)`
+
+/** Among these, parcels whose events all match, but for their status. */
+export const parcelMatchesWholly = ({ userId, messageId }: ParcelFilter): string =>
+  userId !== undefined || messageId !== undefined
+    ? 'false'
+    : `($4::text is null or types = array[$4])
+       and ($5::timestamptz is null or first_at >= $5)
+       and ($6::timestamptz is null or last_at < $6)`
+
+/** Whether the filter names a message, or a user, with so few events that an index finds them one by one. */
+export async function isOfFew(
+  database: Queryable,
+  { userId, messageId }: ParcelFilter,
+  atMost: number,
+): Promise<boolean> {
+  if (userId === undefined && messageId === undefined) return false
+  const [column, value] = messageId === undefined ? ['user_id', userId] : ['message_id', messageId]
+  const more = await database.query(`select from parcel_events where ${column} = $1 offset $2 limit 1`, [
+    value ?? '',
+    atMost,
+  ])
+  return more.length === 0
+}

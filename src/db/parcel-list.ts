@@ -1,0 +1,180 @@
+/** Events of parcels in the order of the delivery log: what is under way first, then by end; newest first. */
+
+import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { EventProgress, ParcelEventStatus } from '../contracts/parcels.ts'
+import type { Queryable, SqlValue } from './database.ts'
+import { eventMatches, eventValues, isOfFew, parcelMayMatch, parcelValues, type ParcelFilter } from './parcel-filter.ts'
+
+/** An event of a parcel, as the delivery log shows it. */
+export interface CarriedEvent {
+  id: string
+  parcelId: string
+  place: number
+  status: ParcelEventStatus
+  sourceId: string
+  destinationIds: string[]
+  type: string
+  event: string | null
+  messageId: string
+  userId: string | null
+  receivedAt: Date
+  endedAt: Date | null
+  attempts: number
+  reason: string | null
+}
+
+/** The place of a row in the list. */
+export interface CarriedPosition {
+  /** When it ended, ISO 8601 in microseconds; null while it is under way. */
+  endedAt: string | null
+  seq: string
+}
+
+export type ListedEvent = CarriedEvent & { position: CarriedPosition }
+
+const micros = (time: string): string => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
+const columns = `event_id as id, parcel_id as "parcelId", place, status, source_id as "sourceId",
+  destination_ids as "destinationIds", type, event, message_id as "messageId", user_id as "userId",
+  received_at as "receivedAt", ended_at as "endedAt", attempts, reason`
+const positioned = `${columns}, json_build_object('endedAt', ${micros('ended_at')}, 'seq', seq::text) as position`
+
+/** Up to so many events of a user are sorted; more are looked for parcel by parcel. */
+const maxSorted = 5_000
+
+/** Events that match, in order.
+ *  @param after  only those behind it */
+export async function listCarried(
+  database: Queryable,
+  filter: ParcelFilter,
+  limit: number,
+  after?: CarriedPosition,
+): Promise<ListedEvent[]> {
+  if (await isOfFew(database, filter, maxSorted)) return listFew(database, filter, limit, after)
+  const isOver = after !== undefined && after.endedAt !== null
+  const { status = 'any' } = filter
+  const first = isOver || overStatuses.has(status) ? [] : await walk(database, filter, underWay, limit, after)
+  if (first.length === limit || openStatuses.has(status)) return first
+  const then = await walk(database, filter, over, limit - first.length, isOver ? after : undefined)
+  return [...first, ...then]
+}
+
+const openStatuses = new Set<string>(['delivering', 'retrying', 'held'])
+const overStatuses = new Set<string>(['delivered', 'failed', 'discarded', 'cancelled'])
+
+const listFew = (
+  database: Queryable,
+  filter: ParcelFilter,
+  limit: number,
+  after: CarriedPosition | undefined,
+): Promise<ListedEvent[]> =>
+  database.query(
+    `select ${positioned} from parcel_events
+     where ${eventMatches} and ($11::bigint is null
+       or (coalesce(ended_at, 'infinity'), seq) < (coalesce($10::timestamptz, 'infinity'), $11))
+     order by coalesce(ended_at, 'infinity') desc, seq desc limit $12`,
+    [...eventValues(filter), after?.endedAt ?? null, after?.seq ?? null, limit],
+  )
+
+/** A part of the list. Its parcels are taken in the order of their newest events there. */
+interface Part {
+  /** Parcels that have such events behind a position: $8 and $9. */
+  parcels: string
+  /** What parcels are ordered by, and the same as text. */
+  newest: string
+  newestText: string
+  type: string
+  /** Such events behind a position: $10 and $11. */
+  events: string
+  order: string
+  /** Whether an event comes before all of a parcel's. */
+  isBefore: (event: CarriedPosition, newest: string) => boolean
+}
+
+const underWay: Part = {
+  parcels: 'delivering + retrying + held > 0 and $8::text is null and ($9::bigint is null or first_seq < $9)',
+  newest: 'last_seq',
+  newestText: 'last_seq::text',
+  type: 'bigint',
+  events: 'ended_at is null and $10::text is null and ($11::bigint is null or seq < $11)',
+  order: 'seq desc',
+  isBefore: ({ seq }, newest) => BigInt(seq) > BigInt(newest),
+}
+
+const over: Part = {
+  parcels: `last_end > '-infinity' and ($9::bigint is null or first_end <= $8::timestamptz)`,
+  newest: 'last_end',
+  newestText: `case when last_end = 'infinity' then 'infinity' else ${micros('last_end')} end`,
+  type: 'timestamptz',
+  events: 'ended_at is not null and ($11::bigint is null or (ended_at, seq) < ($10::timestamptz, $11))',
+  order: 'ended_at desc, seq desc',
+  isBefore: ({ endedAt }, newest) => (endedAt ?? '') > newest,
+}
+
+/** Parcels that are looked at together: at first, and at most. */
+const firstLook = 20
+const longestLook = 320
+
+/** Looks at the events of parcels until what was found comes before all that was not looked at. */
+async function walk(
+  database: Queryable,
+  filter: ParcelFilter,
+  part: Part,
+  limit: number,
+  after: CarriedPosition | undefined,
+): Promise<ListedEvent[]> {
+  const position = [after?.endedAt ?? null, after?.seq ?? null]
+  let found: ListedEvent[] = []
+  let last: ParcelKey | undefined
+  for (let look = firstLook; ; look = Math.min(2 * look, longestLook)) {
+    const parcels = await nextParcels(database, part, [...parcelValues(filter), ...position], last, look + 1)
+    const next = parcels.length > look ? parcels.pop() : undefined
+    const events = await database.query<ListedEvent>(
+      `select ${positioned} from parcel_events
+       where parcel_id = any($12::text[]) and ${eventMatches} and ${part.events} order by ${part.order} limit $13`,
+      [...eventValues(filter), ...position, parcels.map(({ id }) => id), limit],
+    )
+    found = [...found, ...events].sort(newestFirst).slice(0, limit)
+    const final = found[limit - 1]
+    if (next === undefined || (final !== undefined && part.isBefore(final.position, next.newest))) return found
+    last = parcels.at(-1)
+  }
+}
+
+interface ParcelKey {
+  id: string
+  newest: string
+}
+
+const nextParcels = (
+  database: Queryable,
+  { parcels, newest, newestText, type }: Part,
+  values: readonly SqlValue[],
+  last: ParcelKey | undefined,
+  limit: number,
+): Promise<ParcelKey[]> =>
+  database.query(
+    `select id, ${newestText} as newest from parcels
+     where ${parcelMayMatch} and ${parcels} and ($11::text is null or (${newest}, id) < ($10::${type}, $11))
+     order by parcels.${newest} desc, id desc limit $12`,
+    [...values, last?.newest ?? null, last?.id ?? null, limit],
+  )
+
+const newestFirst = ({ position: a }: ListedEvent, { position: b }: ListedEvent): number =>
+  (b.endedAt ?? '').localeCompare(a.endedAt ?? '') || (BigInt(b.seq) > BigInt(a.seq) ? 1 : -1)
+
+/** An event of a parcel with what the table has of it. */
+export interface FoundEvent extends CarriedEvent {
+  /** Until its parcel's first round is over. */
+  input: DeliverEventInput | null
+  /** Null when each of its endpoints took it at once, or there was no attempt. */
+  progress: EventProgress | null
+}
+
+export async function findCarried(database: Queryable, id: string): Promise<FoundEvent | undefined> {
+  const [row] = await database.query<FoundEvent>(
+    `select ${columns}, input, progress from parcel_events where event_id = $1`,
+    [id],
+  )
+  return row
+}

@@ -1,0 +1,292 @@
+/** The list of events in parcels on both databases: every filter, in order, page by page, and how many there are. */
+
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
+import { beginEvent } from '../../src/contracts/parcel-progress.ts'
+import type { EndpointProgress, EventProgress } from '../../src/contracts/parcels.ts'
+import type { Database } from '../../src/db/database.ts'
+import { addToInbox, turnsInInbox } from '../../src/db/inbox.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { countCarried, sumOf } from '../../src/db/parcel-count.ts'
+import type { ParcelFilter } from '../../src/db/parcel-filter.ts'
+import { findCarried, listCarried, type ListedEvent } from '../../src/db/parcel-list.ts'
+import { moveIntoParcels, recordProgress, type ParcelToStart } from '../../src/db/parcels.ts'
+import { openPglite } from '../../src/db/pglite.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import type { DeliveryFilter } from '../../src/schemas/delivery.ts'
+import type { MessageType } from '../../src/schemas/message.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
+
+const logger = pino({ level: 'error' })
+const begun = Date.parse('2026-01-01T00:00:00Z')
+const minute = (n: number): string => new Date(begun + n * 60_000).toISOString()
+
+interface Sent {
+  messageId: string
+  sourceId?: string
+  destinationIds?: string[]
+  userId?: string
+  type?: MessageType
+  /** When it came, in minutes. */
+  at?: number
+}
+
+const event = ({
+  messageId,
+  sourceId = 'src',
+  destinationIds = ['dst'],
+  userId = 'u',
+  type = 'track',
+  at = 0,
+}: Sent) => ({
+  receivedAt: new Date(minute(at)),
+  input: {
+    sourceId,
+    messageId,
+    message: { version: 1, type, event: 'Done', messageId, userId, timestamp: '', context: {} },
+    targets: destinationIds.map((destinationId) => ({
+      destinationId,
+      endpointIds: [`ep_${destinationId}`],
+      successPolicy: 'any' as const,
+    })),
+    retry: { windowMs: 1, initialMs: 1, maxMs: 1 },
+  },
+})
+
+/** The event of a place with each of its endpoints like this. */
+const after = (parcel: ParcelToStart, place: number, endpoint: Partial<EndpointProgress>): EventProgress => {
+  const [progress] = parcel.events.filter((_, index) => index === place).map((one) => beginEvent(one, place))
+  if (progress === undefined) throw new Error(`no place ${place}`)
+  return {
+    ...progress,
+    destinations: progress.destinations.map((destination) => ({
+      ...destination,
+      endpoints: destination.endpoints.map(({ waits: _, ...begun }) => ({ ...begun, attempts: 1, ...endpoint })),
+    })),
+  }
+}
+
+/** What may become of an event. */
+const outcomes: Partial<EndpointProgress>[] = [
+  { end: 'delivered' },
+  { end: 'delivered' },
+  { end: 'failed', reason: '404' },
+  { waits: 'retry', reason: '503', attempts: 3 },
+  { end: 'discarded', reason: 'switched off' },
+  { waits: 'hold' },
+  { waits: 'turn', attempts: 0 },
+]
+
+function parcelsSuite(database: () => Database): void {
+  const intoParcels = async (events: Sent[], name: string): Promise<ParcelToStart[]> => {
+    await addToInbox(database(), events.map(event))
+    return moveIntoParcels(database(), name, await turnsInInbox(database(), '', 100), 1_000)
+  }
+
+  const inOrder = async (): Promise<ListedEvent[]> => {
+    const rows = await database().query<ListedEvent & { seq: string }>(
+      `select event_id as id, status, source_id as "sourceId", destination_ids as "destinationIds", type,
+         user_id as "userId", message_id as "messageId", received_at as "receivedAt" from parcel_events
+       order by coalesce(ended_at, 'infinity') desc, seq desc`,
+    )
+    return rows
+  }
+
+  /** Pages until the end. */
+  const listAll = async (filter: ParcelFilter, limit: number): Promise<string[]> => {
+    const listed: string[] = []
+    for (let last: ListedEvent | undefined; ;) {
+      const page = await listCarried(database(), filter, limit, last?.position)
+      listed.push(...page.map(({ id }) => id))
+      last = page.at(-1)
+      if (page.length < limit) return listed
+      expect(listed.length).toBeLessThan(10_000)
+    }
+  }
+
+  const fits = (filter: ParcelFilter) => (one: ListedEvent) => {
+    const isOnPaused = one.destinationIds.some((id) => filter.paused.includes(id))
+    const status = one.status === 'retrying' && isOnPaused ? 'held' : one.status
+    return (
+      (filter.status ?? status) === status &&
+      (filter.sourceId ?? one.sourceId) === one.sourceId &&
+      (filter.destinationId === undefined || one.destinationIds.includes(filter.destinationId)) &&
+      (filter.type ?? one.type) === one.type &&
+      (filter.userId ?? one.userId) === one.userId &&
+      (filter.messageId ?? one.messageId) === one.messageId &&
+      (filter.since === undefined || one.receivedAt >= new Date(filter.since)) &&
+      (filter.until === undefined || one.receivedAt < new Date(filter.until))
+    )
+  }
+
+  /** 1,200 events of three sources in 12 parcels and more, each with what became of it, some in the middle of a round. */
+  const fill = async (): Promise<void> => {
+    const turns = [
+      { sourceId: 'src_a', destinationIds: ['dst_1'] },
+      { sourceId: 'src_a', destinationIds: ['dst_1', 'dst_2'] },
+      { sourceId: 'src_b', destinationIds: ['dst_2'] },
+      { sourceId: 'src_c', destinationIds: ['dst_3'] },
+    ]
+    const parcels: ParcelToStart[] = []
+    for (let group = 0; group < 3; group++) {
+      const events = Array.from({ length: 400 }, (_, n): Sent => {
+        const index = group * 400 + n
+        const type = turns[index % 4]?.sourceId === 'src_b' && n % 40 === 2 ? 'page' : 'track'
+        return { messageId: `m-${index}`, userId: `u-${index % 10}`, type, at: index, ...turns[index % 4] }
+      })
+      parcels.push(...(await intoParcels(events, `parcel/${group}`)))
+    }
+    expect(parcels).toHaveLength(12)
+    for (const [index, parcel] of parcels.toReversed().entries()) {
+      const progress = parcel.events.map((_, place) => {
+        const outcome = outcomes[(place * 3 + index) % outcomes.length] ?? {}
+        const { end: _end, ...cancelled } = after(parcel, place, { waits: 'retry' })
+        return place === 7 ? { ...cancelled, end: 'cancelled' as const } : after(parcel, place, outcome)
+      })
+      if (index === 11) continue
+      await recordProgress(database(), parcel.id, progress.slice(50), index !== 10)
+      if (index < 10) await recordProgress(database(), parcel.id, progress.slice(0, 50), true)
+    }
+    // A round of retries, half of it written.
+    const [parcel] = parcels
+    const later = parcel?.events.flatMap((_, place) =>
+      place % 4 === 0 ? [after(parcel, place, { end: 'delivered' })] : [],
+    )
+    await recordProgress(database(), parcel?.id ?? '', later ?? [], false)
+  }
+
+  const filters: DeliveryFilter[] = [
+    {},
+    { sourceId: 'src_a' },
+    { sourceId: 'none' },
+    { destinationId: 'dst_2' },
+    { type: 'page' },
+    { userId: 'u-3' },
+    { userId: 'u-3', status: 'delivered' },
+    { messageId: 'm-77' },
+    { since: minute(100), until: minute(777) },
+    { since: minute(1_190) },
+    { status: 'delivered' },
+    { status: 'failed', destinationId: 'dst_1' },
+    { status: 'retrying' },
+    { status: 'held' },
+    { status: 'delivering', sourceId: 'src_c' },
+    { status: 'discarded', type: 'track' },
+    { status: 'cancelled' },
+  ]
+
+  it('has each event that matches once, in the order of the delivery log', async () => {
+    await fill()
+    const all = await inOrder()
+    for (const paused of [[], ['dst_2']])
+      for (const one of filters) {
+        const filter = { ...one, paused }
+        const expected = all.filter(fits(filter)).map(({ id }) => id)
+        expect(await listAll(filter, 37), JSON.stringify(filter)).toEqual(expected)
+        expect(await listAll(filter, 1_000), JSON.stringify(filter)).toEqual(expected)
+      }
+    expect(all.filter(fits({ type: 'page', paused: [] }))).toHaveLength(30)
+  })
+
+  it('counts by each filter what the parcels count, and a user or a message one by one', async () => {
+    await fill()
+    // Figures do not follow while a round goes on.
+    const parcels = await database().query<{ id: string }>('select id from parcels')
+    for (const { id } of parcels) await recordProgress(database(), id, [], true)
+    const all = await inOrder()
+    for (const paused of [[], ['dst_2']])
+      for (const one of filters) {
+        const filter = { ...one, paused }
+        expect(sumOf(await countCarried(database(), filter)), JSON.stringify(filter)).toBe(
+          all.filter(fits(filter)).length,
+        )
+      }
+    const { retrying, held } = await countCarried(database(), { paused: ['dst_3'] })
+    expect(retrying).toBe(all.filter(fits({ status: 'retrying', paused: ['dst_3'] })).length)
+    expect(held).toBe(all.filter(fits({ status: 'held', paused: ['dst_3'] })).length)
+  })
+
+  it('lists and counts what is the same for all of many events by their parcels', async () => {
+    await database().query(
+      `insert into parcels (id, source_id, destination_ids, types, first_seq, last_seq, first_at, last_at, first_end,
+         last_end, delivered)
+       select 'parcel/' || md5(p::text), 'src', '{dst}', '{track,page}', p * 100, p * 100 + 99, now(), now(),
+         now() - make_interval(secs => p), now() - make_interval(secs => p), 100
+       from generate_series(0, 199) as p`,
+    )
+    await database().query(
+      `insert into parcel_events (parcel_id, place, event_id, seq, source_id, destination_ids, message_id, user_id, type,
+         received_at, status, ended_at)
+       select p.id, n, 'event/' || p.id || n, p.first_seq + n, 'src', '{dst}', 'm', 'same',
+         case when n % 4 = 0 then 'page' else 'track' end, now(), 'delivered', p.last_end
+       from parcels as p cross join generate_series(0, 99) as n`,
+    )
+    for (const filter of [{ userId: 'same' }, { messageId: 'm' }]) {
+      const page = await listCarried(database(), { ...filter, paused: [] }, 150)
+      expect(page.map(({ position }) => Number(position.seq))).toEqual([
+        ...Array.from({ length: 100 }, (_, n) => 99 - n),
+        ...Array.from({ length: 50 }, (_, n) => 199 - n),
+      ])
+      expect(sumOf(await countCarried(database(), { ...filter, paused: [] }))).toBe(20_000)
+    }
+    expect(sumOf(await countCarried(database(), { type: 'page', paused: [] }))).toBe(5_000)
+  })
+
+  it('finds one event, and writes no index again when it ends', async () => {
+    const [parcel] = await intoParcels(
+      Array.from({ length: 100 }, (_, n) => ({ messageId: `m-${n}` })),
+      'parcel/one',
+    )
+    if (parcel === undefined) throw new Error('no parcel')
+    const id = eventWorkflowId('src', 'm-5')
+    expect(await findCarried(database(), id)).toMatchObject({ id, parcelId: parcel.id, input: { messageId: 'm-5' } })
+    const ended = parcel.events.map((_, place) =>
+      after(parcel, place, place === 5 ? { end: 'failed' } : { end: 'delivered' }),
+    )
+    const [counted] = await database().transaction(async (tx) => {
+      await recordProgress(tx, parcel.id, ended, true)
+      return tx.query<{ updated: number; inPlace: number }>(
+        `select pg_stat_get_xact_tuples_updated('parcel_events'::regclass)::int as updated,
+           pg_stat_get_xact_tuples_hot_updated('parcel_events'::regclass)::int as "inPlace"`,
+      )
+    })
+    expect(counted).toEqual({ updated: 100, inPlace: 100 })
+    expect(await findCarried(database(), id)).toMatchObject({ status: 'failed', input: null, progress: { place: 5 } })
+    expect(await findCarried(database(), `${id}-`)).toBeUndefined()
+  })
+}
+
+describe('events of parcels on PGlite', () => {
+  let folder: string
+  let database: Database
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'postrider-test-db-'))
+    await cp(inject('databaseTemplate'), folder, { recursive: true })
+    database = await openPglite(folder, logger)
+  })
+  afterEach(() => database.query('delete from parcels'))
+  afterAll(async () => {
+    await database.close()
+    await rm(folder, { recursive: true })
+  })
+  parcelsSuite(() => database)
+})
+
+describe.skipIf(findPostgres() === undefined)('events of parcels on PostgreSQL', () => {
+  let postgres: PostgresServer
+  let database: Database
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  })
+  beforeEach(async () => {
+    database = openPostgres(await postgres.createDatabase(), logger)
+    await migrate(database)
+  })
+  afterEach(() => database.close())
+  afterAll(() => postgres.stop())
+  parcelsSuite(() => database)
+})
