@@ -1,12 +1,7 @@
 /** The activities of `deliverParcel`: rounds of attempts for many events, and the list that tells where each stands. */
 
 import { ApplicationFailure, Context } from '@temporalio/activity'
-import {
-  failureTypes,
-  type DeliverEventInput,
-  type RetrySchedule,
-  type SteeringTrace,
-} from '../src/contracts/delivery.ts'
+import { failureTypes, type DeliverEventInput, type RetrySchedule } from '../src/contracts/delivery.ts'
 import { beginEvent, destinationOf, isOpenAt, openEndpoints } from '../src/contracts/parcel-progress.ts'
 import type {
   EndpointProgress,
@@ -36,8 +31,8 @@ export interface ParcelDependencies extends AttemptDependencies {
   database: Database
   /** How far the activity of a destination is that waits in Temporal. */
   pendingRecord: (workflowId: string, destinationId: string) => Promise<ParcelRetryRecord | undefined>
-  /** Starts a workflow for one event; one that runs already is left as it is. */
-  startEvent: (input: DeliverEventInput, trace: SteeringTrace) => Promise<void>
+  /** Starts a workflow for one event that leaves its parcel; one that runs already is left as it is. */
+  startEvent: (input: DeliverEventInput, parcelId: string) => Promise<void>
   load: Pick<ParcelLoad, 'begin' | 'isFresh'>
 }
 
@@ -103,8 +98,9 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
 
     readParcelProgress: (destinationId) => pendingRecord(parcelId(), destinationId),
 
-    async startFromParcel({ input, trace }) {
-      await startEvent(input, trace)
+    async startFromParcel({ place, input }) {
+      await startEvent(input, parcelId())
+      await recordProgress(database, parcelId(), [{ place, destinations: [], end: 'left' }], true)
     },
 
     recordParcel: (progress) => recordProgress(database, parcelId(), progress, true),

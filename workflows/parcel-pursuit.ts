@@ -13,6 +13,7 @@ import { endOpen, openEndpoints } from '../src/contracts/parcel-progress.ts'
 import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import { createHold } from './hold.ts'
 import type { Parcel } from './parcel.ts'
+import { readDestination } from './activities.ts'
 import { lastRound, persistentRecord, readParcelProgress, retried } from './parcel-activities.ts'
 import { createRetryClock } from './retry-clock.ts'
 
@@ -29,9 +30,19 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
   parcel.clocks.set(destinationId, clock)
   const hold = createHold(destinationId, steering, () => undefined)
   let changed = false
+  let isGone = false
   let hadLastRound = false
   let retryAfterMs: number | undefined
-  const stopListening = steering.onDestinationChanged(destinationId, () => (changed = true))
+  const stopListening = steering.onDestinationChanged(destinationId, () => {
+    changed = true
+    void lookWhetherGone()
+  })
+
+  /** One that stays, or cannot be read now, is seen by the next round. */
+  const lookWhetherGone = async (): Promise<void> => {
+    const state = await readDestination(destinationId).catch(() => undefined)
+    isGone = state?.kind === 'discarded'
+  }
 
   const open = (): EventProgress[] => parcel.openAt(destinationId)
   const waiting = (): EndpointProgress[] =>
@@ -77,6 +88,8 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
     }),
   })
 
+  const isStopped = (): boolean => parcel.isSteered() || isGone
+
   const tryOn = async (): Promise<void> => {
     const activities = hadLastRound
       ? lastRound(destinationId, retry)
@@ -86,7 +99,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
       known = await readParcelProgress(destinationId)
     }
     try {
-      note((await unlessSteered(parcel, () => activities.retryInParcel(input()), beforeStop)) ?? known)
+      note((await unless(isStopped, () => activities.retryInParcel(input()), beforeStop)) ?? known)
     } catch (error) {
       if (isCancellation(error)) throw error
       note(recordOf(error))
@@ -96,7 +109,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
   /** Waits for the destination to be resumed. */
   const holdOn = async (): Promise<void> => {
     await record()
-    const state = await unlessSteered(parcel, () => hold.untilResumed(undefined))
+    const state = await unless(() => parcel.isSteered(), () => hold.untilResumed(undefined))
     if (state?.kind === 'discarded') endAll('discarded', () => destinationGone)
     if (state === undefined || state.kind === 'discarded') return
     if (waiting().every(({ attempts }) => attempts === 0)) clock.start()
@@ -113,7 +126,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
     } else {
       await record()
       changed = false
-      await condition(() => changed || parcel.isSteered(), ms)
+      await condition(() => changed || parcel.isSteered(), ms, { summary: destinationId })
       if (parcel.isSteered()) return
     }
     await tryOn()
@@ -121,24 +134,25 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
 
   while (open().length > 0) {
     if (parcel.isSteered()) await parcel.standStill()
+    else if (isGone) endAll('discarded', () => destinationGone)
     else if (waiting().some(({ waits }) => waits === 'hold')) await holdOn()
     else await pauseAndTryOn()
   }
   stopListening()
 }
 
-/** Runs something until it ends or an operator steers the parcel.
+/** Runs something until it ends or is to be stopped.
  *  @param beforeStop  done before it is cancelled
  *  @returns undefined when it was stopped without a result */
-async function unlessSteered<Result>(
-  parcel: Parcel,
+async function unless<Result>(
+  isStopped: () => boolean,
   work: () => Promise<Result>,
   beforeStop: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Result | undefined> {
   const scope = new CancellationScope()
   let isOver = false
   const stop = async (): Promise<void> => {
-    await condition(() => isOver || parcel.isSteered())
+    await condition(() => isOver || isStopped())
     if (isOver) return
     await beforeStop()
     scope.cancel()

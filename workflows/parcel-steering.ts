@@ -21,7 +21,7 @@ export function steerParcel(parcel: Parcel): void {
   setHandler(steerSignal, (order) => carryOut(parcel, order))
 }
 
-async function carryOut(parcel: Parcel, { deliveryId, action, trace }: ParcelSteering): Promise<void> {
+async function carryOut(parcel: Parcel, { deliveryId, action }: ParcelSteering): Promise<void> {
   const isMeant = ({ place }: EventProgress): boolean => {
     const { sourceId, messageId } = parcel.eventAt(place)
     return eventWorkflowId(sourceId, messageId) === deliveryId
@@ -30,7 +30,7 @@ async function carryOut(parcel: Parcel, { deliveryId, action, trace }: ParcelSte
     const event = parcel.progress().find(isMeant)
     if (event === undefined || !isUnderWay(event)) return
     if (action === 'cancel') return parcel.note([{ ...event, end: 'cancelled' }])
-    await startFromParcel({ place: event.place, input: inputOf(parcel, event), trace })
+    await startFromParcel({ place: event.place, input: inputOf(parcel, event) })
     parcel.note([{ ...event, end: 'left' }])
   })
 }

@@ -97,7 +97,6 @@ export interface ParcelSteering {
 export interface LeavingEvent {
   place: number
   input: DeliverEventInput
-  trace: SteeringTrace
 }
 
 /** Activities of the parcel workflow. */

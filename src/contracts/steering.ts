@@ -1,6 +1,7 @@
 /** What crosses the Temporal boundary when many deliveries are steered at once. */
 
 import type { SteeringTrace } from './delivery.ts'
+import type { DeliveryFilter } from '../schemas/delivery.ts'
 
 /** What is done to each delivery. */
 export type SteeringOrder =
@@ -15,9 +16,19 @@ export interface SteerDeliveriesInput {
   query: string
   /** Only deliveries that started before; ISO 8601. */
   until: string
+  /** Which events of parcels; absent: none. */
+  carried?: DeliveryFilter
   /** How many matched when it began. */
   matched: number
   trace: SteeringTrace
+}
+
+/** The last event of a parcel that was steered. */
+export interface CarriedPlace {
+  parcelId: string
+  /** When the parcel was made, as the database writes it. */
+  madeAt: string
+  place: number
 }
 
 /** How far it is: kept in heartbeats, so that another worker goes on from there. */
@@ -26,6 +37,8 @@ export interface SteeringProgress {
   failed: number
   /** Deliveries that started before are settled; ISO 8601. */
   position: string
+  /** Events of parcels up to this one are settled; they follow the others. */
+  carried?: CarriedPlace
 }
 
 /** Input of the workflow `recheckDestination`; which destination it is stands in the database. */

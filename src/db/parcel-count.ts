@@ -4,6 +4,7 @@ import type { DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Queryable } from './database.ts'
 import {
   eventMatches,
+  eventsOfParcels,
   eventValues,
   isOfFew,
   parcelMatchesWholly,
@@ -39,7 +40,7 @@ const none: CarriedCounts = {
 export async function countCarried(database: Queryable, filter: ParcelFilter): Promise<CarriedCounts> {
   if (await isOfFew(database, filter, maxCounted)) return countFew(database, filter)
   const { whole, parts } = await countWhole(database, filter)
-  return parts === 0 ? whole : add(whole, await countParts(database, filter, parts))
+  return parts === 0 ? whole : addCounts(whole, await countParts(database, filter, parts))
 }
 
 export const sumOf = (counts: CarriedCounts): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
@@ -76,8 +77,8 @@ async function countParts(database: Queryable, filter: ParcelFilter, parts: numb
     [...parcelValues(filter), maxLookedAt],
   )
   const rows = await database.query<{ status: StartedStatus; count: string }>(
-    `select ${shownStatus} as status, count(*) as count from parcel_events
-     where parcel_id = any($10::text[]) and ${eventMatches} group by 1`,
+    `select ${shownStatus} as status, count(*) as count from ${eventsOfParcels('$10')}
+     where ${eventMatches} group by 1`,
     [...eventValues(filter), parcels.map(({ id }) => id)],
   )
   const share = Math.max(1, parts / maxLookedAt)
@@ -89,5 +90,5 @@ const countsOf = (counts: readonly (readonly [StartedStatus, number])[]): Carrie
   ...(Object.fromEntries(counts) as Partial<CarriedCounts>),
 })
 
-export const add = (a: CarriedCounts, b: CarriedCounts): CarriedCounts =>
+export const addCounts = (a: CarriedCounts, b: CarriedCounts): CarriedCounts =>
   countsOf(statuses.map((status) => [status, a[status] + b[status]]))

@@ -90,3 +90,9 @@ export async function isOfFew(
   ])
   return more.length === 0
 }
+
+/** Rows of the events of some parcels. Without figures of a table that has just grown, the planner would read all of it.
+ *  @param parcels  SQL of an array of ids */
+export const eventsOfParcels = (parcels: string): string =>
+  `(select event.* from unnest(${parcels}::text[]) as chosen(id) cross join lateral
+     (select * from parcel_events where parcel_id = chosen.id offset 0) as event) as events`

@@ -3,7 +3,15 @@
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { EventProgress, ParcelEventStatus } from '../contracts/parcels.ts'
 import type { Queryable, SqlValue } from './database.ts'
-import { eventMatches, eventValues, isOfFew, parcelMayMatch, parcelValues, type ParcelFilter } from './parcel-filter.ts'
+import {
+  eventMatches,
+  eventsOfParcels,
+  eventValues,
+  isOfFew,
+  parcelMayMatch,
+  parcelValues,
+  type ParcelFilter,
+} from './parcel-filter.ts'
 
 /** An event of a parcel, as the delivery log shows it. */
 export interface CarriedEvent {
@@ -130,8 +138,8 @@ async function walk(
     const parcels = await nextParcels(database, part, [...parcelValues(filter), ...position], last, look + 1)
     const next = parcels.length > look ? parcels.pop() : undefined
     const events = await database.query<ListedEvent>(
-      `select ${positioned} from parcel_events
-       where parcel_id = any($12::text[]) and ${eventMatches} and ${part.events} order by ${part.order} limit $13`,
+      `select ${positioned} from ${eventsOfParcels('$12')}
+       where ${eventMatches} and ${part.events} order by ${part.order} limit $13`,
       [...eventValues(filter), ...position, parcels.map(({ id }) => id), limit],
     )
     found = [...found, ...events].sort(newestFirst).slice(0, limit)

@@ -9,7 +9,7 @@ import {
   type ParcelEventStatus,
 } from '../contracts/parcels.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
-import type { Queryable } from './database.ts'
+import type { Database, Queryable } from './database.ts'
 import { isWaiting, newEvents, newEventValues, type NewInboxEvent } from './inbox.ts'
 
 /** A parcel whose workflow is to be started. */
@@ -214,6 +214,18 @@ const countsFrom = ({ status, isUnheard, endedAt }: CountedEvent): string =>
    from (select count(*) filter (where ${isUnheard}) as unheard,
      coalesce(min(${endedAt}), '-infinity') as first_end, coalesce(max(${endedAt}), '-infinity') as last_end,
      ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}`
+
+/** Ends what is open in a parcel whose workflow ended without a word: it was terminated, or Temporal has lost it. */
+export async function endLostParcel(database: Database, parcelId: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.query(
+      `update parcel_events set status = 'cancelled', ended_at = now(), input = null
+       where parcel_id = $1 and ended_at is null`,
+      [parcelId],
+    )
+    await countParcel(tx, parcelId)
+  })
+}
 
 const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
   database.query(

@@ -1,15 +1,19 @@
-/** The delivery log: what waits in the inbox, then Temporal's visibility; newest first. */
+/** The delivery log: what waits in the inbox, then Temporal's visibility and the events of parcels as one list; newest first. */
 
 import { z } from 'zod'
 import type { Database } from '../db/database.ts'
 import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import { countQueued } from '../db/inbox-count.ts'
 import type { Page, PageRequest } from '../db/page.ts'
+import { addCounts, countCarried, sumOf } from '../db/parcel-count.ts'
+import { findCarried, listCarried, type CarriedEvent, type CarriedPosition } from '../db/parcel-list.ts'
 import { AppError } from '../errors.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
 import type { Temporal } from '../temporal/connection.ts'
+import { readCarried } from '../temporal/parcel-detail.ts'
+import { takeNewest } from '../temporal/take-newest.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
 /** Where an event in the inbox may stand. */
@@ -21,7 +25,7 @@ export interface DeliveryLog {
   count(filter: DeliveryFilter): Promise<number>
   /** Those in the inbox, by status. @param filter  without one */
   countInboxed(filter: DeliveryFilter): Promise<Record<InboxStatus, number>>
-  /** Those that Temporal has, by status. @param filter  without one */
+  /** Those that have started, by status. @param filter  without one */
   countStarted(filter: DeliveryFilter): Promise<Record<StartedStatus, number>>
   /** @throws AppError not_found */
   read(id: string): Promise<DeliveryDetail>
@@ -31,19 +35,48 @@ export interface DeliveryLogDependencies {
   database: Database
   temporal: Temporal
   deliveries: Deliveries
+  /** Ids of the destinations that hold their deliveries now. */
+  pausedDestinations: () => string[]
   findDestination: FindDestination
 }
 
-/** Where a page begins: in the inbox before a position, or in Temporal at page tokens. */
+/** Where a page begins: in the inbox before a position, or behind it. */
 const CursorSchema = z.union([
   z.object({ before: z.string().regex(/^\d{1,19}$/) }),
-  z.object({ tokens: z.array(z.base64().nullable()) }),
+  z.object({
+    /** Page tokens of Temporal's lists; null at their end. */
+    tokens: z.array(z.base64().nullable()).nullable(),
+    /** The last event of a parcel that was shown; null at their end. */
+    carried: z
+      .union([
+        z.literal('first'),
+        z.object({
+          endedAt: z
+            .string()
+            .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+            .nullable(),
+          seq: z.string().regex(/^-?\d{1,18}$/),
+        }),
+      ])
+      .nullable(),
+  }),
 ])
 type Cursor = z.infer<typeof CursorSchema>
 
+/** Where the two lists behind the inbox go on; undefined at the end of one. */
+interface StartedPosition {
+  tokens: ListPosition | undefined
+  carried: CarriedPosition | 'first' | undefined
+}
+
+const beginning: StartedPosition = { tokens: [], carried: 'first' }
+
 export function createDeliveryLog(dependencies: DeliveryLogDependencies): DeliveryLog {
-  const { database, temporal, deliveries, findDestination } = dependencies
+  const { database, temporal, deliveries, pausedDestinations, findDestination } = dependencies
   const isPaused = (destinationId: string): boolean => findDestination(destinationId)?.paused === true
+  const carriedRow = (event: CarriedEvent): Delivery => ofParcel(event, event.destinationIds.some(isPaused))
+  const countInParcels = (filter: DeliveryFilter): Promise<Record<StartedStatus, number>> =>
+    countCarried(database, { ...filter, paused: pausedDestinations() })
 
   const queuedPage = async (filter: DeliveryFilter, limit: number, before?: string): Promise<Page<Delivery>> => {
     const events = await listQueued(database, filter, limit + 1, before)
@@ -52,42 +85,70 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return { items: shown.map(toDelivery), nextCursor: last === undefined ? null : encodeCursor({ before: last.seq }) }
   }
 
-  const temporalPage = async (
+  const carriedPage = (filter: DeliveryFilter, limit: number, from: StartedPosition['carried']) =>
+    from === undefined
+      ? []
+      : listCarried(database, { ...filter, paused: pausedDestinations() }, limit, from === 'first' ? undefined : from)
+
+  /** What has started: two lists as one. */
+  const startedPage = async (
     filter: DeliveryFilter,
     limit: number,
-    position?: ListPosition,
+    { tokens, carried }: StartedPosition,
   ): Promise<Page<Delivery>> => {
-    const { items, next } = await deliveries.list(filter, limit, position)
-    const tokens = next?.map((token) => token && Buffer.from(token).toString('base64'))
-    return { items, nextCursor: tokens === undefined ? null : encodeCursor({ tokens }) }
+    const [started, inParcels] = await Promise.all([
+      tokens === undefined ? { items: [], next: undefined } : deliveries.list(filter, limit, tokens),
+      carriedPage(filter, limit + 1, carried),
+    ])
+    // One that just left its parcel is in both.
+    const own = new Set(started.items.map(({ id }) => id))
+    const events = inParcels.filter(({ id }) => !own.has(id))
+    const { items, taken } = takeNewest([started.items, events.map(carriedRow)], limit)
+    const [ofStarted = 0, ofEvents = 0] = taken
+    const tokensAfter = async (): Promise<ListPosition | undefined> => {
+      if (ofStarted === started.items.length) return started.next
+      return ofStarted === 0 ? tokens : (await deliveries.list(filter, ofStarted, tokens)).next
+    }
+    const carriedAfter = (): StartedPosition['carried'] => {
+      if (ofEvents === events.length) return inParcels.length > limit ? inParcels.at(-1)?.position : undefined
+      return ofEvents === 0 ? carried : events[ofEvents - 1]?.position
+    }
+    const position: StartedPosition = { tokens: await tokensAfter(), carried: carriedAfter() }
+    const isEnd = position.tokens === undefined && position.carried === undefined
+    return { items, nextCursor: isEnd ? null : encodeCursor(toCursor(position)) }
   }
 
   return {
     async list(filter, { limit, cursor }) {
       const position = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (position !== undefined && 'tokens' in position) {
-        const tokens = position.tokens.map((token) => (token === null ? null : Buffer.from(token, 'base64')))
-        return temporalPage(filter, limit, tokens)
-      }
+      if (position !== undefined && 'tokens' in position) return startedPage(filter, limit, fromCursor(position))
       const queued = await queuedPage(filter, limit, position?.before)
       if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
-        // A full last page of the inbox: Temporal's first page follows it.
-        const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor({ tokens: [] }) : null
+        // A full last page of the inbox: the first page of what has started follows it.
+        const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor(toCursor(beginning)) : null
         return { items: queued.items, nextCursor: queued.nextCursor ?? more }
       }
-      const started = await temporalPage(filter, limit - queued.items.length)
+      const started = await startedPage(filter, limit - queued.items.length, beginning)
       return { items: [...queued.items, ...started.items], nextCursor: started.nextCursor }
     },
     async count(filter) {
-      const queued = await countQueued(database, filter)
-      return filter.status === 'queued' ? queued : queued + (await deliveries.count(filter))
+      if (filter.status === 'queued') return countQueued(database, filter)
+      const [queued, inParcels, started] = await Promise.all([
+        countQueued(database, filter),
+        countInParcels(filter),
+        deliveries.count(filter),
+      ])
+      return queued + sumOf(inParcels) + started
     },
     async countInboxed(filter) {
       const count = (status: InboxStatus): Promise<number> => countQueued(database, { ...filter, status })
       const [queued, failed, cancelled] = await Promise.all([count('queued'), count('failed'), count('cancelled')])
       return { queued, failed, cancelled }
     },
-    countStarted: (filter) => deliveries.countEach(filter),
+    async countStarted(filter) {
+      const [own, inParcels] = await Promise.all([deliveries.countEach(filter), countInParcels(filter)])
+      return addCounts(own, inParcels)
+    },
     async read(id) {
       const delivery = await readDelivery(temporal, id, isPaused)
       if (delivery !== undefined) {
@@ -96,6 +157,17 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
           ...detail,
           ...sentRequests(input, detail.timeline, findDestination),
           temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
+        }
+      }
+      const event = await findCarried(database, id)
+      const carried = event && (await readCarried(temporal, event))
+      if (event !== undefined && carried !== undefined) {
+        const { input, runId, ...detail } = carried
+        return {
+          ...carriedRow(event),
+          ...detail,
+          ...sentRequests(input, detail.timeline, findDestination),
+          temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
         }
       }
       const queued = await findQueued(database, id)
@@ -133,10 +205,40 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
   }
 }
 
+/** An event of a parcel, as a row of the log. */
+function ofParcel({ status, receivedAt, endedAt, ...event }: CarriedEvent, isOnPaused: boolean): Delivery {
+  const { id, sourceId, destinationIds, type, messageId, userId, attempts, reason } = event
+  return {
+    id,
+    status: status === 'retrying' && isOnPaused ? 'held' : status,
+    sourceId,
+    destinationIds,
+    type,
+    event: event.event,
+    messageId,
+    userId,
+    startedAt: receivedAt.toISOString(),
+    endedAt: endedAt?.toISOString() ?? null,
+    attempts,
+    nextAttemptAt: null,
+    reason,
+  }
+}
+
 const cancellationOf = ({ cancelled, cancelledAt }: QueuedEvent): DeliveryDetail['steering'] =>
   cancelledAt === undefined
     ? []
     : [{ at: cancelledAt.toISOString(), action: 'cancel', by: cancelled?.by ?? null, why: cancelled?.why ?? null }]
+
+const toCursor = ({ tokens, carried }: StartedPosition): Cursor => ({
+  tokens: tokens?.map((token) => token && Buffer.from(token).toString('base64')) ?? null,
+  carried: carried ?? null,
+})
+
+const fromCursor = ({ tokens, carried }: Extract<Cursor, { tokens: unknown }>): StartedPosition => ({
+  tokens: tokens?.map((token) => (token === null ? null : Buffer.from(token, 'base64'))),
+  carried: carried ?? undefined,
+})
 
 const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
 

@@ -5,6 +5,7 @@ import type { DeletionActivities } from '../contracts/deletions.ts'
 import type { DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { markDeletionRunning, waitingDeletionRequests } from '../db/deletion-requests.ts'
+import { openEventsOf } from '../db/parcel-steering.ts'
 import { createDeletionRequests, type DeletionRequests } from '../deletions/deletion-requests.ts'
 import { createNotifier } from '../deletions/notifier.ts'
 import type { Suppression } from '../deletions/suppression.ts'
@@ -13,7 +14,7 @@ import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runStarter } from '../starter.ts'
 import type { Temporal } from '../temporal/connection.ts'
-import { cancelDeliveriesOf, countNotifications, startDeletionRequest } from '../temporal/deletions.ts'
+import { cancelCarriedOf, cancelDeliveriesOf, countNotifications, startDeletionRequest } from '../temporal/deletions.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import type { Steering } from '../temporal/steering.ts'
 
@@ -60,7 +61,10 @@ export function createDeletionParts(parts: {
     // Neither the inbox nor memberships have an index by user.
     database: database.patient,
     agree: () => suppression.agree(),
-    cancelDeliveries: (order) => cancelDeliveriesOf(temporal, steering, order),
+    cancelDeliveries: async (order) => {
+      const inParcels = await cancelCarriedOf((limit) => openEventsOf(database, order, limit), steering, order)
+      return inParcels + (await cancelDeliveriesOf(temporal, steering, order))
+    },
     notify: createNotifier({
       targetsOf,
       start: (input, workflowId) => startDelivery(temporal, input, { workflowId }),

@@ -8,6 +8,9 @@ import type { SteeringActivities } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
 import { isDeletedSince } from '../db/deleted-users.ts'
 import { openRechecks } from '../db/destination-rechecks.ts'
+import { countCarried, sumOf } from '../db/parcel-count.ts'
+import { findCarried } from '../db/parcel-list.ts'
+import { endLostParcel } from '../db/parcels.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
 import { createGate } from '../delivery/gate.ts'
@@ -29,6 +32,7 @@ import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { readPendingRecord } from '../temporal/parcel-detail.ts'
+import { createCarriedSteering } from '../temporal/parcel-steering.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
 
@@ -68,12 +72,18 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     const destination = settings.destination(id)
     return destination && deliveryTarget(destination)
   }
+  const carriedSteering = createCarriedSteering({
+    temporal,
+    find: (id) => findCarried(database, id),
+    endLost: (id) => endLostParcel(database, id),
+  })
   const steering = createSteering({
     temporal,
     findTarget,
     isDeletedSince: (...asked) => isDeletedSince(database, ...asked),
     retry: config.retry,
     queued: queuedSteering,
+    carried: carriedSteering,
   })
   const gate = createGate(gateBounds(config.retry))
   const recorder = createAttemptRecorder(database, logger)
@@ -96,7 +106,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     ...attempting,
     database,
     pendingRecord: (...of) => readPendingRecord(temporal, ...of),
-    startEvent: async (input) => void (await startDelivery(temporal, input)),
+    startEvent: async (input, parcel) => void (await startDelivery(temporal, input, { parcel })),
     load: parcelLoad,
   })
   const readiness = (destinationIds: readonly string[]): Readiness => {
@@ -117,6 +127,8 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       ...createSteeringActivities({
         database,
         steering,
+        tellParcel: carriedSteering.tell,
+        pausedDestinations,
         readDestination: (id) => deliveryActivities.readDestination(id),
         waitingQuery,
         heldQuery: (destinationId) =>
@@ -129,11 +141,16 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
       }),
     },
     steering,
-    bulkSteerings: createBulkSteerings(temporal, pausedDestinations),
+    bulkSteerings: createBulkSteerings({
+      temporal,
+      pausedDestinations,
+      countCarried: async (filter) => sumOf(await countCarried(database, { ...filter, paused: pausedDestinations() })),
+    }),
     deliveryLog: createDeliveryLog({
       database,
       temporal,
       deliveries: createDeliveries(temporal, pausedDestinations),
+      pausedDestinations,
       findDestination: settings.destination,
     }),
     readiness,

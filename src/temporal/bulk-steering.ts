@@ -6,12 +6,7 @@ import { WorkflowNotFoundError } from '@temporalio/client'
 import { defaultPayloadConverter } from '@temporalio/common'
 import type { SteeringTrace } from '../contracts/delivery.ts'
 import { taskQueue } from '../contracts/names.ts'
-import {
-  steeringWorkflowId,
-  type SteerDeliveriesInput,
-  type SteeringOrder,
-  type SteeringProgress,
-} from '../contracts/steering.ts'
+import { steeringWorkflowId, type SteerDeliveriesInput, type SteeringProgress } from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
 import type { BulkSteering, DeliveryFilter, SteeringAction } from '../schemas/delivery.ts'
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
@@ -28,15 +23,29 @@ export interface BulkSteerings {
   stop(id: string): Promise<void>
 }
 
-export function createBulkSteerings(temporal: Temporal, pausedDestinations: () => string[]): BulkSteerings {
-  const begin = async (order: SteeringOrder, query: string, until: Date, trace: SteeringTrace) => {
-    const { count: matched } = await temporal.client.workflow.count(`${query} AND StartTime < '${until.toISOString()}'`)
+export interface BulkSteeringDependencies {
+  temporal: Temporal
+  /** Ids of the destinations that hold their deliveries now. */
+  pausedDestinations: () => string[]
+  /** How many events of parcels match. */
+  countCarried: (filter: DeliveryFilter) => Promise<number>
+}
+
+export function createBulkSteerings(dependencies: BulkSteeringDependencies): BulkSteerings {
+  const { temporal, pausedDestinations, countCarried } = dependencies
+
+  const begin = async (input: Omit<SteerDeliveriesInput, 'matched'> & { carried: DeliveryFilter }) => {
+    const { order, query, until, carried } = input
+    const [{ count }, inParcels] = await Promise.all([
+      temporal.client.workflow.count(`${query} AND StartTime < '${until}'`),
+      countCarried(carried),
+    ])
+    const matched = count + inParcels
     const id = randomUUID()
-    const input: SteerDeliveriesInput = { order, query, until: until.toISOString(), matched, trace }
     await temporal.client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
       workflowId: steeringWorkflowId(id),
       taskQueue,
-      args: [input],
+      args: [{ ...input, matched }],
       staticSummary: `${order.action}: ${matched} deliveries`,
     })
     return { id, matched }
@@ -50,7 +59,8 @@ export function createBulkSteerings(temporal: Temporal, pausedDestinations: () =
       // So that it matches what its caller saw happen.
       await sleep(visibilityLagMs)
       const query = deliveryQuery({ ...rest, ...(since !== undefined && { since }) }, pausedDestinations())
-      const { id, matched } = await begin({ action }, query, new Date(until), trace)
+      const carried = { ...filter, until }
+      const { id, matched } = await begin({ order: { action }, query, until: toUtc(until), carried, trace })
       return { id, action, status: 'running', matched, done: 0, failed: 0 }
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
@@ -58,6 +68,8 @@ export function createBulkSteerings(temporal: Temporal, pausedDestinations: () =
       notFoundAs404(id, async () => void (await temporal.client.workflow.getHandle(steeringWorkflowId(id)).cancel())),
   }
 }
+
+const toUtc = (time: string): string => new Date(time).toISOString()
 
 async function read({ client }: Temporal, id: string): Promise<BulkSteering> {
   const handle = client.workflow.getHandle(steeringWorkflowId(id))

@@ -94,3 +94,33 @@ export async function cancelDeliveriesOf(
   }
   return cancelled
 }
+
+/** Events of parcels that are called off side by side. */
+const concurrency = 8
+
+/** The same for those that are in parcels.
+ *  @param listOpen  some of those that are not over
+ *  @throws AppError unavailable when a parcel does not come to it */
+export async function cancelCarriedOf(
+  listOpen: (limit: number) => Promise<string[]>,
+  steering: Pick<Steering, 'cancel'>,
+  { why }: Pick<CancelOrder, 'why'>,
+): Promise<number> {
+  const asked = new Set<string>()
+  let cancelled = 0
+  const cancel = async (id: string): Promise<void> => {
+    asked.add(id)
+    try {
+      await steering.cancel(id, { by: 'deletion request', why })
+      cancelled++
+    } catch (error) {
+      // It ended meanwhile.
+      if (!(error instanceof AppError) || error.code === 'unavailable') throw error
+    }
+  }
+  for (;;) {
+    const open = (await listOpen(asked.size + concurrency)).filter((id) => !asked.has(id))
+    if (open.length === 0) return cancelled
+    await Promise.all(open.slice(0, concurrency).map(cancel))
+  }
+}

@@ -1,27 +1,29 @@
 /** One delivery with every attempt, read from its workflow's history and pending activities. */
 
-import { defaultPayloadConverter } from '@temporalio/common'
 import proto, { type temporal } from '@temporalio/proto'
 import type { Attempt, AttemptOutcome, AttemptRecord, DeliverEventInput, RetryOutcome } from '../contracts/delivery.ts'
 import { signals, type SteeringTrace } from '../contracts/delivery.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { toDelivery, toIso, type ExecutionInfo } from './delivery-row.ts'
+import { toDelivery, toDeliveryAttempt, toIso, type ExecutionInfo } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
+import {
+  decode,
+  first,
+  historyOf,
+  isLocalActivity,
+  localResult,
+  noteTimers,
+  type HistoryEvent,
+  type RunningTimer,
+} from './history.ts'
+import { readParcelStory } from './parcel-detail.ts'
 
-type HistoryEvent = temporal.api.history.v1.IHistoryEvent
 type Failure = temporal.api.failure.v1.IFailure
-type Payloads = temporal.api.common.v1.IPayloads
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo
-
-/** Pages of history that are read for one delivery; a window of 4 hours has one. */
-const maxHistoryPages = 20
 
 /** Runs of a delivery that is held again and again: each has thousands of events. */
 const maxRuns = 5
-
-/** Marker that the SDK records for a local activity. */
-const localActivityMarker = 'core_local_activity'
 
 /** What a history says of a delivery. */
 interface Story {
@@ -29,8 +31,8 @@ interface Story {
   attempts: Attempt[]
   steering: DeliveryDetail['steering']
   reason: string | null
-  /** Timers that run, by the id of the event that started them. */
-  timers: Map<string, { firesAt: Date; endpointId: string | undefined }>
+  /** Those that have a summary wait for an endpoint. */
+  timers: Map<string, RunningTimer>
 }
 
 /** What Temporal knows of a delivery. */
@@ -55,9 +57,9 @@ export async function readDelivery(
     const runId = workflowExecutionInfo?.execution?.runId ?? ''
     const story = await readHistory(temporalServer, deliveryId, runId)
     if (!workflowExecutionInfo || story.input === undefined) return undefined
-    const timeline = [...story.attempts, ...pendingActivities.flatMap(pendingAttempts)].sort((a, b) =>
-      a.at.localeCompare(b.at),
-    )
+    const before = await readBefore(temporalServer, workflowExecutionInfo, deliveryId)
+    const made = [...before.attempts, ...story.attempts, ...pendingActivities.flatMap(pendingAttempts)]
+    const timeline = made.sort((a, b) => a.at.localeCompare(b.at))
     const delivery = toDelivery(workflowExecutionInfo, isPaused)
     const pending = delivery.endedAt === null ? [...pendingActivities.map(toPending), ...waitingForTimers(story)] : []
     const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
@@ -69,19 +71,25 @@ export async function readDelivery(
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
       reason: story.reason ?? delivery.reason ?? timeline.findLast(({ error }) => error !== undefined)?.error ?? null,
       message: story.input.message,
-      timeline: timeline.map(({ status = null, error = null, excerpt = null, ...attempt }) => ({
-        ...attempt,
-        status,
-        error,
-        excerpt,
-      })),
+      timeline: timeline.map(toDeliveryAttempt),
       pending,
-      steering: [...orderedBy(workflowExecutionInfo), ...story.steering],
+      steering: [...orderedBy(workflowExecutionInfo), ...before.steering, ...story.steering],
     }
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
   }
+}
+
+/** What became of an event in its parcel, before an operator gave it a workflow of its own. */
+async function readBefore(
+  temporalServer: Temporal,
+  { memo }: ExecutionInfo,
+  deliveryId: string,
+): Promise<Pick<Story, 'attempts' | 'steering'>> {
+  const payload = memo?.fields?.['parcel']
+  const story = payload && (await readParcelStory(temporalServer, decode(payload) as string, deliveryId))
+  return story ?? { attempts: [], steering: [] }
 }
 
 /** A repeated delivery tells in its memo who ordered it. */
@@ -107,24 +115,14 @@ async function readHistory(temporalServer: Temporal, workflowId: string, runId: 
 
 /** @returns id of the run that it continues */
 async function readRun(
-  { client, namespace }: Temporal,
+  temporalServer: Temporal,
   execution: { workflowId: string; runId: string },
   story: Story,
 ): Promise<string | undefined> {
   let continued: string | undefined
-  let nextPageToken: Uint8Array | undefined
-  for (let page = 0; page < maxHistoryPages; page++) {
-    const answer = await client.workflowService.getWorkflowExecutionHistory({
-      namespace,
-      execution,
-      ...(nextPageToken !== undefined && { nextPageToken }),
-    })
-    for (const event of answer.history?.events ?? []) {
-      continued ??= event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined
-      tell(story, event)
-    }
-    nextPageToken = answer.nextPageToken
-    if (nextPageToken.length === 0) break
+  for await (const event of historyOf(temporalServer, execution)) {
+    continued ??= event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined
+    tell(story, event)
   }
   return continued
 }
@@ -136,8 +134,8 @@ function tell(story: Story, event: HistoryEvent): void {
     if (given === undefined) return
     const { resumed: _, ...input } = given
     story.input = input
-  } else if (event.markerRecordedEventAttributes?.markerName === localActivityMarker) {
-    story.attempts.push(...attemptsOfResult(first(event.markerRecordedEventAttributes.details?.['result'])))
+  } else if (isLocalActivity(event)) {
+    story.attempts.push(...attemptsOfResult(localResult(event)))
   } else if (event.activityTaskCompletedEventAttributes) {
     story.attempts.push(...(first<RetryOutcome>(event.activityTaskCompletedEventAttributes.result)?.attempts ?? []))
   } else if (event.activityTaskFailedEventAttributes) {
@@ -150,25 +148,9 @@ function tell(story: Story, event: HistoryEvent): void {
     story.steering.push({ at, action: 'cancel', by: identity ?? null, why: cause === '' ? null : (cause ?? null) })
   } else if (event.workflowExecutionFailedEventAttributes) {
     story.reason = event.workflowExecutionFailedEventAttributes.failure?.message ?? null
-  } else if (event.timerStartedEventAttributes) {
-    const { startToFireTimeout } = event.timerStartedEventAttributes
-    const firesAt = new Date(Date.parse(at) + Number(startToFireTimeout?.seconds ?? 0) * 1_000)
-    const summary = event.userMetadata?.summary
-    story.timers.set(String(event.eventId), {
-      firesAt,
-      endpointId: summary ? (decode(summary) as string) : undefined,
-    })
-  } else if (event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes) {
-    const { startedEventId } = event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes ?? {}
-    story.timers.delete(String(startedEventId))
+  } else {
+    noteTimers(story.timers, event, at)
   }
-}
-
-const decode = (payload: temporal.api.common.v1.IPayload): unknown => defaultPayloadConverter.fromPayload(payload)
-
-const first = <Value>(payloads: Payloads | null | undefined): Value | undefined => {
-  const payload = payloads?.payloads?.[0]
-  return payload ? (decode(payload) as Value) : undefined
 }
 
 /** Of a local activity: its attempt, or the attempts that it read of another one. */
@@ -211,6 +193,6 @@ function toPending(activity: PendingActivity): DeliveryDetail['pending'][number]
 
 /** Endpoints that pause before their first retry. */
 const waitingForTimers = ({ timers }: Story): DeliveryDetail['pending'] =>
-  [...timers.values()].flatMap(({ firesAt, endpointId }) =>
-    endpointId === undefined ? [] : [{ endpointId, running: false, nextAttemptAt: firesAt.toISOString() }],
+  [...timers.values()].flatMap(({ firesAt, summary }) =>
+    summary === undefined ? [] : [{ endpointId: summary, running: false, nextAttemptAt: firesAt.toISOString() }],
   )

@@ -2,9 +2,9 @@
 
 import proto, { type temporal } from '@temporalio/proto'
 import { defaultPayloadConverter } from '@temporalio/common'
-import type { OutcomeAttribute } from '../contracts/delivery.ts'
+import type { Attempt, OutcomeAttribute } from '../contracts/delivery.ts'
 import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
-import type { Delivery, StartedStatus } from '../schemas/delivery.ts'
+import type { Delivery, DeliveryAttempt, StartedStatus } from '../schemas/delivery.ts'
 import { fromKeyword } from './search-attributes.ts'
 
 export type ExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo
@@ -65,4 +65,10 @@ const decode = (payload: temporal.api.common.v1.IPayload | null | undefined): un
 export function toIso(time: temporal.api.workflow.v1.IWorkflowExecutionInfo['startTime']): string | null {
   if (!time?.seconds) return null
   return new Date(Number(time.seconds) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000)).toISOString()
+}
+
+/** An attempt, as the delivery log shows it. */
+export function toDeliveryAttempt(attempt: Attempt): DeliveryAttempt {
+  const { status = null, error = null, excerpt = null } = attempt
+  return { ...attempt, status, error, excerpt }
 }

@@ -1,16 +1,199 @@
-/** What the workflow of a parcel tells. */
+/** What the workflow of a parcel tells of one of its events. */
 
-import { defaultPayloadConverter } from '@temporalio/common'
-import type { temporal } from '@temporalio/proto'
-import type { ParcelRetryRecord } from '../contracts/parcels.ts'
+import proto, { type temporal } from '@temporalio/proto'
+import type { Attempt, DeliverEventInput } from '../contracts/delivery.ts'
+import { eventWorkflowId } from '../contracts/names.ts'
+import { openEndpoints } from '../contracts/parcel-progress.ts'
+import {
+  steerInParcel,
+  type DeliverParcelInput,
+  type EventProgress,
+  type ParcelRetryRecord,
+  type ParcelSteering,
+} from '../contracts/parcels.ts'
+import type { DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
+import { toDeliveryAttempt, toIso } from './delivery-row.ts'
+import { isNotFound } from './grpc-errors.ts'
+import {
+  first,
+  historyOf,
+  isLocalActivity,
+  localResult,
+  noteTimers,
+  type HistoryEvent,
+  type RunningTimer,
+} from './history.ts'
 
-type Payloads = temporal.api.common.v1.IPayloads
+type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo
 
-const first = <Value>(payloads: Payloads | null | undefined): Value | undefined => {
-  const payload = payloads?.payloads?.[0]
-  return payload ? defaultPayloadConverter.fromPayload<Value>(payload as never) : undefined
+/** Where an event of a parcel stands, as the table has it. */
+export interface CarriedStanding {
+  /** Id of its delivery. */
+  id: string
+  parcelId: string
+  attempts: number
+  endedAt: Date | null
+  /** Until the parcel's first round is over. */
+  input: DeliverEventInput | null
+  progress: EventProgress | null
 }
+
+export interface CarriedDetail extends Pick<
+  DeliveryDetail,
+  'message' | 'attempts' | 'nextAttemptAt' | 'timeline' | 'pending' | 'steering'
+> {
+  input: DeliverEventInput
+  /** Of the parcel; undefined when its workflow has not started. */
+  runId: string | undefined
+}
+
+/** @returns undefined when Temporal does not know the parcel any more */
+export async function readCarried(
+  temporalServer: Temporal,
+  { id, parcelId, attempts, endedAt, input, progress }: CarriedStanding,
+): Promise<CarriedDetail | undefined> {
+  const story = await readParcelStory(temporalServer, parcelId, id)
+  const known = story?.input ?? input
+  if (known === null) return undefined
+  const timeline = distinct([...(story?.attempts ?? []), ...attemptsIn(progress)])
+  const pending = endedAt === null && story !== undefined && progress !== null ? pendingOf(story, progress) : []
+  const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
+  return {
+    input: known,
+    message: known.message,
+    attempts: Math.max(attempts, timeline.length),
+    nextAttemptAt: nextTimes[0] ?? null,
+    timeline: timeline.map(toDeliveryAttempt),
+    pending,
+    steering: story?.steering ?? [],
+    runId: story?.runId,
+  }
+}
+
+/** What Temporal has of one event of a parcel. */
+export interface ParcelStory {
+  runId: string
+  input: DeliverEventInput
+  /** Newest ten at each endpoint, oldest first. */
+  attempts: Attempt[]
+  steering: DeliveryDetail['steering']
+  activities: PendingActivity[]
+  /** Those that have a summary wait for a destination. */
+  timers: RunningTimer[]
+}
+
+/** @returns undefined when Temporal does not know the parcel, or it never had the event */
+export async function readParcelStory(
+  temporalServer: Temporal,
+  parcelId: string,
+  deliveryId: string,
+): Promise<ParcelStory | undefined> {
+  const { client, namespace } = temporalServer
+  try {
+    const { workflowExecutionInfo, pendingActivities } = await client.workflowService.describeWorkflowExecution({
+      namespace,
+      execution: { workflowId: parcelId },
+    })
+    const runId = workflowExecutionInfo?.execution?.runId ?? ''
+    const records: EventProgress[] = []
+    const steering: DeliveryDetail['steering'] = []
+    const timers = new Map<string, RunningTimer>()
+    let place = -1
+    let input: DeliverEventInput | undefined
+    for await (const event of historyOf(temporalServer, { workflowId: parcelId, runId })) {
+      const at = toIso(event.eventTime) ?? ''
+      const started = first<DeliverParcelInput>(event.workflowExecutionStartedEventAttributes?.input)
+      if (started !== undefined) {
+        place = started.events.findIndex(
+          ({ sourceId, messageId }) => eventWorkflowId(sourceId, messageId) === deliveryId,
+        )
+        input = inputAt(started, place)
+        if (input === undefined) return undefined
+      }
+      records.push(...(recordIn(event)?.progress ?? []))
+      steering.push(...steeringIn(event, deliveryId, at))
+      noteTimers(timers, event, at)
+    }
+    if (input === undefined) return undefined
+    records.push(...pendingActivities.flatMap((activity) => recordsOf(activity).flatMap(({ progress }) => progress)))
+    const attempts = distinct(records.filter((record) => record.place === place).flatMap(attemptsIn))
+    return { runId, input, attempts, steering, activities: pendingActivities, timers: [...timers.values()] }
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+function inputAt({ events, retry }: DeliverParcelInput, place: number): DeliverEventInput | undefined {
+  const event = events[place]
+  if (event === undefined) return undefined
+  const { receivedAt: _, ...input } = event
+  return { ...input, retry }
+}
+
+/** What an activity that ended knew of the events: the first round, reading, trying on. */
+function recordIn(event: HistoryEvent): Partial<ParcelRetryRecord> | undefined {
+  if (isLocalActivity(event)) return localResult<Partial<ParcelRetryRecord>>(event)
+  const { activityTaskCompletedEventAttributes: completed, activityTaskFailedEventAttributes: failed } = event
+  const { activityTaskTimedOutEventAttributes: timedOut, activityTaskCanceledEventAttributes: cancelled } = event
+  return (
+    first(completed?.result) ??
+    first(failed?.failure?.applicationFailureInfo?.details) ??
+    first(timedOut?.failure?.timeoutFailureInfo?.lastHeartbeatDetails) ??
+    first(cancelled?.details) ??
+    undefined
+  )
+}
+
+/** Of an activity that waits or runs: its heartbeat, and its last failure. */
+const recordsOf = ({ heartbeatDetails, lastFailure }: PendingActivity): ParcelRetryRecord[] =>
+  [heartbeatDetails, lastFailure?.applicationFailureInfo?.details].flatMap(
+    (details) => first<ParcelRetryRecord>(details) ?? [],
+  )
+
+function steeringIn(event: HistoryEvent, deliveryId: string, at: string): DeliveryDetail['steering'] {
+  const { workflowExecutionSignaledEventAttributes: signaled } = event
+  if (signaled?.signalName === steerInParcel) {
+    const order = first<ParcelSteering>(signaled.input)
+    if (order?.deliveryId !== deliveryId) return []
+    const { by = null, why = null } = order.trace
+    return [{ at, action: order.action, by, why }]
+  }
+  const { workflowExecutionCancelRequestedEventAttributes: cancel } = event
+  if (!cancel) return []
+  return [
+    { at, action: 'cancel', by: cancel.identity ?? null, why: cancel.cause === '' ? null : (cancel.cause ?? null) },
+  ]
+}
+
+const attemptsIn = (progress: EventProgress | null): Attempt[] =>
+  progress?.destinations.flatMap(({ endpoints }) => endpoints.flatMap(({ made }) => made)) ?? []
+
+/** Each once, oldest first: what was attempted stands in all that was written later. */
+function distinct(attempts: readonly Attempt[]): Attempt[] {
+  const byMoment = new Map(attempts.map((attempt) => [`${attempt.at} ${attempt.endpointId}`, attempt]))
+  return [...byMoment.values()].sort((a, b) => a.at.localeCompare(b.at))
+}
+
+const { PENDING_ACTIVITY_STATE_STARTED } = proto.temporal.api.enums.v1.PendingActivityState
+
+function pendingOf({ activities, timers }: ParcelStory, { destinations }: EventProgress): DeliveryDetail['pending'] {
+  return destinations.flatMap((destination) => {
+    const { destinationId } = destination
+    const activity = activities.find((one) => fairnessKeyOf(one) === destinationId)
+    const running = activity?.state === PENDING_ACTIVITY_STATE_STARTED
+    const timer = timers.find(({ summary }) => summary === destinationId)
+    const scheduled = toIso(activity?.nextAttemptScheduleTime) ?? toIso(activity?.scheduledTime)
+    const nextAttemptAt = running ? null : (scheduled ?? timer?.firesAt.toISOString() ?? null)
+    return openEndpoints(destination)
+      .filter(({ waits }) => waits !== 'hold')
+      .map(({ endpointId }) => ({ endpointId, running, nextAttemptAt }))
+  })
+}
+
+const fairnessKeyOf = ({ priority, activityOptions }: PendingActivity): string | null | undefined =>
+  activityOptions?.priority?.fairnessKey ?? priority?.fairnessKey
 
 /** How far the activity of a destination is that waits or runs: in its heartbeat, which each failure leaves behind.
  *  @throws when Temporal does not answer */
@@ -23,6 +206,5 @@ export async function readPendingRecord(
     namespace,
     execution: { workflowId },
   })
-  const activity = pendingActivities.find(({ priority }) => priority?.fairnessKey === destinationId)
-  return first<ParcelRetryRecord>(activity?.heartbeatDetails)
+  return first(pendingActivities.find((activity) => fairnessKeyOf(activity) === destinationId)?.heartbeatDetails)
 }

@@ -16,6 +16,8 @@ export interface StartOptions {
   workflowId?: string
   /** Of a repeated delivery: who ordered it, and why. */
   redelivery?: SteeringTrace
+  /** The parcel that it leaves: its workflow has the attempts that were made there. */
+  parcel?: string
 }
 
 /** Starts the delivery of an event; the same event is never started twice.
@@ -24,7 +26,7 @@ export interface StartOptions {
 export async function startDelivery(
   { client, connection }: Temporal,
   input: DeliverEventInput,
-  { workflowId, redelivery }: StartOptions = {},
+  { workflowId, redelivery, parcel }: StartOptions = {},
 ): Promise<'started' | 'duplicate'> {
   try {
     await connection.withDeadline(Date.now() + startLimitMs, () =>
@@ -39,6 +41,7 @@ export async function startDelivery(
         memo: {
           endpoints: input.targets.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0),
           ...(redelivery !== undefined && { redelivery: { ...redelivery } }),
+          ...(parcel !== undefined && { parcel }),
         },
         staticSummary: summaryOf(input),
         priority: { fairnessKey: input.sourceId },

@@ -6,11 +6,12 @@ import { namedUsers } from '../contracts/named-users.ts'
 import { eventIdOf, redeliveryWorkflowId } from '../contracts/names.ts'
 import type { SteeringOrder } from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
-import type { DeliverySteered } from '../schemas/delivery.ts'
+import type { DeliverySteered, SteeringAction } from '../schemas/delivery.ts'
 import { cancelDelivery } from './cancel-delivery.ts'
 import type { Temporal } from './connection.ts'
 import { readDelivery } from './delivery-detail.ts'
 import { isNotFound } from './grpc-errors.ts'
+import type { CarriedSteering } from './parcel-steering.ts'
 import { startDelivery } from './start-delivery.ts'
 
 /** Most redeliveries of one event. */
@@ -24,6 +25,7 @@ export interface SteeringDependencies {
   isDeletedSince: (sourceId: string, userIds: readonly string[], since: Date) => Promise<boolean>
   retry: RetrySchedule
   queued: QueuedSteering
+  carried: CarriedSteering
 }
 
 /** The same for events of the inbox. Each answers undefined when no such event is there: its delivery has started, if any. */
@@ -50,10 +52,12 @@ export interface Steering {
   redeliver(deliveryId: string, trace: SteeringTrace): Promise<string>
   /** Carries out an order of a bulk steering on one delivery that Temporal has. */
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
+  /** The same on one that is in a parcel; it does not wait for what comes of it. */
+  carryOutInParcel(action: SteeringAction, deliveryId: string, trace: SteeringTrace): Promise<void>
 }
 
 export function createSteering(dependencies: SteeringDependencies): Steering {
-  const { temporal, findTarget, isDeletedSince, retry, queued } = dependencies
+  const { temporal, findTarget, isDeletedSince, retry, queued, carried } = dependencies
 
   /** Asked first: Temporal takes a cancellation of what is over without a word.
    *  @throws AppError when it knows no such delivery, or none that runs */
@@ -88,7 +92,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     const delivery = await readDelivery(temporal, deliveryId, () => false)
     const found = delivery
       ? { input: delivery.input, since: new Date(delivery.startedAt), isOver: delivery.endedAt !== null }
-      : await queued.find(deliveryId)
+      : ((await carried.find(deliveryId)) ?? (await queued.find(deliveryId)))
     if (found === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
     if (!found.isOver) throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
     return found
@@ -114,12 +118,12 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
 
   return {
     async retry(deliveryId, trace) {
-      const became = await queued.retry(deliveryId)
+      const became = (await queued.retry(deliveryId)) ?? (await carried.retry(deliveryId, trace))
       if (became === undefined) await retryStarted(deliveryId, trace)
       return became ?? 'retrying'
     },
     async cancel(deliveryId, trace) {
-      const became = await queued.cancel(deliveryId, trace)
+      const became = (await queued.cancel(deliveryId, trace)) ?? (await carried.cancel(deliveryId, trace))
       if (became === undefined) await cancelStarted(deliveryId, trace)
       return became ?? 'cancelling'
     },
@@ -127,6 +131,10 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck') await signal(deliveryId, signals.destinationChanged, order.destinationId)
       else await { retry: retryStarted, cancel: cancelStarted, redeliver }[order.action](deliveryId, trace)
+    },
+    async carryOutInParcel(action, deliveryId, trace) {
+      if (action === 'redeliver') await redeliver(deliveryId, trace)
+      else await carried.order(action, deliveryId, trace)
     },
   }
 }

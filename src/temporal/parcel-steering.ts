@@ -1,0 +1,129 @@
+/** What an operator does to events of parcels: orders that the workflow of the parcel carries out. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { signals, type DeliverEventInput, type SteeringTrace } from '../contracts/delivery.ts'
+import { steerInParcel, type ParcelSteering } from '../contracts/parcels.ts'
+import { AppError } from '../errors.ts'
+import type { Temporal } from './connection.ts'
+import { isNotFound } from './grpc-errors.ts'
+import { readParcelStory } from './parcel-detail.ts'
+
+/** How long a parcel that is about to be started is waited for, and an order to be carried out, in milliseconds. */
+const startLimitMs = 10_000
+const orderLimitMs = 10_000
+const pauseMs = 50
+const retryAfterSeconds = 5
+
+/** An event, where it stands. */
+export interface CarriedEvent {
+  parcelId: string
+  receivedAt: Date
+  endedAt: Date | null
+  /** Until the parcel's first round is over. */
+  input: DeliverEventInput | null
+}
+
+export interface CarriedSteeringDependencies {
+  temporal: Temporal
+  /** The event of a delivery that is in a parcel. */
+  find: (deliveryId: string) => Promise<CarriedEvent | undefined>
+  /** Takes note of a parcel whose workflow ended from outside: what is open there is cancelled. */
+  endLost: (parcelId: string) => Promise<void>
+}
+
+/** Each answers undefined when no such event is in a parcel: its delivery has a workflow of its own, if any. */
+export interface CarriedSteering {
+  /** Takes it out of its parcel into a workflow of its own, where it is attempted at once.
+   *  @throws AppError conflict when it is over; unavailable when its parcel does not start */
+  retry(deliveryId: string, trace: SteeringTrace): Promise<'retrying' | undefined>
+  /** @throws AppError conflict when it is over; unavailable when its parcel does not start */
+  cancel(deliveryId: string, trace: SteeringTrace): Promise<'cancelling' | undefined>
+  /** The same without waiting for what comes of it. @throws likewise; not_found when no parcel has it */
+  order(action: ParcelSteering['action'], deliveryId: string, trace: SteeringTrace): Promise<void>
+  /** The event, when it came, and whether it is over. */
+  find(deliveryId: string): Promise<{ input: DeliverEventInput; since: Date; isOver: boolean } | undefined>
+  /** Tells a parcel that a destination was resumed, switched off or deleted. */
+  tell: (parcelId: string, destinationId: string) => Promise<void>
+}
+
+export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeringDependencies): CarriedSteering {
+  const { workflow } = temporal.client
+
+  const signal = async (
+    parcelId: string,
+    name: string,
+    argument: unknown,
+  ): Promise<'told' | 'over' | 'not started'> => {
+    const handle = workflow.getHandle(parcelId)
+    try {
+      await handle.signal(name, argument)
+      return 'told'
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+    try {
+      const { status } = await handle.describe()
+      // It started between the two.
+      return status.name === 'RUNNING' ? 'not started' : 'over'
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      return 'not started'
+    }
+  }
+
+  /** @returns whether a parcel has it, and was told */
+  const tryOrder = async (order: ParcelSteering): Promise<boolean> => {
+    const deadline = performance.now() + startLimitMs
+    for (;;) {
+      const event = await find(order.deliveryId)
+      if (event === undefined) return false
+      if (event.endedAt !== null) throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
+      const became = await signal(event.parcelId, steerInParcel, order)
+      if (became === 'told') return true
+      if (became === 'over') await endLost(event.parcelId)
+      if (performance.now() > deadline)
+        throw new AppError('unavailable', 'its parcel is about to be started, and does not come to it', {
+          retryAfterSeconds,
+        })
+      await sleep(pauseMs)
+    }
+  }
+
+  /** @returns whether the event is over; false when it left its parcel, undefined when nothing is known in time */
+  const outcomeOf = async (deliveryId: string): Promise<boolean | undefined> => {
+    const deadline = performance.now() + orderLimitMs
+    while (performance.now() < deadline) {
+      const event = await find(deliveryId)
+      if (event === undefined) return false
+      if (event.endedAt !== null) return true
+      await sleep(pauseMs)
+    }
+    return undefined
+  }
+
+  return {
+    async retry(deliveryId, trace) {
+      if (!(await tryOrder({ action: 'retry', deliveryId, trace }))) return undefined
+      await outcomeOf(deliveryId)
+      return 'retrying'
+    },
+    async cancel(deliveryId, trace) {
+      if (!(await tryOrder({ action: 'cancel', deliveryId, trace }))) return undefined
+      // One that an earlier order took out of the parcel goes on in a workflow of its own.
+      return (await outcomeOf(deliveryId)) === false ? undefined : 'cancelling'
+    },
+    async order(action, deliveryId, trace) {
+      if (!(await tryOrder({ action, deliveryId, trace })))
+        throw new AppError('not_found', `no parcel has the delivery ${deliveryId}`)
+    },
+    async find(deliveryId) {
+      const event = await find(deliveryId)
+      if (event === undefined) return undefined
+      const input = event.input ?? (await readParcelStory(temporal, event.parcelId, deliveryId))?.input
+      return input && { input, since: event.receivedAt, isOver: event.endedAt !== null }
+    },
+    async tell(parcelId, destinationId) {
+      if ((await signal(parcelId, signals.destinationChanged, destinationId)) === 'over') await endLost(parcelId)
+    },
+  }
+}

@@ -1,0 +1,245 @@
+/** Events that travel in parcels are shown, steered and called off one by one and in bulk, as those with workflows of their own. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
+import type { Page } from '../../src/db/page.ts'
+import type { DeletionRequest } from '../../src/schemas/deletion-request.ts'
+import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+
+/** Events of a flood, and how many users they are of. */
+const flooded = 240
+const users = 12
+
+const messageIdOf = ({ body }: ReceivedRequest): string =>
+  (JSON.parse(body.toString()) as { messageId: string }).messageId
+const path = (id: string, action = ''): string => `/deliveries/${encodeURIComponent(id)}${action}`
+
+describe('events in parcels', () => {
+  let node: TestApp
+  beforeAll(async () => {
+    // The second retry leads to a pause that no test waits for.
+    const environment = {
+      POSTRIDER_RETRY_INITIAL: '1s',
+      POSTRIDER_RETRY_MAX: '10m',
+      POSTRIDER_RETRY_WINDOW: '4h',
+      TEMPORAL_UI_URL: 'http://temporal.test',
+    }
+    node = await startTestApp({ environment })
+  }, 60_000)
+  afterAll(() => node[Symbol.asyncDispose]())
+
+  const flood = async (source: Source): Promise<void> => {
+    const batch = Array.from({ length: flooded }, (_, n) => ({
+      type: 'track',
+      event: 'Flooded',
+      userId: `${source.id}-${n % users}`,
+      messageId: `m-${n}`,
+    }))
+    expect((await node.post('/batch', source.writeKey, { batch })).status).toBe(200)
+  }
+  const idOf = (source: Source, n: number): string => eventWorkflowId(source.id, `m-${n}`)
+  const read = async (id: string): Promise<DeliveryDetail> => (await node.api<DeliveryDetail>('GET', path(id))).body
+  const count = async (query: string): Promise<number> =>
+    (await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)).body.count
+  const untilCount = (query: string, expected: number) =>
+    until(`${expected} of ${query}`, async () => (await count(query)) === expected, 60_000)
+  const untilStatus = (id: string, status: string) =>
+    until(`${id} is ${status}`, async () => {
+      const detail = await read(id)
+      return detail.status === status && detail
+    })
+  const listAll = async (query: string, limit = 100): Promise<Delivery[]> => {
+    const items: Delivery[] = []
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const more: string = cursor === '' ? '' : `&cursor=${cursor}`
+      const { body }: { body: Page<Delivery> } = await node.api('GET', `/deliveries?${query}&limit=${limit}${more}`)
+      items.push(...body.items)
+      cursor = body.nextCursor
+    }
+    return items
+  }
+  const logOf = (receiver: Receiver, n: number) => receiver.requests.filter((one) => messageIdOf(one) === `m-${n}`)
+  const untilBulkEnds = (id: string) =>
+    until('the bulk steering has ended', async () => {
+      const { body } = await node.api<BulkSteering>('GET', `/deliveries/bulk/${id}`)
+      return body.status !== 'running' && body
+    })
+
+  it('are listed, counted and told one by one', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer((request) => ({ status: Number(messageIdOf(request).slice(2)) % 4 === 0 ? 404 : 200, body: 'no' }))
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    await flood(source)
+    await untilCount(`sourceId=${source.id}&status=delivered`, (flooded * 3) / 4)
+    expect(await count(`destinationId=${destination.id}&status=failed`)).toBe(flooded / 4)
+    expect(await count(`userId=${source.id}-3`)).toBe(flooded / users)
+    expect(await count(`messageId=m-7&sourceId=${source.id}`)).toBe(1)
+
+    const listed = await listAll(`sourceId=${source.id}`, 37)
+    expect(listed.map(({ id }) => id).toSorted()).toEqual(
+      Array.from({ length: flooded }, (_, n) => idOf(source, n)).toSorted(),
+    )
+    const ends = listed.map(({ endedAt }) => endedAt ?? '')
+    expect(ends).toEqual(ends.toSorted().toReversed())
+    expect(listed.find(({ messageId }) => messageId === 'm-8')).toMatchObject({
+      status: 'failed',
+      destinationIds: [destination.id],
+      type: 'track',
+      event: 'Flooded',
+      attempts: 1,
+      reason: expect.stringContaining('404') as string,
+    })
+
+    const failed = await read(idOf(source, 8))
+    const [sent] = logOf(receiver, 8)
+    expect(failed).toMatchObject({
+      status: 'failed',
+      attempts: 1,
+      pending: [],
+      timeline: [{ status: 404, excerpt: 'no' }],
+    })
+    expect(failed.body).toBe(sent?.body.toString())
+    expect(failed.requests).toMatchObject([{ url: receiver.url }])
+    expect(failed.temporalUiUrl).toMatch(/^http:\/\/temporal\.test\/namespaces\/.+\/workflows\/parcel%2F.+/)
+    expect(await node.api('POST', path(failed.id, '/retry'))).toMatchObject({ status: 409 })
+    expect(await node.api('POST', path(failed.id, '/cancel'))).toMatchObject({ status: 409 })
+
+    receiver.answer({})
+    const { status, body } = await node.api<{ id: string }>('POST', path(failed.id, '/redeliver'), { why: 'mended' })
+    expect({ status, body }).toEqual({ status: 200, body: { id: `${failed.id}/redelivery/1` } })
+    expect(await untilStatus(body.id, 'delivered')).toMatchObject({
+      steering: [{ action: 'redeliver', why: 'mended' }],
+    })
+    expect(logOf(receiver, 8).map((request) => request.body)).toEqual([sent?.body, sent?.body])
+  }, 120_000)
+
+  it('are retried and cancelled, one by one and in bulk', async () => {
+    await using receiver = await startReceiver()
+    const open = new Set<string>()
+    receiver.answer((request) => ({ status: open.has(messageIdOf(request)) ? 200 : 503 }))
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await flood(source)
+    await untilCount(`sourceId=${source.id}&status=retrying`, flooded)
+
+    // One that waits between attempts.
+    const twice = await until('two attempts', async () => {
+      const detail = await read(idOf(source, 5))
+      return detail.timeline.length >= 2 && detail.pending[0]?.running === false && detail
+    })
+    expect(twice.timeline.map(({ status }) => status)).toEqual(logOf(receiver, 5).map(() => 503))
+    for (const [index, { at }] of twice.timeline.entries()) {
+      const arrivedAt = logOf(receiver, 5)[index]?.arrivedAt.getTime() ?? 0
+      expect(Math.abs(arrivedAt - Date.parse(at))).toBeLessThan(2_000)
+    }
+    expect(twice).toMatchObject({ status: 'retrying', attempts: twice.timeline.length })
+    expect(Date.parse(twice.nextAttemptAt ?? '')).toBeGreaterThan(Date.parse(twice.timeline.at(-1)?.at ?? ''))
+    expect(await node.api('POST', path(twice.id, '/redeliver'))).toMatchObject({ status: 409 })
+
+    open.add('m-5')
+    expect(await node.api('POST', path(twice.id, '/retry'), { why: 'it is back' })).toMatchObject({
+      status: 200,
+      body: { became: 'retrying' },
+    })
+    const delivered = await untilStatus(twice.id, 'delivered')
+    expect(delivered.timeline.map(({ status }) => status)).toEqual([
+      ...logOf(receiver, 5)
+        .slice(1)
+        .map(() => 503),
+      200,
+    ])
+    expect(delivered.steering).toMatchObject([{ action: 'retry', by: 'admin', why: 'it is back' }])
+    expect(delivered.temporalUiUrl).toContain('/workflows/event%2F')
+    await until('it is listed once', async () => {
+      const listed = await listAll(`sourceId=${source.id}`)
+      expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length)
+      return listed.length === flooded && listed.filter(({ status }) => status === 'delivered').length === 1
+    })
+    expect(await count(`sourceId=${source.id}`)).toBe(flooded)
+
+    const cancelled = idOf(source, 6)
+    expect(await node.api('POST', path(cancelled, '/cancel'), { why: 'by mistake' })).toMatchObject({
+      status: 200,
+      body: { became: 'cancelling' },
+    })
+    expect(await untilStatus(cancelled, 'cancelled')).toMatchObject({
+      pending: [],
+      steering: [{ action: 'cancel', by: 'admin', why: 'by mistake' }],
+    })
+    expect(await node.api('POST', path(cancelled, '/cancel'))).toMatchObject({ status: 409 })
+    const requests = logOf(receiver, 6).length
+
+    const some = { sourceId: source.id, userId: `${source.id}-1`, status: 'retrying' }
+    const { body: cancelling } = await node.api<BulkSteering>('POST', '/deliveries/cancel', some)
+    expect(cancelling).toMatchObject({ matched: flooded / users })
+    expect(await untilBulkEnds(cancelling.id)).toMatchObject({ status: 'completed', done: flooded / users, failed: 0 })
+    await untilCount(`sourceId=${source.id}&status=cancelled`, flooded / users + 1)
+
+    const left = flooded - flooded / users - 2
+    for (let n = 0; n < flooded; n++) open.add(`m-${n}`)
+    const { body: retrying } = await node.api<BulkSteering>('POST', '/deliveries/retry', {
+      sourceId: source.id,
+      status: 'retrying',
+    })
+    const { done, failed, matched } = await untilBulkEnds(retrying.id)
+    // Some may have been attempted by themselves meanwhile.
+    expect(matched).toBeLessThanOrEqual(left)
+    expect(done + failed).toBeLessThanOrEqual(matched)
+    await untilCount(`sourceId=${source.id}&status=delivered`, left + 1)
+    expect(logOf(receiver, 6)).toHaveLength(requests)
+    const all = await listAll(`sourceId=${source.id}&status=delivered`)
+    expect(new Set(all.map(({ id }) => id)).size).toBe(left + 1)
+  }, 180_000)
+
+  it('wait for a destination that is paused, and are discarded by one that is switched off', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const { id: destinationId } = await node.connect([source], [receiver.url])
+    const change = (body: Partial<Pick<Destination, 'paused' | 'enabled'>>) =>
+      node.api('PATCH', `/destinations/${destinationId}`, body)
+    await change({ paused: true })
+    await flood(source)
+    await untilCount(`destinationId=${destinationId}&status=held`, flooded)
+    expect(await read(idOf(source, 3))).toMatchObject({ status: 'held', nextAttemptAt: null, timeline: [] })
+    expect(receiver.requests).toEqual([])
+    await change({ paused: false })
+    await untilCount(`destinationId=${destinationId}&status=delivered`, flooded)
+    expect(new Set(receiver.requests.map(messageIdOf)).size).toBe(receiver.requests.length)
+
+    receiver.answer({ status: 503 })
+    const other = await node.createSource()
+    const { id: failing } = await node.connect([other], [receiver.url])
+    await flood(other)
+    await until('two attempts', async () => (await read(idOf(other, 3))).timeline.length >= 2)
+    await node.api('PATCH', `/destinations/${failing}`, { enabled: false })
+    await untilCount(`destinationId=${failing}&status=discarded`, flooded)
+    expect(await read(idOf(other, 3))).toMatchObject({ status: 'discarded', reason: expect.any(String) as string })
+  }, 180_000)
+
+  it('are called off by a deletion request of their user', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await flood(source)
+    await untilCount(`sourceId=${source.id}&status=retrying`, flooded)
+    const asked = await node.api<DeletionRequest>('POST', '/deletion-requests', {
+      userIds: [`${source.id}-4`],
+      sourceIds: [source.id],
+    })
+    expect(asked.status).toBe(201)
+    const request = await until('it is completed', async () => {
+      const { body } = await node.api<DeletionRequest>('GET', `/deletion-requests/${asked.body.id}`)
+      return body.status === 'completed' && body
+    })
+    expect(request).toMatchObject({ cancelled: flooded / users })
+    expect(await count(`userId=${source.id}-4&status=cancelled`)).toBe(flooded / users)
+    expect(await count(`sourceId=${source.id}&status=retrying&type=track`)).toBe(flooded - flooded / users)
+  }, 120_000)
+})
