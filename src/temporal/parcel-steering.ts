@@ -47,14 +47,12 @@ export interface CarriedSteering {
 }
 
 export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeringDependencies): CarriedSteering {
-  const { workflow } = temporal.client
-
   const signal = async (
     parcelId: string,
     name: string,
     argument: unknown,
   ): Promise<'told' | 'over' | 'not started'> => {
-    const handle = workflow.getHandle(parcelId)
+    const handle = temporal.client.workflow.getHandle(parcelId)
     try {
       await handle.signal(name, argument)
       return 'told'
