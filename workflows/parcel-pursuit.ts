@@ -109,7 +109,10 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
   /** Waits for the destination to be resumed. */
   const holdOn = async (): Promise<void> => {
     await record()
-    const state = await unless(() => parcel.isSteered(), () => hold.untilResumed(undefined))
+    const state = await unless(
+      () => parcel.isSteered(),
+      () => hold.untilResumed(undefined),
+    )
     if (state?.kind === 'discarded') endAll('discarded', () => destinationGone)
     if (state === undefined || state.kind === 'discarded') return
     if (waiting().every(({ attempts }) => attempts === 0)) clock.start()
