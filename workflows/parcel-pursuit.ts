@@ -33,6 +33,8 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
   let isGone = false
   let hadLastRound = false
   let retryAfterMs: number | undefined
+  /** End of a pause that an operator's order for one event interrupted. */
+  let dueAt: number | undefined
   const stopListening = steering.onDestinationChanged(destinationId, () => {
     changed = true
     void lookWhetherGone()
@@ -121,7 +123,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
   }
 
   const pauseAndTryOn = async (): Promise<void> => {
-    const ms = pauseMs()
+    const ms = dueAt === undefined ? pauseMs() : Math.max(1, dueAt - Date.now())
     if (ms >= clock.remainingMs()) {
       const isUntried = waiting().some(({ attempts, reason }) => attempts === 0 && reason === undefined)
       if (hadLastRound || !isUntried) return endAll('failed', ({ reason }) => reason ?? nothingMade)
@@ -129,9 +131,11 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
     } else {
       await record()
       changed = false
+      dueAt = Date.now() + ms
       await condition(() => changed || parcel.isSteered(), ms, { summary: destinationId })
       if (parcel.isSteered()) return
     }
+    dueAt = undefined
     await tryOn()
   }
 

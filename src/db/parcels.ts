@@ -227,6 +227,16 @@ export async function endLostParcel(database: Database, parcelId: string): Promi
   })
 }
 
+/** Which of these parcels have something open. */
+export async function openAmong(database: Queryable, parcelIds: readonly string[]): Promise<string[]> {
+  if (parcelIds.length === 0) return []
+  const rows = await database.query<{ id: string }>(
+    'select id from parcels where id = any($1::text[]) and delivering + retrying + held > 0',
+    [[...parcelIds]],
+  )
+  return rows.map(({ id }) => id)
+}
+
 const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
   database.query(
     `${countsFrom({ status: 'status', isUnheard: 'input is not null', endedAt: 'ended_at' })}

@@ -10,7 +10,7 @@ import { isDeletedSince } from '../db/deleted-users.ts'
 import { openRechecks } from '../db/destination-rechecks.ts'
 import { countCarried, sumOf } from '../db/parcel-count.ts'
 import { findCarried } from '../db/parcel-list.ts'
-import { endLostParcel } from '../db/parcels.ts'
+import { endLostParcel, openAmong } from '../db/parcels.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../deliveries/delivery-log.ts'
 import { createGate } from '../delivery/gate.ts'
@@ -32,12 +32,15 @@ import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { readPendingRecord } from '../temporal/parcel-detail.ts'
-import { createCarriedSteering } from '../temporal/parcel-steering.ts'
+import { createCarriedSteering, terminatedParcels } from '../temporal/parcel-steering.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
 
 /** Changed destinations that are looked at together. */
 const recheckBatch = 100
+
+/** Milliseconds between two looks for parcels that an operator terminated. */
+const lookForEndsMs = 10_000
 
 export interface DeliveryParts {
   activities: DeliveryActivities & ParcelActivities & SteeringActivities
@@ -120,6 +123,13 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     failure: 'destination.waiting_not_told',
     logger,
   })
+  const endings = runStarter({
+    waiting: async () => openAmong(database, await terminatedParcels(temporal)),
+    start: (id) => endLostParcel(database, id),
+    failure: 'parcels.ends_not_noted',
+    pauseMs: lookForEndsMs,
+    logger,
+  })
   return {
     activities: {
       ...deliveryActivities,
@@ -157,7 +167,7 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     parcelLoad,
     onDestinationChanged: rechecks.wake,
     async stop() {
-      await rechecks.stop()
+      await Promise.all([rechecks.stop(), endings.stop()])
       await recorder.stop()
     },
   }

@@ -125,3 +125,14 @@ export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeri
     },
   }
 }
+
+/** Parcels that are looked at together. */
+const mostEnded = 1_000
+
+/** Parcels whose workflows ended without telling what became of their events, newest first, a thousand at most: an operator
+ *  terminated them. */
+export async function terminatedParcels({ client, namespace }: Temporal): Promise<string[]> {
+  const query = `WorkflowType = 'deliverParcel' AND ExecutionStatus IN ('Terminated', 'TimedOut')`
+  const { executions } = await client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: mostEnded })
+  return executions.map(({ execution }) => execution?.workflowId ?? '')
+}

@@ -172,7 +172,7 @@ describe('events in parcels', () => {
     })
     const delivered = await untilStatus(twice.id, 'delivered')
     expect(delivered.timeline.map(({ status }) => status)).toEqual([
-      ...logOf(receiver, 5)
+      ...logOf(receiver, n)
         .slice(1)
         .map(() => 503),
       200,
@@ -247,6 +247,25 @@ describe('events in parcels', () => {
     expect(await read(idOf(other, 3))).toMatchObject({ status: 'discarded', reason: expect.any(String) as string })
   }, 180_000)
 
+  it('are cancelled when an operator terminates the workflow that they share', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await flood(source)
+    const n = await untilUnderWay(source, 1)
+    const { temporalUiUrl } = await read(idOf(source, n))
+    const [, parcelId = ''] = /workflows\/(parcel%2F[^/]+)/.exec(temporalUiUrl ?? '') ?? []
+    await node.app.temporal.client.workflow.getHandle(decodeURIComponent(parcelId)).terminate()
+    expect(await node.api('POST', path(idOf(source, n), '/cancel'))).toMatchObject({ status: 409 })
+    const cancelled = await until('its events are cancelled', async () => {
+      const listed = await listAll(`sourceId=${source.id}&status=cancelled`)
+      return listed.length > 0 && listed
+    })
+    expect(cancelled.map(({ messageId }) => messageId)).toContain(`m-${n}`)
+    expect(cancelled.length).toBeLessThanOrEqual(100)
+  }, 120_000)
+
   it('are called off by a deletion request of their user', async () => {
     await using receiver = await startReceiver()
     receiver.answer({ status: 503 })
@@ -258,7 +277,7 @@ describe('events in parcels', () => {
       userIds: [`${source.id}-4`],
       sourceIds: [source.id],
     })
-    expect(asked.status).toBe(201)
+    expect(asked.status).toBe(202)
     const request = await until('it is completed', async () => {
       const { body } = await node.api<DeletionRequest>('GET', `/deletion-requests/${asked.body.id}`)
       return body.status === 'completed' && body
