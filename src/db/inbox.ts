@@ -32,23 +32,19 @@ export interface QueuedEvent extends LeasedEvent {
 export const isWaiting = 'settled_at is null and (leased_until is null or leased_until < now())'
 
 /** Events that take turns together: those of a source that go to the same destinations. */
-const turnOf = ({ sourceId, targets }: DeliverEventInput): string =>
-  `${sourceId} ${targets.map(({ destinationId }) => destinationId).join(',')}`
-
-/** Destinations of the events of a turn. */
-export const destinationsOfTurn = (turn: string): string[] =>
-  turn
-    .slice(turn.indexOf(' ') + 1)
-    .split(',')
-    .filter((id) => id !== '')
+export interface Turn {
+  id: string
+  destinationIds: string[]
+}
 
 /** New events as a table, in their order, of the values that `newEventValues` gives first. */
 export const newEvents = `(
   select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,
-    string_to_array(e.destination_ids, ',') as destination_ids, e.input::json, e.received_at, e.turn, e.position
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-    $9::text[]) with ordinality
-    as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn, position))
+    string_to_array(e.destination_ids, ',') as destination_ids, e.input::json, e.received_at,
+    e.source_id || ' ' || md5(e.destination_ids) as turn, e.position
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[])
+    with ordinality
+    as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, position))
   as new_events`
 
 export const newEventValues = (events: readonly NewInboxEvent[]): SqlValue[] => [
@@ -60,7 +56,6 @@ export const newEventValues = (events: readonly NewInboxEvent[]): SqlValue[] => 
   events.map(({ input }) => input.targets.map(({ destinationId }) => destinationId).join(',')),
   events.map(({ input }) => JSON.stringify(input)),
   events.map(({ receivedAt }) => receivedAt),
-  events.map(({ input }) => turnOf(input)),
 ]
 
 /** Writes events in one statement; one that waits already, or is in a parcel, is left as it is.
@@ -80,18 +75,19 @@ export async function addToInbox(database: Queryable, events: readonly NewInboxE
 
 /** Turns that have events in the inbox, leased ones too, in order: one look-up in an index for each.
  *  @param after  only those behind this one */
-export async function turnsInInbox(database: Queryable, after: string, limit: number): Promise<string[]> {
+export async function turnsInInbox(database: Queryable, after: string, limit: number): Promise<Turn[]> {
   const next = (previous: string): string =>
     `(select turn from inbox where settled_at is null and turn > ${previous} order by turn, seq limit 1)`
-  const rows = await database.query<{ turn: string }>(
+  return database.query(
     `with recursive turns as (
        select ${next('$1')} as turn
        union all
        select ${next('turns.turn')} from turns where turns.turn is not null)
-     select turn from turns where turn is not null limit $2`,
+     select turn as id, (select destination_ids from inbox where settled_at is null and turn = turns.turn limit 1)
+       as "destinationIds"
+     from turns where turn is not null limit $2`,
     [after, limit],
   )
-  return rows.map(({ turn }) => turn)
 }
 
 /** Takes the oldest events of each turn that nobody else has, for `leaseMs` milliseconds; a node that dies loses its leases

@@ -41,7 +41,7 @@ export const eventMatches = `
   and ($4::text is null or type = $4)
   and ($5::timestamptz is null or received_at >= $5)
   and ($6::timestamptz is null or received_at < $6)
-  and ($8::text is null or user_id = $8)
+  and ($8::text is null or (left(user_id, 255) = left($8, 255) and user_id = $8))
   and ($9::text is null or message_id = $9)`
 
 /** How many events of a parcel have a status, as lists show it. */
@@ -83,8 +83,9 @@ export async function isOfFew(
   atMost: number,
 ): Promise<boolean> {
   if (userId === undefined && messageId === undefined) return false
-  const [column, value] = messageId === undefined ? ['user_id', userId] : ['message_id', messageId]
-  const more = await database.query(`select from parcel_events where ${column} = $1 offset $2 limit 1`, [
+  const [condition, value] =
+    messageId === undefined ? ['left(user_id, 255) = left($1, 255)', userId] : ['message_id = $1', messageId]
+  const more = await database.query(`select from parcel_events where ${condition} offset $2 limit 1`, [
     value ?? '',
     atMost,
   ])

@@ -91,7 +91,8 @@ export async function openEventsOf(
 ): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     `select event_id as id from parcel_events
-     where user_id = any($1::text[]) and ended_at is null and type <> 'delete'
+     where left(user_id, 255) = any(select left(one, 255) from unnest($1::text[]) as one)
+       and user_id = any($1::text[]) and ended_at is null and type <> 'delete'
        and case when source_id like 'aud\\_%' then received_at <= $4
          else received_at <= $3 and ($2::text[] is null or source_id = any($2)) end
      limit $5`,

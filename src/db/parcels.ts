@@ -88,7 +88,7 @@ export async function writeIntoParcels(
          where not exists (select from parcel_events where event_id = workflow_id)
            and not exists (select from inbox where inbox.workflow_id = given.workflow_id)
          order by position) as fresh),
-     ${intoParcels('$10', '$11', '$12')}`,
+     ${intoParcels('$9', '$10', '$11')}`,
     [...newEventValues(events), `${name}/`, maxParcelEvents, maxParcelBytes],
   )
   return toParcels(rows)

@@ -1,7 +1,7 @@
 /** Whose events of the inbox come next: sources take turns, and the destinations of each source. */
 
 import type { Database } from '../db/database.ts'
-import { destinationsOfTurn, turnsInInbox } from '../db/inbox.ts'
+import { turnsInInbox } from '../db/inbox.ts'
 
 /** Turns that are looked at together. */
 const maxTurns = 50
@@ -25,9 +25,9 @@ export function createInboxTurns(
   return async () => {
     let turns = await turnsInInbox(database, after, maxTurns)
     if (turns.length === 0 && after !== '') turns = await turnsInInbox(database, '', maxTurns)
-    after = turns.length < maxTurns ? '' : (turns.at(-1) ?? '')
+    after = turns.length < maxTurns ? '' : (turns.at(-1)?.id ?? '')
     const next: NextTurns = { open: [], probe: [], shut: [] }
-    for (const turn of turns) next[readiness(destinationsOfTurn(turn))].push(turn)
+    for (const { id, destinationIds } of turns) next[readiness(destinationIds)].push(id)
     return next
   }
 }

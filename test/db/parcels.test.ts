@@ -1,5 +1,6 @@
 /** The list of events in parcels on both databases: every filter, in order, page by page, and how many there are. */
 
+import { randomUUID } from 'node:crypto'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +15,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { countCarried, sumOf } from '../../src/db/parcel-count.ts'
 import type { ParcelFilter } from '../../src/db/parcel-filter.ts'
 import { findCarried, listCarried, type ListedEvent } from '../../src/db/parcel-list.ts'
+import { openEventsOf } from '../../src/db/parcel-steering.ts'
 import { moveIntoParcels, recordProgress, type ParcelToStart } from '../../src/db/parcels.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
@@ -84,7 +86,8 @@ const outcomes: Partial<EndpointProgress>[] = [
 function parcelsSuite(database: () => Database): void {
   const intoParcels = async (events: Sent[], name: string): Promise<ParcelToStart[]> => {
     await addToInbox(database(), events.map(event))
-    return moveIntoParcels(database(), name, await turnsInInbox(database(), '', 100), 1_000)
+    const turns = (await turnsInInbox(database(), '', 100)).map(({ id }) => id)
+    return moveIntoParcels(database(), name, turns, 1_000)
   }
 
   const inOrder = async (): Promise<ListedEvent[]> => {
@@ -234,6 +237,22 @@ function parcelsSuite(database: () => Database): void {
       expect(sumOf(await countCarried(database(), { ...filter, paused: [] }))).toBe(20_000)
     }
     expect(sumOf(await countCarried(database(), { type: 'page', paused: [] }))).toBe(5_000)
+  })
+
+  it('takes events for many destinations', async () => {
+    const destinationIds = Array.from({ length: 500 }, () => `dst_${randomUUID()}`)
+    const [parcel] = await intoParcels([{ messageId: 'many', destinationIds }], 'parcel/many')
+    expect(parcel?.events).toHaveLength(1)
+  })
+
+  it('takes events of users with long ids, which no index can hold', async () => {
+    const userId = Array.from({ length: 600 }, () => randomUUID()).join('')
+    await intoParcels([{ messageId: 'long', userId }, { messageId: 'other' }], 'parcel/long')
+    const page = await listCarried(database(), { userId, paused: [] }, 10)
+    expect(page.map(({ messageId }) => messageId)).toEqual(['long'])
+    expect(sumOf(await countCarried(database(), { userId, paused: [] }))).toBe(1)
+    const order = { userIds: [userId], scope: null, before: new Date(), forgottenAt: new Date() }
+    expect(await openEventsOf(database(), order, 10)).toEqual([eventWorkflowId('src', 'long')])
   })
 
   it('finds one event, and writes no index again when it ends', async () => {
