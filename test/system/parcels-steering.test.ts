@@ -49,10 +49,14 @@ describe('events in parcels', () => {
   const untilCount = (query: string, expected: number) =>
     until(`${expected} of ${query}`, async () => (await count(query)) === expected, 60_000)
   const untilStatus = (id: string, status: string) =>
-    until(`${id} is ${status}`, async () => {
-      const detail = await read(id)
-      return detail.status === status && detail
-    })
+    until(
+      `${id} is ${status}`,
+      async () => {
+        const detail = await read(id)
+        return detail.status === status && detail
+      },
+      60_000,
+    )
   const listAll = async (query: string, limit = 100): Promise<Delivery[]> => {
     const items: Delivery[] = []
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -87,10 +91,14 @@ describe('events in parcels', () => {
   }
   const logOf = (receiver: Receiver, n: number) => receiver.requests.filter((one) => messageIdOf(one) === `m-${n}`)
   const untilBulkEnds = (id: string) =>
-    until('the bulk steering has ended', async () => {
-      const { body } = await node.api<BulkSteering>('GET', `/deliveries/bulk/${id}`)
-      return body.status !== 'running' && body
-    })
+    until(
+      'the bulk steering has ended',
+      async () => {
+        const { body } = await node.api<BulkSteering>('GET', `/deliveries/bulk/${id}`)
+        return body.status !== 'running' && body
+      },
+      60_000,
+    )
 
   it('are listed, counted and told one by one', async () => {
     await using receiver = await startReceiver()
@@ -139,7 +147,7 @@ describe('events in parcels', () => {
       steering: [{ action: 'redeliver', why: 'mended' }],
     })
     expect(logOf(receiver, 8).map((request) => request.body)).toEqual([sent?.body, sent?.body])
-  }, 120_000)
+  }, 240_000)
 
   it('are retried and cancelled, one by one and in bulk', async () => {
     await using receiver = await startReceiver()
@@ -220,7 +228,7 @@ describe('events in parcels', () => {
     expect(logOf(receiver, other)).toHaveLength(requests)
     const all = await listAll(`sourceId=${source.id}&status=delivered`)
     expect(new Set(all.map(({ id }) => id)).size).toBe(left + 1)
-  }, 180_000)
+  }, 240_000)
 
   it('wait for a destination that is paused, and are discarded by one that is switched off', async () => {
     await using receiver = await startReceiver()
@@ -245,7 +253,7 @@ describe('events in parcels', () => {
     await node.api('PATCH', `/destinations/${failing}`, { enabled: false })
     await untilCount(`destinationId=${failing}&status=discarded`, flooded)
     expect(await read(idOf(other, 3))).toMatchObject({ status: 'discarded', reason: expect.any(String) as string })
-  }, 180_000)
+  }, 240_000)
 
   it('are cancelled when an operator terminates the workflow that they share', async () => {
     await using receiver = await startReceiver()
@@ -264,7 +272,7 @@ describe('events in parcels', () => {
     })
     expect(cancelled.map(({ messageId }) => messageId)).toContain(`m-${n}`)
     expect(cancelled.length).toBeLessThanOrEqual(100)
-  }, 120_000)
+  }, 240_000)
 
   it('are called off by a deletion request of their user', async () => {
     await using receiver = await startReceiver()
@@ -278,13 +286,17 @@ describe('events in parcels', () => {
       sourceIds: [source.id],
     })
     expect(asked.status).toBe(202)
-    const request = await until('it is completed', async () => {
-      const { body } = await node.api<DeletionRequest>('GET', `/deletion-requests/${asked.body.id}`)
-      return body.status === 'completed' && body
-    })
+    const request = await until(
+      'it is completed',
+      async () => {
+        const { body } = await node.api<DeletionRequest>('GET', `/deletion-requests/${asked.body.id}`)
+        return body.status === 'completed' && body
+      },
+      60_000,
+    )
     expect(request).toMatchObject({ cancelled: flooded / users })
     expect(await count(`userId=${source.id}-4&status=cancelled`)).toBe(flooded / users)
     expect(await count(`sourceId=${source.id}&status=delivered`)).toBe(0)
     expect(await count(`sourceId=${source.id}&status=cancelled`)).toBe(flooded / users)
-  }, 120_000)
+  }, 240_000)
 })
