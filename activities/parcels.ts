@@ -13,7 +13,7 @@ import type {
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { Database } from '../src/db/database.ts'
 import { recordedProgress, recordProgress } from '../src/db/parcels.ts'
-import type { ParcelLoad } from '../src/intake/parcel-load.ts'
+import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
 import { within } from '../src/within.ts'
 import type { AttemptDependencies } from './delivery.ts'
 import { attemptRound, type RoundResult } from './parcel-round.ts'

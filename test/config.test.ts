@@ -19,6 +19,7 @@ describe('settings', () => {
       retry: { windowMs: 4 * 3_600_000, initialMs: 10_000, maxMs: 900_000 },
       retentionMs: 72 * 3_600_000,
       inboxMax: 1_000_000,
+      parcels: 'auto',
     })
   })
 
@@ -34,6 +35,7 @@ describe('settings', () => {
     ['POSTRIDER_ENCRYPTION_KEYS', 'k1:c2hvcnQ='],
     ['POSTRIDER_ADMIN_TOKEN', 'short'],
     ['TEMPORAL_UI_URL', 'ui.example'],
+    ['POSTRIDER_PARCELS', 'never'],
     ['LOG_LEVEL', 'loud'],
   ])('stop the start with one line when %s is %s', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(StartError)

@@ -18,7 +18,7 @@ import {
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
-import type { ParcelLoad } from './parcel-load.ts'
+import type { ParcelLoad } from '../delivery/parcel-load.ts'
 
 /** Parcels that are made together, and whose workflows are started side by side. */
 const parcelsTogether = 4

@@ -11,7 +11,6 @@ const events = (name: string, count: number): NewInboxEvent[] =>
   Array.from({ length: count }, (_, index) => {
     const messageId = `${name}-${index}`
     return {
-      lane: 'prompt',
       receivedAt: new Date(),
       input: {
         sourceId: 'src',

@@ -376,7 +376,7 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     const unusable = 'x'.repeat(2_000)
     await addToInbox(
       database,
-      [unusable, 'good'].map((id) => ({ input: input(id), receivedAt: new Date(), lane: 'prompt' as const })),
+      [unusable, 'good'].map((id) => ({ input: input(id), receivedAt: new Date() })),
     )
     await database.close()
     await receiver.received(1, limitMs)
@@ -409,7 +409,7 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     const database = openPostgres(site.databaseUrl, pino({ level: 'silent' }))
     const id = eventWorkflowId(source.id, 'refused')
     await database.transaction(async (tx) => {
-      await addToInbox(tx, [{ input, receivedAt: new Date(), lane: 'prompt' }])
+      await addToInbox(tx, [{ input, receivedAt: new Date() }])
       const event = await findQueued(tx, id)
       await refuseInInbox(tx, event?.seq ?? '', 'BlobSizeLimitError')
     })
