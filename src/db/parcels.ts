@@ -29,10 +29,12 @@ interface MovedRow {
 /** Makes parcels of what a statement named `taken` has: each has events of one turn alone.
  *  @param name, maxEvents, maxBytes  places of these among the values */
 const intoParcels = (name: string, maxEvents: string, maxBytes: string): string => `
+  measured as (select *, octet_length(input::text) as bytes from taken),
+  -- an event that begins below the limit by the size of the largest one ends below the limit
   sized as (
     select *, (row_number() over in_turn - 1) / ${maxEvents} as by_count,
-      sum(octet_length(input::text)) over in_turn / ${maxBytes} as by_size
-    from taken window in_turn as (partition by turn order by seq)),
+      (sum(bytes) over in_turn - bytes) / greatest(${maxBytes} - max(bytes) over (partition by turn), 1) as by_size
+    from measured window in_turn as (partition by turn order by seq)),
   placed as (
     select *, ${name} || dense_rank() over (order by turn, by_count, by_size) as parcel_id,
       row_number() over (partition by turn, by_count, by_size order by seq) - 1 as place
