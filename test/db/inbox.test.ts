@@ -1,4 +1,4 @@
-/** The inbox on both databases: who comes next, and in which order. */
+/** The inbox and its parcels on both databases: who comes next, in which order, and together with whom. */
 
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,21 +6,36 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
+import type { AttemptOutcome } from '../../src/contracts/delivery.ts'
+import { afterAttempt, beginEvent, withDestination } from '../../src/contracts/parcel-progress.ts'
+import type { EventProgress } from '../../src/contracts/parcels.ts'
 import type { Database } from '../../src/db/database.ts'
 import {
   addToInbox,
+  giveUpOverdue,
   inboxDepth,
   leaseFromInbox,
   listQueued,
   refuseInInbox,
   releaseInInbox,
   removeFromInbox,
-  type Lane,
+  turnsInInbox,
   type LeasedEvent,
 } from '../../src/db/inbox.ts'
 import { countQueued } from '../../src/db/inbox-count.ts'
 import { cancelInInbox, claimInInbox, removeSettled, settleCancelled } from '../../src/db/inbox-steering.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import {
+  claimLostParcels,
+  findInParcels,
+  hasParcels,
+  moveIntoParcels,
+  recordedProgress,
+  recordProgress,
+  removeFromParcel,
+  removeOldParcels,
+  type ParcelToStart,
+} from '../../src/db/parcels.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
@@ -32,105 +47,126 @@ const logger = pino({ level: 'error' })
 /** Longer than a test takes, in milliseconds. */
 const leaseMs = 600_000
 
-const event = (lane: Lane, messageId: string, sourceId = 'src') => ({
-  lane,
+interface NewEvent {
+  messageId: string
+  sourceId?: string
+  destinationIds?: string[]
+  /** Characters of its body beside what every event has. */
+  size?: number
+}
+
+const event = ({ messageId, sourceId = 'src', destinationIds = ['dst'], size = 0 }: NewEvent) => ({
   receivedAt: new Date(),
   input: {
     sourceId,
     messageId,
-    message: { version: 1, type: 'track' as const, messageId, timestamp: '', context: {} },
-    targets: [],
+    message: { version: 1, type: 'track' as const, messageId, timestamp: '', context: {}, event: 'x'.repeat(size) },
+    targets: destinationIds.map((destinationId) => ({
+      destinationId,
+      endpointIds: [`${destinationId}-ep`],
+      successPolicy: 'any' as const,
+    })),
     retry: { windowMs: 1, initialMs: 1, maxMs: 1 },
   },
 })
 
+const idOf = (messageId: string, sourceId = 'src'): string => eventWorkflowId(sourceId, messageId)
 const idsOf = (events: { input: { messageId: string } }[]): string[] => events.map(({ input }) => input.messageId)
 const seqsOf = (events: LeasedEvent[]): string[] => events.map(({ seq }) => seq)
+const messagesOf = ({ events }: ParcelToStart): string[] => events.map(({ messageId }) => messageId)
+const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}-${n}`)
 
 function inboxSuite(database: () => Database): void {
-  const add = (sourceId: string, count: number, lane: Lane = 'prompt') =>
+  const add = (sourceId: string, count: number, more: Partial<NewEvent> = {}) =>
     addToInbox(
       database(),
-      Array.from({ length: count }, (_, n) => event(lane, `${sourceId}-${n}`, sourceId)),
+      numbered(sourceId, count).map((messageId) => event({ messageId, sourceId, ...more })),
     )
-  const turns = (batchSize: number, lane: Lane = 'prompt') => createInboxTurns(database(), lane, batchSize, leaseMs)
+  const lease = (turns: string[], perTurn = 10) => leaseFromInbox(database(), turns, perTurn, leaseMs)
+  const turnsOf = (...sourceIds: string[]): string[] => sourceIds.map((sourceId) => `${sourceId} dst`)
+  const allOpen = () => createInboxTurns(database(), () => 'open')
+  const turnsIn = () => turnsInInbox(database(), '', 100)
 
-  it('leases, counts and lists events of two lanes in one inbox', async () => {
-    const lease = (lane: Lane, limit: number) => leaseFromInbox(database(), lane, ['src'], limit, leaseMs)
+  it('leases the oldest of each turn in order of arrival, and has each event once', async () => {
     expect(await inboxDepth(database())).toBe(0)
-    expect(
-      await addToInbox(database(), [event('deferred', 'd1'), event('prompt', 'p1'), event('deferred', 'd2')]),
-    ).toBe(3)
-    // The same event is there once, whatever its lane.
-    expect(await addToInbox(database(), [event('prompt', 'd1'), event('prompt', 'p2')])).toBe(1)
-    expect(await inboxDepth(database())).toBeGreaterThanOrEqual(4)
-    expect(idsOf(await listQueued(database(), {}, 10)).sort()).toEqual(['d1', 'd2', 'p1', 'p2'])
+    await add('b', 3)
+    await add('a', 2)
+    await addToInbox(database(), [event({ messageId: 'b-late', sourceId: 'b' })])
+    // The same event is there once; another destination does not make it another one.
+    expect(await add('a', 3, { destinationIds: ['other'] })).toBe(1)
+    expect(await inboxDepth(database())).toBeGreaterThanOrEqual(7)
 
-    const prompt = await lease('prompt', 10)
-    expect(idsOf(prompt)).toEqual(['p1', 'p2'])
-    expect(await lease('prompt', 10)).toEqual([])
-    const deferred = await lease('deferred', 1)
-    expect(idsOf(deferred)).toEqual(['d1'])
-    expect(idsOf(await lease('deferred', 10))).toEqual(['d2'])
+    const first = await lease(turnsOf('a', 'b', 'nobody'), 2)
+    expect(idsOf(first)).toEqual(['b-0', 'b-1', 'a-0', 'a-1'])
+    expect(idsOf(await lease(turnsOf('a', 'b')))).toEqual(['b-2', 'b-late'])
+    expect(await lease(turnsOf('a', 'b'))).toEqual([])
 
-    await removeFromInbox(database(), seqsOf([...prompt, ...deferred]))
-    expect(idsOf(await listQueued(database(), {}, 10))).toEqual(['d2'])
-    expect(await inboxDepth(database())).toBe(1)
-  })
-
-  it('gives each source the same share of a batch, in its order of arrival, however much one of them has', async () => {
-    await add('flood', 500)
-    await add('small', 3)
-    await add('medium', 20)
-    const next = turns(24)
-    const first = await next()
-    expect(idsOf(first)).toEqual([
-      ...['small-0', 'small-1', 'small-2'],
-      // Those who have as many wait for each other by arrival.
-      ...Array.from({ length: 8 }, (_, n) => `flood-${n}`),
-      ...Array.from({ length: 8 }, (_, n) => `medium-${n}`),
-    ])
     await removeFromInbox(database(), seqsOf(first))
-    // A batch that a node gives back comes again, before what arrived later.
-    const second = await next()
-    expect(idsOf(second)).toHaveLength(24)
-    await releaseInInbox(database(), seqsOf(second))
-    expect(idsOf(await next())).toEqual(idsOf(second))
+    expect(idsOf(await listQueued(database(), {}, 10)).sort()).toEqual(['a-2', 'b-2', 'b-late'])
   })
 
-  it('reaches every source where more wait than a batch has places, and what another node leaves', async () => {
-    const names = Array.from({ length: 25 }, (_, n) => `source-${String(n).padStart(2, '0')}`)
-    for (const name of names) await add(name, 2)
-    const [mine, others] = [turns(10), turns(10)]
-    const seen = [await mine(), await mine(), await mine()].flatMap(idsOf)
-    expect(seen).toEqual([
-      ...names.slice(0, 20).map((name) => `${name}-0`),
-      ...names.slice(20).flatMap((name) => [`${name}-0`, `${name}-1`]),
-    ])
-    // The other node begins at the first source too, which has one left, and goes on to the end.
-    const rest = [await others(), await others()].flatMap(idsOf)
-    expect(rest).toEqual(names.slice(0, 20).map((name) => `${name}-1`))
-    expect(await others()).toEqual([])
-    expect(await mine()).toEqual([])
+  it('gives back what a node leaves, and what a node that died had when its lease is over', async () => {
+    await add('src', 4)
+    const mine = await lease(turnsOf('src'), 2)
+    await releaseInInbox(database(), seqsOf(mine))
+    // Before what arrived later.
+    expect(idsOf(await lease(turnsOf('src'), 3))).toEqual(['src-0', 'src-1', 'src-2'])
+    await database().query(`update inbox set leased_until = now() - interval '1 second' where message_id = 'src-1'`)
+    expect(idsOf(await lease(turnsOf('src')))).toEqual(['src-1', 'src-3'])
+  })
+
+  it('lets sources and destinations take turns, whether their endpoints are open, asked for a probe or shut', async () => {
+    await add('both', 1, { destinationIds: ['up', 'down'] })
+    await add('one', 2, { destinationIds: ['down'] })
+    await addToInbox(database(), [event({ messageId: 'other', sourceId: 'one', destinationIds: ['away'] })])
+    await add('two', 1, { destinationIds: ['up'] })
+    await add('none', 1, { destinationIds: [] })
+    const asked: (readonly string[])[] = []
+    const next = createInboxTurns(database(), (destinationIds) => {
+      asked.push(destinationIds)
+      if (destinationIds.includes('up') || destinationIds.length === 0) return 'open'
+      return destinationIds.includes('away') ? 'shut' : 'probe'
+    })
+    const turns = await next()
+    expect(asked).toContainEqual(['up', 'down'])
+    expect({ ...turns, open: turns.open.toSorted() }).toEqual({
+      open: ['both up,down', 'none ', 'two up'],
+      probe: ['one down'],
+      shut: ['one away'],
+    })
+    expect(idsOf(await lease(turns.probe, 1))).toEqual(['one-0'])
+  })
+
+  it('reaches every turn where more wait than it looks at together', async () => {
+    const names = Array.from({ length: 120 }, (_, n) => `source-${String(n).padStart(3, '0')}`)
+    await addToInbox(
+      database(),
+      names.map((sourceId) => event({ messageId: 'm', sourceId })),
+    )
+    const next = allOpen()
+    const looks = [await next(), await next(), await next()].map(({ open }) => open)
+    expect(looks.map(({ length }) => length)).toEqual([50, 50, 20])
+    expect(looks.flat().toSorted()).toEqual(turnsOf(...names))
+    // Then the first ones again.
+    expect((await next()).open).toEqual(looks[0])
   })
 
   it('keeps what was refused or cancelled out of the way, for a time', async () => {
-    const id = (n: number): string => eventWorkflowId('src', `src-${n}`)
     await add('src', 4)
-    const [refused, taken] = await leaseFromInbox(database(), 'prompt', ['src'], 2, leaseMs)
+    const [refused, taken] = await lease(turnsOf('src'), 2)
     await refuseInInbox(database(), refused?.seq ?? '', 'too large')
     // A node is about to start it.
-    expect(await cancelInInbox(database(), id(1), {})).toBe(false)
-    expect(await claimInInbox(database(), id(1), leaseMs)).toBeUndefined()
-    expect(await cancelInInbox(database(), id(2), { by: 'ann', why: 'mistake' })).toBe(true)
-    expect(await cancelInInbox(database(), id(2), {})).toBe(false)
-    expect(await claimInInbox(database(), id(2), leaseMs)).toBeUndefined()
+    expect(await cancelInInbox(database(), idOf('src-1'), {})).toBe(false)
+    expect(await claimInInbox(database(), idOf('src-1'), leaseMs)).toBeUndefined()
+    expect(await cancelInInbox(database(), idOf('src-2'), { by: 'ann', why: 'mistake' })).toBe(true)
+    expect(await cancelInInbox(database(), idOf('src-2'), {})).toBe(false)
+    expect(await claimInInbox(database(), idOf('src-2'), leaseMs)).toBeUndefined()
     // Whoever leases it sees that it is not to be started, and cannot remove it as started.
-    const [cancelled, waiting] = await turns(10)()
+    const [cancelled, waiting] = await lease(turnsOf('src'))
     expect([cancelled?.cancelled, waiting?.cancelled]).toEqual([{ by: 'ann', why: 'mistake' }, undefined])
     await removeFromInbox(database(), seqsOf([cancelled, waiting, taken].filter((one) => one !== undefined)))
     await settleCancelled(database(), cancelled?.seq ?? '', false)
-    expect(await turns(10)()).toEqual([])
+    expect(await turnsIn()).toEqual([])
     expect(idsOf(await listQueued(database(), { status: 'cancelled' }, 10))).toEqual(['src-2'])
     expect(idsOf(await listQueued(database(), { status: 'failed' }, 10))).toEqual(['src-0'])
     expect(idsOf(await listQueued(database(), { status: 'queued' }, 10))).toEqual([])
@@ -140,10 +176,186 @@ function inboxSuite(database: () => Database): void {
     expect(await listQueued(database(), {}, 10)).toEqual([])
   })
 
-  it('does not look at sources of the other lane', async () => {
-    await add('hanging', 5, 'deferred')
-    expect(await turns(10)()).toEqual([])
-    expect(idsOf(await turns(10, 'deferred')())).toHaveLength(5)
+  it('gives up what waited for endpoints for as long as it may be tried, of that turn alone', async () => {
+    await add('src', 3)
+    await add('other', 1)
+    await database().query(`update inbox set received_at = now() - interval '1 hour' where message_id <> 'src-2'`)
+    expect(await cancelInInbox(database(), idOf('src-1'), {})).toBe(true)
+    expect(await giveUpOverdue(database(), 'src dst', 60_000, 'never taken', 10)).toBe(1)
+    const failed = await listQueued(database(), { status: 'failed' }, 10)
+    expect(failed.map(({ input, refusal }) => [input.messageId, refusal])).toEqual([['src-0', 'never taken']])
+  })
+
+  const move = (name: string, turns: string[], perTurn = 100) => moveIntoParcels(database(), name, turns, perTurn)
+  const placesOf = (parcelId: string) =>
+    database().query<{ place: number; message_id: string; status: string }>(
+      'select place, message_id, status from parcel_events where parcel_id = $1 order by place',
+      [parcelId],
+    )
+  const countsOf = async (parcelId: string) => {
+    const [row] = await database().query<Record<string, unknown>>('select * from parcels where id = $1', [parcelId])
+    return row
+  }
+
+  it('moves the oldest into parcels of one turn each, with places in order of arrival', async () => {
+    await add('a', 130)
+    await add('b', 3)
+    await add('c', 3)
+    const parcels = await move('group', turnsOf('a', 'b'), 120)
+    expect(parcels.map(({ events }) => events.length).toSorted((x, y) => y - x)).toEqual([100, 20, 3])
+    const whole = parcels.find(({ events }) => events.length === 100)
+    const rest = parcels.find(({ events }) => events.length === 20)
+    const other = parcels.find(({ events }) => events.length === 3)
+    if (whole === undefined || rest === undefined || other === undefined) throw new Error('a parcel is missing')
+    expect([...messagesOf(whole), ...messagesOf(rest)]).toEqual(numbered('a', 120))
+    expect(messagesOf(other)).toEqual(numbered('b', 3))
+    for (const parcel of parcels) {
+      const rows = await placesOf(parcel.id)
+      expect(rows.map(({ place }) => place)).toEqual(parcel.events.map((_, place) => place))
+      expect(rows.map(({ message_id }) => message_id)).toEqual(messagesOf(parcel))
+      expect(await countsOf(parcel.id)).toMatchObject({ delivering: rows.length, delivered: 0, taken_at: null })
+    }
+    expect(idsOf(await listQueued(database(), { sourceId: 'a' }, 100)).toSorted()).toEqual(
+      numbered('a', 130).slice(120).toSorted(),
+    )
+    expect(idsOf(await listQueued(database(), { sourceId: 'c' }, 10))).toHaveLength(3)
+  })
+
+  it('makes no parcel of more than 256 KB, unless a single event is larger', async () => {
+    const sizes = Array.from({ length: 90 }, (_, n) => (n % 3 === 0 ? 32_000 : 200 * (n % 7)))
+    await addToInbox(database(), [
+      ...sizes.map((size, n) => event({ messageId: `src-${n}`, size })),
+      ...[200, 300_000, 200].map((size, n) => event({ sourceId: 'huge', messageId: `huge-${n}`, size })),
+    ])
+    const parcels = await move('large', turnsOf('src', 'huge'))
+    expect(parcels.flatMap(messagesOf).toSorted()).toEqual(
+      [...numbered('src', sizes.length), ...numbered('huge', 3)].toSorted(),
+    )
+    for (const { id, events } of parcels) {
+      const bytes = events.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0)
+      if (events.length > 1) expect(bytes).toBeLessThanOrEqual(256 * 1024)
+      expect((await placesOf(id)).map(({ place }) => place)).toEqual(events.map((_, place) => place))
+    }
+    // 1 MB of the one source, and three of the other.
+    expect(parcels.length).toBeLessThanOrEqual(6 + 3)
+  })
+
+  it('leaves alone what a node has leased, and what was cancelled', async () => {
+    await add('src', 4)
+    await lease(turnsOf('src'), 1)
+    await cancelInInbox(database(), idOf('src-2'), {})
+    expect((await move('group', turnsOf('src'))).map(messagesOf)).toEqual([['src-1', 'src-3']])
+    expect(await move('nothing', turnsOf('src', 'nobody'))).toEqual([])
+  })
+
+  it('has every event in one parcel alone when two nodes move them at once', async () => {
+    await add('src', 900)
+    const nodes = ['one', 'two'].map(async (node) => {
+      const moved: string[] = []
+      for (let round = 0; round < 20; round++)
+        for (const parcel of await move(`${node}-${round}`, turnsOf('src'), 70)) moved.push(...messagesOf(parcel))
+      return moved
+    })
+    const moved = (await Promise.all(nodes)).flat()
+    expect(moved.toSorted()).toEqual(numbered('src', 900).toSorted())
+    expect(await turnsIn()).toEqual([])
+    const [row] = await database().query<{ count: string }>('select count(*) as count from parcel_events')
+    expect(Number(row?.count)).toBe(900)
+  })
+
+  it('takes no event that is in a parcel a second time', async () => {
+    await add('src', 2)
+    await move('group', turnsOf('src'))
+    expect(await add('src', 3)).toBe(1)
+    expect(idsOf(await listQueued(database(), {}, 10))).toEqual(['src-2'])
+    const asked = ['src-0', 'src-1', 'src-2'].map((id) => idOf(id))
+    expect(await findInParcels(database(), asked)).toEqual(new Set(asked.slice(0, 2)))
+  })
+
+  const only = <Value>(values: Value[]): Value => {
+    const [value, ...others] = values
+    if (value === undefined || others.length > 0) throw new Error(`${values.length} instead of one`)
+    return value
+  }
+  const madeAgo = (seconds: number) =>
+    database().query('update parcels set made_at = now() - make_interval(secs => $1)', [seconds])
+
+  it('gives a parcel of which nothing was heard to one node, with all of its events, and later to the next', async () => {
+    await add('src', 3)
+    const { id, events } = only(await move('group', turnsOf('src')))
+    const claim = () => claimLostParcels(database(), 15_000, 10)
+    expect(await claim()).toEqual([])
+    await madeAgo(60)
+    const claimed = (await Promise.all([claim(), claim()])).flat()
+    expect(claimed).toEqual([{ id, events }])
+    expect(await claim()).toEqual([])
+    await madeAgo(60)
+    await recordProgress(database(), id, events.map(beginEvent), true)
+    expect(await claim()).toEqual([])
+  })
+
+  it('moves the others up when events are taken out of a parcel', async () => {
+    await add('src', 5)
+    const { id } = only(await move('group', turnsOf('src')))
+    await database().transaction((tx) => removeFromParcel(tx, id, [idOf('src-0'), idOf('src-3'), idOf('not-there')]))
+    expect((await placesOf(id)).map(({ place, message_id }) => [place, message_id])).toEqual([
+      [0, 'src-1'],
+      [1, 'src-2'],
+      [2, 'src-4'],
+    ])
+    expect(await countsOf(id)).toMatchObject({ delivering: 3, taken_at: null })
+    await madeAgo(60)
+    expect((await claimLostParcels(database(), 15_000, 10)).map(messagesOf)).toEqual([['src-1', 'src-2', 'src-4']])
+  })
+
+  it('records how far events are, counts them, and lets go of those that left', async () => {
+    await add('src', 4)
+    const { id, events } = only(await move('group', turnsOf('src')))
+    const begun = events.map(beginEvent)
+    const after = (place: number, outcome: AttemptOutcome): EventProgress => {
+      const before = begun[place]
+      const [destination] = before?.destinations ?? []
+      if (before === undefined || destination === undefined) throw new Error(`no event at place ${place}`)
+      const endpoints = destination.endpoints.map((endpoint) => afterAttempt(endpoint, outcome))
+      return withDestination(before, { ...destination, endpoints })
+    }
+    const attempt = { endpointId: 'dst-ep', at: '2026-01-01T00:00:00.000Z', durationMs: 1 }
+    const delivered = after(0, { kind: 'delivered', attempt })
+    const failedOnce = { ...attempt, status: 503, error: 'status 503' }
+    const retrying = after(1, { kind: 'unavailable', attempt: failedOnce, pausedTotalMs: 0 })
+    await recordProgress(database(), id, [delivered, retrying], false)
+    // Of two of them nothing was heard yet: the parcel's own figures follow later.
+    expect(await countsOf(id)).toMatchObject({ delivering: 4, taken_at: null })
+    expect(await recordedProgress(database(), id)).toEqual(
+      new Map([
+        [0, undefined],
+        [1, retrying],
+      ]),
+    )
+    const rejected = after(2, { kind: 'rejected', reason: 'status 404', attempt: { ...attempt, status: 404 } })
+    await recordProgress(database(), id, [rejected, { ...after(3, { kind: 'held' }), end: 'left' }], true)
+    expect(await countsOf(id)).toMatchObject({ delivering: 0, retrying: 1, delivered: 1, failed: 1, held: 0 })
+    expect((await countsOf(id))?.['taken_at']).toBeInstanceOf(Date)
+    expect(
+      await database().query(
+        `select message_id, status, attempts, reason, ended_at is not null as ended, input is null as taken
+         from parcel_events order by place`,
+      ),
+    ).toEqual([
+      { message_id: 'src-0', status: 'delivered', attempts: 1, reason: null, ended: true, taken: true },
+      { message_id: 'src-1', status: 'retrying', attempts: 1, reason: 'status 503', ended: false, taken: true },
+      { message_id: 'src-2', status: 'failed', attempts: 1, reason: 'status 404', ended: true, taken: true },
+    ])
+    // The one that left goes on in a workflow of its own; those that are over are forgotten with the parcel.
+    const soon = new Date(Date.now() + 60_000)
+    await removeOldParcels(database(), soon)
+    expect(await placesOf(id)).toHaveLength(3)
+    await recordProgress(database(), id, [after(1, { kind: 'delivered', attempt })], true)
+    await removeOldParcels(database(), new Date(Date.now() - 60_000))
+    expect(await hasParcels(database())).toBe(true)
+    await removeOldParcels(database(), soon)
+    expect(await hasParcels(database())).toBe(false)
+    expect(await findInParcels(database(), [idOf('src-0')])).toEqual(new Set())
   })
 }
 
@@ -155,7 +367,10 @@ describe('the inbox on PGlite', () => {
     await cp(inject('databaseTemplate'), folder, { recursive: true })
     database = await openPglite(folder, logger)
   })
-  afterEach(() => database.query('delete from inbox'))
+  afterEach(async () => {
+    await database.query('delete from inbox')
+    await database.query('delete from parcels')
+  })
   afterAll(async () => {
     await database.close()
     await rm(folder, { recursive: true })
