@@ -9,7 +9,7 @@ import {
   settleDestination,
   withDestination,
 } from '../src/contracts/parcel-progress.ts'
-import type { EndpointProgress, EventProgress, ParcelEvent } from '../src/contracts/parcels.ts'
+import type { EndpointProgress, EventProgress, ParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
 import type { AttemptKind } from '../src/delivery/gate.ts'
 import { attempt, type AttemptDependencies } from './delivery.ts'
 
@@ -29,11 +29,8 @@ export interface RoundEvent {
 export interface RoundResult {
   /** The events of the round, after it. */
   progress: EventProgress[]
-  /** When an endpoint that took no attempt may take one, in milliseconds. */
-  turnInMs?: number
-  /** Longest `Retry-After`, in milliseconds. */
-  retryAfterMs?: number
-  pausedTotalMs?: number
+  /** By destination. */
+  times: Record<string, RoundTimes>
 }
 
 /** One attempt that is to be made. */
@@ -54,7 +51,7 @@ export async function attemptRound(
   const progress = new Map(events.map((one) => [one.progress.place, one.progress]))
   const toCome = new Map<number, number>()
   const queues = new Map<string, Due[]>()
-  const result: RoundResult = { progress: [] }
+  const times: RoundResult['times'] = {}
   for (const due of events.flatMap(dueOf)) {
     const { place } = due.event.progress
     toCome.set(place, (toCome.get(place) ?? 0) + 1)
@@ -69,7 +66,7 @@ export async function attemptRound(
     if (event === undefined) return
     const after = noteOutcome(event, due, outcome)
     progress.set(place, after)
-    noteTimes(result, outcome)
+    noteTimes((times[due.destinationId] ??= {}), outcome)
     const left = (toCome.get(place) ?? 0) - 1
     toCome.set(place, left)
     if (left === 0) onThrough(after)
@@ -102,7 +99,7 @@ export async function attemptRound(
       Array.from({ length: Math.min(perEndpoint, queue.length) }, () => work(queue)),
     ),
   )
-  return { ...result, progress: [...progress.values()] }
+  return { progress: [...progress.values()], times }
 }
 
 function dueOf(event: RoundEvent): Due[] {
@@ -134,21 +131,15 @@ function noteOutcome(event: EventProgress, { destinationId, endpointId }: Due, o
   return withDestination(event, settleDestination({ ...destination, endpoints }))
 }
 
-function noteTimes(result: RoundResult, outcome: AttemptOutcome): void {
-  const longest = (before: number | undefined, now: number | undefined): number | undefined =>
-    now === undefined ? before : Math.max(before ?? 0, now)
-  if (outcome.kind === 'unavailable') assign(result, 'retryAfterMs', longest(result.retryAfterMs, outcome.retryAfterMs))
-  if (outcome.kind === 'deferred') assign(result, 'turnInMs', longest(result.turnInMs, outcome.turnInMs))
-  if (outcome.kind === 'unavailable' || outcome.kind === 'deferred')
-    assign(result, 'pausedTotalMs', longest(result.pausedTotalMs, outcome.pausedTotalMs))
+function noteTimes(times: RoundTimes, outcome: AttemptOutcome): void {
+  if (outcome.kind !== 'unavailable' && outcome.kind !== 'deferred') return
+  noteLongest(times, 'pausedTotalMs', outcome.pausedTotalMs)
+  if (outcome.kind === 'unavailable') noteLongest(times, 'retryAfterMs', outcome.retryAfterMs)
+  else noteLongest(times, 'turnInMs', outcome.turnInMs)
 }
 
-function assign<Name extends 'turnInMs' | 'retryAfterMs' | 'pausedTotalMs'>(
-  result: RoundResult,
-  name: Name,
-  value: number | undefined,
-): void {
-  if (value !== undefined) result[name] = value
+function noteLongest(times: RoundTimes, name: keyof RoundTimes, ms: number | undefined): void {
+  if (ms !== undefined) times[name] = Math.max(times[name] ?? 0, ms)
 }
 
 /** The attempt was not made, or nobody knows what came of it: it is made again. */

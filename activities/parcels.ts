@@ -9,8 +9,9 @@ import type {
   ParcelActivities,
   ParcelEvent,
   ParcelRetryRecord,
+  RoundTimes,
 } from '../src/contracts/parcels.ts'
-import { retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { Database } from '../src/db/database.ts'
 import { recordedProgress, recordProgress } from '../src/db/parcels.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
@@ -47,9 +48,14 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
         const known = load.isFresh(parcelId()) ? new Map<number, undefined>() : await recorder.known()
         const progress = events.map((event, place) => knownProgress(known, event, place))
         const open = progress.filter(({ place }) => !known.has(place))
-        const { progress: after } = await attemptRound(dependencies, 'first', placed(open, events), recorder.note)
+        const { progress: after, times } = await attemptRound(
+          dependencies,
+          'first',
+          placed(open, events),
+          recorder.note,
+        )
         for (const event of after) progress[event.place] = event
-        return { progress, isRecorded: await recorder.end(after) }
+        return { progress, times: openTimes(times, progress), isRecorded: await recorder.end(after) }
       } finally {
         end()
       }
@@ -65,9 +71,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
         const before = progress[index]
         return before !== undefined && isOpenAt(before, destinationId) ? [{ event, progress: before }] : []
       })
-      let result: RoundResult = { progress: [] }
-      const heartbeat = (): void => context.heartbeat(recordOf(progress, result))
-      const timer = setInterval(heartbeat, heartbeatMs)
+      let result: RoundResult
+      const timer = setInterval(() => context.heartbeat({ progress }), heartbeatMs)
       const recorder = createRecorder(database)
       try {
         result = await attemptRound(
@@ -81,7 +86,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       }
       for (const event of result.progress) progress[progress.findIndex(({ place }) => place === event.place)] = event
       await recorder.end(result.progress)
-      const record = recordOf(progress, result)
+      const times = result.times[destinationId] ?? {}
+      const record: ParcelRetryRecord = { ...times, progress }
       const waiting = waitingAt(progress, destinationId)
       const isHeld = waiting.some(({ waits }) => waits === 'hold')
       if (waiting.length === 0 || isHeld || context.cancellationSignal.aborted) return record
@@ -92,7 +98,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
         message: messageOf(waiting),
         details: [record],
         category: 'BENIGN',
-        nextRetryDelay: pauseMs(input.retry, waiting, result),
+        nextRetryDelay: pauseMs(input.retry, waiting, times),
       })
     },
 
@@ -141,7 +147,7 @@ interface Recorder {
   /** What was written by a round that was lost. */
   known(): Promise<Map<number, EventProgress | undefined>>
   /** Takes note of an event that this round is through with. */
-  note(event: EventProgress): void
+  note: (event: EventProgress) => void
   /** Writes what was not written. @returns whether all is */
   end(events: readonly EventProgress[]): Promise<boolean>
 }
@@ -176,13 +182,9 @@ function createRecorder(database: Database): Recorder {
   }
 }
 
-function recordOf(progress: EventProgress[], { retryAfterMs, pausedTotalMs }: RoundResult): ParcelRetryRecord {
-  return {
-    progress,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(pausedTotalMs !== undefined && { pausedTotalMs }),
-  }
-}
+/** Those of destinations where an event is open. */
+const openTimes = (times: RoundResult['times'], progress: readonly EventProgress[]): RoundResult['times'] =>
+  Object.fromEntries(Object.entries(times).filter(([id]) => progress.some((event) => isOpenAt(event, id))))
 
 const waitingAt = (progress: readonly EventProgress[], destinationId: string): EndpointProgress[] =>
   progress.flatMap((event) => {
@@ -199,9 +201,12 @@ const messageOf = (waiting: readonly EndpointProgress[]): string => {
 function pauseMs(
   retry: RetrySchedule,
   waiting: readonly EndpointProgress[],
-  { turnInMs, retryAfterMs }: RoundResult,
+  { turnInMs, retryAfterMs }: RoundTimes,
 ): number {
   if (turnInMs !== undefined) return Math.min(turnInMs, retry.maxMs)
   const attempt = Math.max(1, ...waiting.map(({ attempts }) => attempts))
-  return retryDelayMs({ ...retry, attempt, retryAfterMs, random: Math.random })
+  const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = Context.current().info
+  const remainingMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - Date.now()
+  const obeyedMs = retryAfterMs === undefined ? undefined : obeyedRetryAfterMs(retryAfterMs, remainingMs)
+  return retryDelayMs({ ...retry, attempt, retryAfterMs: obeyedMs, random: Math.random })
 }

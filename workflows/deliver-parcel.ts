@@ -15,10 +15,10 @@ import { steerParcel } from './parcel-steering.ts'
 export async function deliverParcel(input: DeliverParcelInput): Promise<ParcelResult> {
   const parcel = createParcel(input)
   try {
-    const { progress, isRecorded } = await firstRound(input)
+    const { progress, times, isRecorded } = await firstRound(input)
     parcel.note(progress)
     if (isRecorded) parcel.markRecorded()
-    await pursueAll(parcel)
+    await pursueAll(parcel, times)
   } catch (error) {
     if (!isCancellation(error)) throw error
     parcel.cancelOpen()
@@ -35,16 +35,21 @@ async function firstRound(input: DeliverParcelInput): Promise<ParcelRound> {
     return await parcelLocal.attemptParcel(input)
   } catch (error) {
     if (isCancellation(error)) throw error
-    return { progress: input.events.map(beginEvent), isRecorded: false }
+    return { progress: input.events.map(beginEvent), times: {}, isRecorded: false }
   }
 }
 
-async function pursueAll(parcel: Parcel): Promise<void> {
+async function pursueAll(parcel: Parcel, times: ParcelRound['times']): Promise<void> {
   const destinationIds = new Set(parcel.progress().flatMap((event) => event.destinations.map((d) => d.destinationId)))
   const open = [...destinationIds].filter((id) => parcel.progress().some((event) => isOpenAt(event, id)))
   if (open.length === 0) return
   steerParcel(parcel)
-  await Promise.all(open.map((destinationId) => parcel.run(() => pursueInParcel(parcel, destinationId))))
+  const pursuits = open.map((destinationId) =>
+    parcel.run(() => pursueInParcel(parcel, destinationId, times[destinationId])),
+  )
+  // When the parcel is cancelled, each pursuit first takes note of what its activity did.
+  const failed = (await Promise.allSettled(pursuits)).find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
 }
 
 async function record(parcel: Parcel): Promise<void> {

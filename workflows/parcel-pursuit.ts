@@ -8,12 +8,18 @@ import {
   isCancellation,
   TimeoutFailure,
 } from '@temporalio/workflow'
-import type { EndpointProgress, EventProgress, ParcelRetryInput, ParcelRetryRecord } from '../src/contracts/parcels.ts'
+import type {
+  EndpointProgress,
+  EventProgress,
+  ParcelRetryInput,
+  ParcelRetryRecord,
+  RoundTimes,
+} from '../src/contracts/parcels.ts'
 import { endOpen, openEndpoints } from '../src/contracts/parcel-progress.ts'
 import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { readDestination } from './activities.ts'
 import { createHold } from './hold.ts'
 import type { Parcel } from './parcel.ts'
-import { readDestination } from './activities.ts'
 import { lastRound, persistentRecord, readParcelProgress, retried } from './parcel-activities.ts'
 import { createRetryClock } from './retry-clock.ts'
 
@@ -23,8 +29,9 @@ const turnPauseMs = 1_000
 const destinationGone = 'the destination was switched off or deleted'
 const nothingMade = 'the last attempt was not finished within the retry window'
 
-/** Ends when every event is settled at the destination. */
-export async function pursueInParcel(parcel: Parcel, destinationId: string): Promise<void> {
+/** Ends when every event is settled at the destination.
+ *  @param times  what the first round told */
+export async function pursueInParcel(parcel: Parcel, destinationId: string, times: RoundTimes = {}): Promise<void> {
   const { retry, steering } = parcel
   const clock = createRetryClock(retry.windowMs)
   parcel.clocks.set(destinationId, clock)
@@ -32,7 +39,8 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
   let changed = false
   let isGone = false
   let hadLastRound = false
-  let retryAfterMs: number | undefined
+  let { retryAfterMs } = times
+  if (times.pausedTotalMs !== undefined) clock.notePause(times.pausedTotalMs)
   /** End of a pause that an operator's order for one event interrupted. */
   let dueAt: number | undefined
   const stopListening = steering.onDestinationChanged(destinationId, () => {
@@ -103,8 +111,8 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
     try {
       note((await unless(isStopped, () => activities.retryInParcel(input()), beforeStop)) ?? known)
     } catch (error) {
+      note(isCancellation(error) ? known : recordOf(error))
       if (isCancellation(error)) throw error
-      note(recordOf(error))
     }
   }
 
@@ -124,6 +132,12 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
 
   const pauseAndTryOn = async (): Promise<void> => {
     const ms = dueAt === undefined ? pauseMs() : Math.max(1, dueAt - Date.now())
+    if (ms >= clock.remainingMs()) {
+      const state = await readDestination(destinationId)
+      clock.notePause(state.pausedTotalMs)
+      // The window stands still: the attempt finds the destination paused, and is not made.
+      if (state.kind === 'paused') return tryOn()
+    }
     if (ms >= clock.remainingMs()) {
       const isUntried = waiting().some(({ attempts, reason }) => attempts === 0 && reason === undefined)
       if (hadLastRound || !isUntried) return endAll('failed', ({ reason }) => reason ?? nothingMade)
@@ -148,7 +162,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string): Pro
   stopListening()
 }
 
-/** Runs something until it ends or is to be stopped.
+/** Runs something until it ends, is to be stopped, or the workflow is cancelled.
  *  @param beforeStop  done before it is cancelled
  *  @returns undefined when it was stopped without a result */
 async function unless<Result>(
@@ -156,10 +170,11 @@ async function unless<Result>(
   work: () => Promise<Result>,
   beforeStop: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Result | undefined> {
-  const scope = new CancellationScope()
+  // What is done before it is cancelled comes first, also when the whole workflow is.
+  const scope = new CancellationScope({ cancellable: true, parent: new CancellationScope({ cancellable: false }) })
   let isOver = false
   const stop = async (): Promise<void> => {
-    await condition(() => isOver || isStopped())
+    await condition(() => isOver || isStopped()).catch(() => undefined)
     if (isOver) return
     await beforeStop()
     scope.cancel()
@@ -173,7 +188,7 @@ async function unless<Result>(
     return undefined
   } finally {
     isOver = true
-    await stopping.catch(() => undefined)
+    await stopping
   }
 }
 

@@ -50,9 +50,21 @@ export interface EventProgress {
   end?: 'cancelled' | 'left'
 }
 
+/** What the endpoints of a destination told of time in a round, all in milliseconds. */
+export interface RoundTimes {
+  /** When an endpoint that took no attempt may take one. */
+  turnInMs?: number
+  /** Longest `Retry-After` that an endpoint asked for. */
+  retryAfterMs?: number
+  /** For how long the destination had been paused in all. */
+  pausedTotalMs?: number
+}
+
 /** What came of the first round. */
 export interface ParcelRound {
   progress: EventProgress[]
+  /** By destination, where something is still open. */
+  times: Record<string, RoundTimes>
   /** Whether the list of deliveries knows it. */
   isRecorded: boolean
 }
@@ -66,12 +78,8 @@ export interface ParcelRetryInput {
 }
 
 /** Result of that activity, and details of its failures and heartbeats. */
-export interface ParcelRetryRecord {
+export interface ParcelRetryRecord extends RoundTimes {
   progress: EventProgress[]
-  /** Longest `Retry-After` that an endpoint asked for, in milliseconds. */
-  retryAfterMs?: number
-  /** Milliseconds for which the destination had been paused in all. */
-  pausedTotalMs?: number
 }
 
 /** Result of the workflow; when an event failed, the workflow fails with it in the details. */
