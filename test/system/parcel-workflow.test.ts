@@ -1,0 +1,393 @@
+/** What becomes of the events of a parcel: each is told apart, whatever its neighbours meet. */
+
+import { randomUUID } from 'node:crypto'
+import { WorkflowFailedError } from '@temporalio/client'
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { signals, type RetrySchedule } from '../../src/contracts/delivery.ts'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
+import type { ParcelResult } from '../../src/contracts/parcels.ts'
+import type { Database } from '../../src/db/database.ts'
+import { addToInbox } from '../../src/db/inbox.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { moveIntoParcels } from '../../src/db/parcels.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { createParcelLoad } from '../../src/delivery/parcel-load.ts'
+import { createParcelStarts } from '../../src/intake/start-parcels.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import { isRunning, knownWorkflows, startParcel } from '../../src/temporal/start-parcel.ts'
+import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+
+const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => `m-${n}`)
+const ok = { status: 200 }
+const down = { status: 503 }
+
+const requestsOf = ({ requests }: Receiver, messageId: string) =>
+  requests.filter(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId === messageId)
+const countsAt = (receiver: Receiver, count: number): number[] =>
+  ids(count).map((id) => requestsOf(receiver, id).length)
+
+/** Answers 503 to the first attempts of each event. */
+const failEachFirst = (receiver: Receiver, attempts: number): void =>
+  receiver.answer(({ body }) => {
+    const { messageId } = JSON.parse(body.toString()) as { messageId: string }
+    return requestsOf(receiver, messageId).length <= attempts ? down : ok
+  })
+
+interface ParcelOptions {
+  retry?: Partial<RetrySchedule>
+  userIds?: string[]
+  sourceId?: string
+  /** Milliseconds before now. */
+  age?: number
+}
+
+describe.skipIf(findPostgres() === undefined)('a parcel', { timeout: 90_000 }, () => {
+  let postgres: PostgresServer
+  let database: Database
+  let node: TestApp
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    const databaseUrl = await postgres.createDatabase()
+    node = await startTestApp({ environment: { DATABASE_URL: databaseUrl } })
+    database = openPostgres(databaseUrl, pino({ level: 'silent' }))
+  })
+  afterAll(async () => {
+    await database.close()
+    await node[Symbol.asyncDispose]()
+    await postgres.stop()
+  })
+
+  /** Puts events into one parcel, as the inbox does, and starts its workflow. */
+  async function send(destinations: Destination[], messageIds: string[], options: ParcelOptions = {}) {
+    const { userIds = [], sourceId = `src_${randomUUID()}`, age = 0 } = options
+    const retry = { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...options.retry }
+    const targets = destinations.map(({ id, successPolicy, settings }) => ({
+      destinationId: id,
+      endpointIds: settings.webhooks.map((webhook) => webhook.id),
+      successPolicy,
+    }))
+    const events = messageIds.map((messageId, n) => ({
+      receivedAt: new Date(Date.now() - age),
+      input: {
+        sourceId,
+        messageId,
+        message: { type: 'track' as const, messageId, timestamp: new Date().toISOString(), userId: userIds[n] ?? 'u' },
+        targets,
+        retry,
+      },
+    }))
+    const parcel = await database.transaction(async (tx) => {
+      await addToInbox(tx, events)
+      const turn = `${sourceId} ${destinations.map(({ id }) => id).join(',')}`
+      const [made] = await moveIntoParcels(tx, `parcel/${randomUUID()}`, [turn], messageIds.length)
+      return made
+    })
+    if (parcel === undefined) throw new Error('no parcel was made')
+    await startParcel(node.app.temporal, {
+      id: parcel.id,
+      input: { events: parcel.events.map(({ eventId: _, ...event }) => event), retry },
+    })
+    const handle = node.app.temporal.client.workflow.getHandle<typeof deliverParcel>(parcel.id)
+    const list = () =>
+      database.query<{ message_id: string; status: string; attempts: number; reason: string | null }>(
+        'select message_id, status, attempts, reason from parcel_events where parcel_id = $1 order by place',
+        [parcel.id],
+      )
+    return {
+      handle,
+      list,
+      outcomes: async () => (await list()).map(({ status, attempts }) => [status, attempts]),
+      untilAll: (status: string) =>
+        until(`all are ${status}`, async () => (await list()).every((event) => event.status === status)),
+      /** Of the event that was the `n`th of the parcel. */
+      outcomeIn: ({ events: told }: ParcelResult, n: number) => told[eventWorkflowId(sourceId, `m-${n}`)],
+      tell: (destination: Destination) => handle.signal(signals.destinationChanged, destination.id),
+    }
+  }
+
+  const patch = async ({ id }: Destination, change: object): Promise<void> => {
+    const { status, body } = await node.api('PATCH', `/destinations/${id}`, change)
+    if (status !== 200) throw new Error(`not changed: ${status} ${JSON.stringify(body)}`)
+  }
+
+  /** The result of a parcel that has events which failed. */
+  async function failureOf({
+    handle,
+  }: Awaited<ReturnType<typeof send>>): Promise<{ message: string; result: ParcelResult }> {
+    const error: unknown = await handle.result().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof ApplicationFailure))
+      throw new Error('the parcel did not fail as parcels do', { cause: error })
+    return { message: error.cause.message, result: (error.cause.details as [ParcelResult])[0] }
+  }
+
+  it.concurrent('is through when one of five endpoints took each event, and tries none again', async ({ expect }) => {
+    const receivers = await Promise.all(
+      [ok, { status: 404 }, down, down, down].map(async (answer) => {
+        const receiver = await startReceiver()
+        receiver.answer(answer)
+        return receiver
+      }),
+    )
+    const destination = await node.connect(
+      [],
+      receivers.map(({ url }) => url),
+    )
+    const parcel = await send([destination], ids(6))
+    const result = await parcel.handle.result()
+    expect(result.counts).toEqual({ delivered: 6 })
+    expect(parcel.outcomeIn(result, 3)).toBe('delivered')
+    for (const receiver of receivers) expect(countsAt(receiver, 6)).toEqual([1, 1, 1, 1, 1, 1])
+    expect(await parcel.outcomes()).toEqual(Array.from({ length: 6 }, () => ['delivered', 5]))
+    await Promise.all(receivers.map((receiver) => receiver.close()))
+  })
+
+  it.concurrent('goes on until all endpoints took each event where all are needed', async ({ expect }) => {
+    await using good = await startReceiver()
+    await using poor = await startReceiver()
+    failEachFirst(poor, 2)
+    const destination = await node.connect([], [good.url, poor.url], { successPolicy: 'all' })
+    const parcel = await send([destination], ids(4))
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 4 })
+    expect(countsAt(good, 4)).toEqual([1, 1, 1, 1])
+    expect(countsAt(poor, 4)).toEqual([3, 3, 3, 3])
+    expect(await parcel.outcomes()).toEqual(Array.from({ length: 4 }, () => ['delivered', 4]))
+  })
+
+  it.concurrent(
+    'delivers once to a healthy destination, and tries another one until it answers',
+    async ({ expect }) => {
+      await using healthy = await startReceiver()
+      await using ill = await startReceiver()
+      ill.answer(down)
+      const destinations = [await node.connect([], [healthy.url]), await node.connect([], [ill.url])]
+      const parcel = await send(destinations, ids(5))
+      await until('each was tried again', () => countsAt(ill, 5).every((count) => count > 1))
+      expect(countsAt(healthy, 5)).toEqual([1, 1, 1, 1, 1])
+      const [shown] = await parcel.list()
+      expect(shown).toMatchObject({ status: 'retrying', reason: expect.stringContaining('503') as string })
+      ill.answer(ok)
+      expect((await parcel.handle.result()).counts).toEqual({ delivered: 5 })
+      expect(countsAt(healthy, 5)).toEqual([1, 1, 1, 1, 1])
+      expect(await parcel.outcomes()).toEqual(countsAt(ill, 5).map((count) => ['delivered', 1 + count]))
+    },
+  )
+
+  it.concurrent('fails with the reason of each event when the window is over', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer(({ body }) => {
+      const { messageId } = JSON.parse(body.toString()) as { messageId: string }
+      return messageId === 'm-0' ? ok : { status: messageId === 'm-1' ? 413 : 503 }
+    })
+    const parcel = await send([await node.connect([], [receiver.url])], ids(4), { retry: { windowMs: 3_000 } })
+    const { message, result } = await failureOf(parcel)
+    expect(message).toBe('3 of 4 events failed')
+    expect(result.counts).toEqual({ delivered: 1, failed: 3 })
+    expect(parcel.outcomeIn(result, 0)).toBe('delivered')
+    // Too large for the receiver: final, and not its neighbours' matter.
+    expect(parcel.outcomeIn(result, 1)).toMatch(/^failed: .*413/)
+    expect(parcel.outcomeIn(result, 2)).toMatch(/^failed: .*503/)
+    const counts = countsAt(receiver, 4)
+    expect(counts.slice(0, 2)).toEqual([1, 1])
+    expect(Math.min(...counts.slice(2))).toBeGreaterThan(1)
+    const statuses = ['delivered', 'failed', 'failed', 'failed']
+    expect(await parcel.outcomes()).toEqual(statuses.map((status, n) => [status, counts[n]]))
+  })
+
+  it.concurrent('waits for as long as an endpoint asks, from the first answer on', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answerInTurn(
+      { ...down, headers: { 'retry-after': '3' } },
+      { ...down, headers: { 'retry-after': '2' } },
+      ok,
+    )
+    const parcel = await send([await node.connect([], [receiver.url])], ids(1))
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 1 })
+    const [first = 0, second = 0, third = 0] = receiver.requests.map(({ arrivedAt }) => arrivedAt.getTime())
+    expect(second - first).toBeGreaterThanOrEqual(2_900)
+    expect(third - second).toBeGreaterThanOrEqual(1_900)
+    expect(receiver.requests).toHaveLength(3)
+  })
+
+  it.concurrent('makes several attempts whatever an endpoint asks for', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer({ ...down, headers: { 'retry-after': '3600' } })
+    const parcel = await send([await node.connect([], [receiver.url])], ids(1), { retry: { windowMs: 4_000 } })
+    await failureOf(parcel)
+    expect(receiver.requests.length).toBeGreaterThan(2)
+  })
+
+  it.concurrent('is held before its first attempts, with a window that begins with them', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    const destination = await node.connect([], [receiver.url])
+    await patch(destination, { paused: true })
+    const retry = { windowMs: 3_000 }
+    const parcel = await send([destination], ids(3), { retry })
+    await parcel.untilAll('held')
+    const heldAt = Date.now()
+    await until('the pause is longer than the window', () => Date.now() - heldAt > retry.windowMs + 500)
+    expect(receiver.requests).toEqual([])
+    failEachFirst(receiver, 1)
+    await patch(destination, { paused: false })
+    await parcel.tell(destination)
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 3 })
+    expect(await parcel.outcomes()).toEqual([1, 2, 3].map(() => ['delivered', 2]))
+  })
+
+  it.concurrent('lets the window stand still while held in the middle of retries', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer(down)
+    const destination = await node.connect([], [receiver.url])
+    const retry = { windowMs: 5_000, initialMs: 500, maxMs: 500 }
+    const parcel = await send([destination], ids(3), { retry })
+    await until('each was tried again', () => countsAt(receiver, 3).every((count) => count > 1))
+    await patch(destination, { paused: true })
+    await parcel.untilAll('held')
+    const before = countsAt(receiver, 3)
+    const heldAt = Date.now()
+    await until('the pause is longer than the window', () => Date.now() - heldAt > retry.windowMs + 500)
+    expect(countsAt(receiver, 3)).toEqual(before)
+    receiver.answer(ok)
+    await patch(destination, { paused: false })
+    await parcel.tell(destination)
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 3 })
+    expect(await parcel.outcomes()).toEqual(before.map((count) => ['delivered', count + 1]))
+  })
+
+  it.concurrent('does not fail at the end of the window while its destination is paused', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    const destination = await node.connect([], [receiver.url])
+    const retry = { windowMs: 5_000, initialMs: 4_000, maxMs: 4_000 }
+    receiver.answer({ ...down, delayMs: 1_000 })
+    const parcel = await send([destination], ids(1), { retry })
+    await receiver.received(2)
+    // No attempt meets the pause before the window would be over.
+    await patch(destination, { paused: true })
+    await parcel.untilAll('held')
+    receiver.answer(ok)
+    await patch(destination, { paused: false })
+    await parcel.tell(destination)
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 1 })
+  })
+
+  it.concurrent(
+    'discards what waits for a destination that is switched off, and not what others have',
+    async ({ expect }) => {
+      await using ill = await startReceiver()
+      await using other = await startReceiver()
+      ill.answer(down)
+      const [off, on] = [await node.connect([], [ill.url]), await node.connect([], [other.url])]
+      const alone = await send([off], ids(2))
+      const both = await send([off, on], ids(2))
+      await until('each was tried again', () => countsAt(ill, 2).every((count) => count > 3))
+      await patch(off, { enabled: false })
+      expect((await alone.handle.result()).counts).toEqual({ discarded: 2 })
+      expect((await alone.list())[0]).toMatchObject({ status: 'discarded', reason: expect.any(String) as string })
+      // What one destination took is delivered.
+      expect((await both.handle.result()).counts).toEqual({ delivered: 2 })
+      expect(countsAt(other, 2)).toEqual([1, 1])
+    },
+  )
+
+  it.concurrent('discards what was held for a destination that is switched off', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    const destination = await node.connect([], [receiver.url])
+    await patch(destination, { paused: true })
+    const parcel = await send([destination], ids(2))
+    await parcel.untilAll('held')
+    await patch(destination, { enabled: false })
+    await parcel.tell(destination)
+    expect((await parcel.handle.result()).counts).toEqual({ discarded: 2 })
+    expect(receiver.requests).toEqual([])
+  })
+
+  it.concurrent('goes on without an endpoint that was removed', async ({ expect }) => {
+    await using ill = await startReceiver()
+    await using removed = await startReceiver()
+    ill.answer(down)
+    removed.answer(down)
+    const destination = await node.connect([], [ill.url, removed.url], { successPolicy: 'all' })
+    const parcel = await send([destination], ids(2))
+    await until('each was tried again', () => countsAt(removed, 2).every((count) => count > 1))
+    await patch(destination, { settings: { webhooks: destination.settings.webhooks.slice(0, 1) } })
+    await until('it is told', async () => (await parcel.list()).every(({ attempts }) => attempts > 0))
+    ill.answer(ok)
+    await parcel.untilAll('failed')
+    const { result } = await failureOf(parcel)
+    expect(parcel.outcomeIn(result, 0)).toMatch(/^failed: .*endpoint/)
+    expect(countsAt(ill, 2).every((count) => count > 0)).toBe(true)
+  })
+
+  it.concurrent('ends as cancelled with all that is open, when it is cancelled in Temporal', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer(({ body }) => (body.includes('m-0') ? ok : down))
+    const parcel = await send([await node.connect([], [receiver.url])], ids(3))
+    await until('the others were tried again', () =>
+      countsAt(receiver, 3)
+        .slice(1)
+        .every((count) => count > 1),
+    )
+    await parcel.handle.cancel()
+    const error: unknown = await parcel.handle.result().catch((reason: unknown) => reason)
+    expect((error as WorkflowFailedError).cause).toBeInstanceOf(CancelledFailure)
+    const made = countsAt(receiver, 3)
+    expect(await parcel.outcomes()).toEqual([
+      ['delivered', 1],
+      ['cancelled', made[1]],
+      ['cancelled', made[2]],
+    ])
+  })
+
+  it.concurrent('does not send events of users that were deleted since', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const userId = `gone-${randomUUID()}`
+    expect((await node.api('POST', '/deletion-requests', { userIds: [userId], suppress: true })).status).toBe(202)
+    await receiver.received(1)
+    const before = receiver.requests.length
+    const parcel = await send([destination], ids(2), { sourceId: source.id, userIds: [userId, 'other'], age: 60_000 })
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 1, discarded: 1 })
+    expect((await parcel.list())[0]).toMatchObject({ status: 'discarded', reason: 'the user was deleted', attempts: 0 })
+    expect(receiver.requests).toHaveLength(before + 1)
+  })
+
+  it.concurrent('shows its events as failed when Temporal refuses it for good', async ({ expect }) => {
+    const separate = openPostgres(await postgres.createDatabase(), pino({ level: 'silent' }))
+    await migrate(separate)
+    const { temporal } = node.app
+    const retry = { windowMs: 60_000, initialMs: 200, maxMs: 1_000 }
+    const target = { destinationId: 'dst_huge', endpointIds: ['ep_huge'], successPolicy: 'any' as const }
+    const message = { type: 'track' as const, messageId: 'huge', timestamp: '', event: 'x'.repeat(3_000_000) }
+    const input = { sourceId: 'src_huge', messageId: 'huge', message, targets: [target], retry }
+    await addToInbox(separate, [{ receivedAt: new Date(), input }])
+    const starts = createParcelStarts({
+      database: separate,
+      start: (parcel) => startParcel(temporal, parcel),
+      knownDeliveries: (of) => knownWorkflows(temporal, of),
+      isRunning: (id) => isRunning(temporal, id),
+      load: createParcelLoad(),
+      retry,
+      count: () => undefined,
+      logger: pino({ level: 'silent' }),
+    })
+    expect(await starts.move(['src_huge dst_huge'])).toBe(1)
+    const failed = await until('it stands failed', async () => {
+      const [row] = await separate.query<{ status: string; reason: string }>(
+        `select status, reason from parcel_events where status <> 'delivering'`,
+      )
+      return row
+    })
+    expect(failed).toEqual({ status: 'failed', reason: expect.stringContaining('Temporal refuses it') as string })
+    await starts.stop()
+    await separate.close()
+  })
+})
