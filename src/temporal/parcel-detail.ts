@@ -105,9 +105,7 @@ export async function readParcelStory(
       const at = toIso(event.eventTime) ?? ''
       const started = first<DeliverParcelInput>(event.workflowExecutionStartedEventAttributes?.input)
       if (started !== undefined) {
-        place = started.events.findIndex(
-          ({ sourceId, messageId }) => eventWorkflowId(sourceId, messageId) === deliveryId,
-        )
+        place = placeOf(started, deliveryId)
         input = inputAt(started, place)
         if (input === undefined) return undefined
       }
@@ -124,6 +122,32 @@ export async function readParcelStory(
     throw error
   }
 }
+
+/** The events of a parcel, from the beginning of its history.
+ *  @returns undefined when Temporal does not know the parcel */
+export async function readParcelInput(
+  { client, namespace }: Temporal,
+  parcelId: string,
+): Promise<DeliverParcelInput | undefined> {
+  try {
+    const { history } = await client.workflowService.getWorkflowExecutionHistory({
+      namespace,
+      execution: { workflowId: parcelId },
+      maximumPageSize: 1,
+    })
+    return first<DeliverParcelInput>(history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input)
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** @returns undefined when the parcel never had the event */
+export const inputOf = (parcel: DeliverParcelInput, deliveryId: string): DeliverEventInput | undefined =>
+  inputAt(parcel, placeOf(parcel, deliveryId))
+
+const placeOf = ({ events }: DeliverParcelInput, deliveryId: string): number =>
+  events.findIndex(({ sourceId, messageId }) => eventWorkflowId(sourceId, messageId) === deliveryId)
 
 function inputAt({ events, retry }: DeliverParcelInput, place: number): DeliverEventInput | undefined {
   const event = events[place]

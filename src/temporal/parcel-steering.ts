@@ -1,17 +1,21 @@
 /** What an operator does to events of parcels: orders that the workflow of the parcel carries out. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { signals, type DeliverEventInput, type SteeringTrace } from '../contracts/delivery.ts'
-import { steerInParcel, type ParcelSteering } from '../contracts/parcels.ts'
+import { steerInParcel, type DeliverParcelInput, type ParcelSteering } from '../contracts/parcels.ts'
 import { AppError } from '../errors.ts'
 import type { Temporal } from './connection.ts'
 import { isNotFound } from './grpc-errors.ts'
-import { readParcelStory } from './parcel-detail.ts'
+import { inputOf, readParcelInput } from './parcel-detail.ts'
 
 /** How long a parcel that is about to be started is waited for, and an order to be carried out, in milliseconds. */
 const startLimitMs = 10_000
 const orderLimitMs = 10_000
 const pauseMs = 50
+
+/** Parcels whose events are kept: many of one parcel are delivered again one after the other. Each has 256 KB mostly. */
+const mostKept = 4
 const retryAfterSeconds = 5
 
 /** An event, where it stands. */
@@ -47,6 +51,15 @@ export interface CarriedSteering {
 }
 
 export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeringDependencies): CarriedSteering {
+  const parcels = new LRUCache<string, DeliverParcelInput>({ max: mostKept })
+
+  const inputFromParcel = async (parcelId: string, deliveryId: string): Promise<DeliverEventInput | undefined> => {
+    const parcel = parcels.get(parcelId) ?? (await readParcelInput(temporal, parcelId))
+    if (parcel === undefined) return undefined
+    parcels.set(parcelId, parcel)
+    return inputOf(parcel, deliveryId)
+  }
+
   const signal = async (
     parcelId: string,
     name: string,
@@ -117,7 +130,7 @@ export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeri
     async find(deliveryId) {
       const event = await find(deliveryId)
       if (event === undefined) return undefined
-      const input = event.input ?? (await readParcelStory(temporal, event.parcelId, deliveryId))?.input
+      const input = event.input ?? (await inputFromParcel(event.parcelId, deliveryId))
       return input && { input, since: event.receivedAt, isOver: event.endedAt !== null }
     },
     async tell(parcelId, destinationId) {

@@ -147,6 +147,14 @@ describe('events in parcels', () => {
       steering: [{ action: 'redeliver', why: 'mended' }],
     })
     expect(logOf(receiver, 8).map((request) => request.body)).toEqual([sent?.body, sent?.body])
+
+    const ofUser = { sourceId: source.id, userId: `${source.id}-4` }
+    const { body: again } = await node.api<BulkSteering>('POST', '/deliveries/redeliver', ofUser)
+    expect(again).toMatchObject({ matched: flooded / users })
+    expect(await untilBulkEnds(again.id)).toMatchObject({ status: 'completed', done: flooded / users, failed: 0 })
+    await until('each of them has arrived once more', () =>
+      Array.from({ length: flooded / users }, (_, n) => 4 + n * users).every((n) => logOf(receiver, n).length === 2),
+    )
   }, 240_000)
 
   it('are retried and cancelled, one by one and in bulk', async () => {
