@@ -375,6 +375,8 @@ describe.skipIf(findPostgres() === undefined)('a parcel', { timeout: 90_000 }, (
       knownDeliveries: (of) => knownWorkflows(temporal, of),
       isRunning: (id) => isRunning(temporal, id),
       load: createParcelLoad(),
+      isResting: () => false,
+      isShut: () => false,
       retry,
       count: () => undefined,
       logger: pino({ level: 'silent' }),
