@@ -1,5 +1,6 @@
 /** The inbox and its parcels on both databases: who comes next, in which order, and together with whom. */
 
+import { createHash } from 'node:crypto'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,6 +71,9 @@ const event = ({ messageId, sourceId = 'src', destinationIds = ['dst'], size = 0
   },
 })
 
+const turnOf = (sourceId: string, ...destinationIds: string[]): string =>
+  `${sourceId} ${createHash('md5').update(destinationIds.join(',')).digest('hex')}`
+
 const idOf = (messageId: string, sourceId = 'src'): string => eventWorkflowId(sourceId, messageId)
 const idsOf = (events: { input: { messageId: string } }[]): string[] => events.map(({ input }) => input.messageId)
 const seqsOf = (events: LeasedEvent[]): string[] => events.map(({ seq }) => seq)
@@ -83,7 +87,7 @@ function inboxSuite(database: () => Database): void {
       numbered(sourceId, count).map((messageId) => event({ messageId, sourceId, ...more })),
     )
   const lease = (turns: string[], perTurn = 10) => leaseFromInbox(database(), turns, perTurn, leaseMs)
-  const turnsOf = (...sourceIds: string[]): string[] => sourceIds.map((sourceId) => `${sourceId} dst`)
+  const turnsOf = (...sourceIds: string[]): string[] => sourceIds.map((sourceId) => turnOf(sourceId, 'dst'))
   const allOpen = () => createInboxTurns(database(), () => 'open')
   const turnsIn = () => turnsInInbox(database(), '', 100)
 
@@ -130,9 +134,9 @@ function inboxSuite(database: () => Database): void {
     const turns = await next()
     expect(asked).toContainEqual(['up', 'down'])
     expect({ ...turns, open: turns.open.toSorted() }).toEqual({
-      open: ['both up,down', 'none ', 'two up'],
-      probe: ['one down'],
-      shut: ['one away'],
+      open: [turnOf('both', 'up', 'down'), turnOf('none'), turnOf('two', 'up')],
+      probe: [turnOf('one', 'down')],
+      shut: [turnOf('one', 'away')],
     })
     expect(idsOf(await lease(turns.probe, 1))).toEqual(['one-0'])
   })
@@ -181,7 +185,7 @@ function inboxSuite(database: () => Database): void {
     await add('other', 1)
     await database().query(`update inbox set received_at = now() - interval '1 hour' where message_id <> 'src-2'`)
     expect(await cancelInInbox(database(), idOf('src-1'), {})).toBe(true)
-    expect(await giveUpOverdue(database(), 'src dst', 60_000, 'never taken', 10)).toBe(1)
+    expect(await giveUpOverdue(database(), turnOf('src', 'dst'), 60_000, 'never taken', 10)).toBe(1)
     const failed = await listQueued(database(), { status: 'failed' }, 10)
     expect(failed.map(({ input, refusal }) => [input.messageId, refusal])).toEqual([['src-0', 'never taken']])
   })

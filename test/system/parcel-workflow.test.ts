@@ -9,7 +9,7 @@ import { signals, type RetrySchedule } from '../../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { ParcelResult } from '../../src/contracts/parcels.ts'
 import type { Database } from '../../src/db/database.ts'
-import { addToInbox } from '../../src/db/inbox.ts'
+import { addToInbox, turnsInInbox } from '../../src/db/inbox.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { moveIntoParcels } from '../../src/db/parcels.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
@@ -84,8 +84,8 @@ describe.skipIf(findPostgres() === undefined)('a parcel', { timeout: 90_000 }, (
     }))
     const parcel = await database.transaction(async (tx) => {
       await addToInbox(tx, events)
-      const turn = `${sourceId} ${destinations.map(({ id }) => id).join(',')}`
-      const [made] = await moveIntoParcels(tx, `parcel/${randomUUID()}`, [turn], messageIds.length)
+      const [turn] = await turnsInInbox(tx, `${sourceId} `, 1)
+      const [made] = await moveIntoParcels(tx, `parcel/${randomUUID()}`, [turn?.id ?? ''], messageIds.length)
       return made
     })
     if (parcel === undefined) throw new Error('no parcel was made')
@@ -381,7 +381,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', { timeout: 90_000 }, (
       count: () => undefined,
       logger: pino({ level: 'silent' }),
     })
-    expect(await starts.move(['src_huge dst_huge'])).toBe(1)
+    expect(await starts.move((await turnsInInbox(separate, '', 1)).map(({ id }) => id))).toBe(1)
     const failed = await until('it stands failed', async () => {
       const [row] = await separate.query<{ status: string; reason: string }>(
         `select status, reason from parcel_events where status <> 'delivering'`,
