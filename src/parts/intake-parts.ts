@@ -76,7 +76,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
           },
           isRunning: (id) => isRunning(temporal, id),
           load: dependencies.parcelLoad,
-          isResting: slots.isResting,
+          isResting: () => slots.isResting(),
           isShut,
           retry: config.retry,
           count,
@@ -96,7 +96,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
       logger,
     }),
     parcels,
-    isResting: slots.isResting,
+    isResting: () => slots.isResting(),
     windowMs: config.retry.windowMs,
     logger,
   })
