@@ -1,13 +1,15 @@
 /** Records the histories of workflows on every path, from a real run, for `test/replay.test.ts`:
- *  `npx tsx scripts/record-histories.ts`, or with `deliveries`, `audiences` or names of paths only those. Run it when a workflow has a new
- *  path; keep the histories of released versions, which running workflows may still have. */
+ *  `npx tsx scripts/record-histories.ts`, or with `deliveries`, `parcels`, `audiences` or names of paths only those. Run it when a workflow
+ *  has a new path; keep the histories of released versions, which running workflows may still have. */
 
 import { audiencePaths, shortHistories } from './histories/audiences.ts'
 import { deliveryPaths } from './histories/deliveries.ts'
+import { parcelPaths } from './histories/parcels.ts'
 import { startRecorder } from './histories/recorder.ts'
 
 const groups = {
   deliveries: { paths: deliveryPaths, dynamicConfig: shortHistories },
+  parcels: { paths: parcelPaths, dynamicConfig: {} },
   audiences: { paths: audiencePaths, dynamicConfig: shortHistories },
 }
 const wanted = process.argv.slice(2)

@@ -15,7 +15,7 @@ const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'test/histories')
 const names = readdirSync(folder).map((file) => file.replace(/\.json$/, ''))
 
-/** Every path that a delivery, and the syncs of an audience, can take. */
+/** Every path that a delivery, a parcel, and the syncs of an audience can take. */
 const paths = [
   'audience-by-schedule',
   'audience-continued',
@@ -46,6 +46,16 @@ const paths = [
   'held-until-told',
   'held-while-the-database-was-away',
   'not-attempted-in-the-whole-window',
+  'parcel-cancelled',
+  'parcel-delivered-at-once',
+  'parcel-discarded-while-retrying',
+  'parcel-exhausted',
+  'parcel-held-in-the-middle-of-retries',
+  'parcel-held-then-resumed',
+  'parcel-retried-then-delivered',
+  'parcel-steered',
+  'parcel-steered-while-an-activity-waits',
+  'parcel-window-over',
   'refused-by-all',
   'retry-after-beyond-the-window',
   'retried-now',
@@ -88,6 +98,7 @@ it('would be told apart if it did one thing more, on any path', async () => {
        import * as originals from '${join(root, 'workflows/index.ts')}'
        const later = (original) => async (input) => { await sleep(1); return original(input) }
        export const deliverEvent = later(originals.deliverEvent)
+       export const deliverParcel = later(originals.deliverParcel)
        export const syncAudience = later(originals.syncAudience)
        export const scheduledSync = later(originals.scheduledSync)
        export const recheckDestination = later(originals.recheckDestination)`,
@@ -100,7 +111,7 @@ it('fails alone where it handles a rejection nowhere: the worker goes on', async
   const outcomes = await replayAll(
     await bundleOf(
       `import * as originals from '${join(root, 'workflows/index.ts')}'
-       export const { recheckDestination, syncAudience, scheduledSync } = originals
+       export const { deliverParcel, recheckDestination, syncAudience, scheduledSync } = originals
        export const deliverEvent = (input) => { void Promise.reject(new Error('lost')); return originals.deliverEvent(input) }`,
     ),
   )

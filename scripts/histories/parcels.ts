@@ -1,0 +1,127 @@
+/** The paths of a parcel. */
+
+import type { WorkflowHandle } from '@temporalio/client'
+import { signals, type RetrySchedule } from '../../src/contracts/delivery.ts'
+import { eventWorkflowId } from '../../src/contracts/names.ts'
+import { steerInParcel, type ParcelSteering } from '../../src/contracts/parcels.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import { startParcel } from '../../src/temporal/start-parcel.ts'
+import type { Answer } from '../../test/support/receiver.ts'
+import { until } from '../../test/support/wait.ts'
+import type { Paths, Recorder } from './recorder.ts'
+
+const down = { status: 503 }
+const ok: Answer = {}
+const eventCount = 3
+const sourceId = 'src_recorded'
+
+export function parcelPaths({ app, call, destinationFor }: Recorder): Paths {
+  const change = (destination: Destination, patch: object) => call('PATCH', `/destinations/${destination.id}`, patch)
+
+  const send = async (
+    name: string,
+    destinations: Destination[],
+    retry: Partial<RetrySchedule> = {},
+  ): Promise<WorkflowHandle> => {
+    const id = `parcel/recorded/${name}`
+    const events = Array.from({ length: eventCount }, (_, n) => ({
+      sourceId,
+      messageId: `${name}-${n}`,
+      message: {
+        version: 1,
+        type: 'track' as const,
+        messageId: `${name}-${n}`,
+        timestamp: '2026-01-01T00:00:00.000Z',
+        userId: 'u1',
+        event: 'E',
+      },
+      targets: destinations.map((destination) => ({
+        destinationId: destination.id,
+        endpointIds: destination.settings.webhooks.map((webhook) => webhook.id),
+        successPolicy: destination.successPolicy,
+      })),
+      receivedAt: '2026-01-01T00:00:00.000Z',
+    }))
+    const input = { events, retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry } }
+    await startParcel(app.temporal, { id, input })
+    return app.temporal.client.workflow.getHandle(id)
+  }
+
+  const untilTimers = (handle: WorkflowHandle, count: number) =>
+    until(`${handle.workflowId} has ${count} timers`, async () => {
+      const { events = [] } = await handle.fetchHistory()
+      return (events ?? []).filter((event) => event.timerStartedEventAttributes).length >= count
+    })
+
+  const steer = (handle: WorkflowHandle, messageId: string, action: ParcelSteering['action']) =>
+    handle.signal(steerInParcel, {
+      deliveryId: eventWorkflowId(sourceId, messageId),
+      action,
+      trace: { by: 'operator', why: 'mended' },
+    } satisfies ParcelSteering)
+
+  /** Every event fails so often at first. */
+  const failing = (rounds: number): Answer[] => [...Array.from({ length: rounds * eventCount }, () => down), ok]
+
+  return {
+    'parcel-delivered-at-once': async () => send('at-once', [await destinationFor([ok], [down])]),
+    'parcel-retried-then-delivered': async () =>
+      send('retried', [await destinationFor(failing(2)), await destinationFor([ok]), await destinationFor(failing(1))]),
+    'parcel-held-then-resumed': async () => {
+      const destination = await destinationFor(failing(1))
+      await change(destination, { paused: true })
+      const handle = await send('held', [destination])
+      await untilTimers(handle, 1)
+      await change(destination, { paused: false })
+      await handle.signal(signals.destinationChanged, destination.id)
+      return handle
+    },
+    'parcel-held-in-the-middle-of-retries': async () => {
+      const destination = await destinationFor(failing(2))
+      const handle = await send('held-later', [destination], { initialMs: 1_000 })
+      await untilTimers(handle, 1)
+      await change(destination, { paused: true })
+      // The pause before a retry, and the rest while it is held.
+      await untilTimers(handle, 2)
+      await change(destination, { paused: false })
+      await handle.signal(signals.destinationChanged, destination.id)
+      return handle
+    },
+    'parcel-steered': async () => {
+      const destination = await destinationFor(failing(1))
+      const handle = await send('steered', [destination], { initialMs: 6_000, maxMs: 6_000 })
+      await untilTimers(handle, 1)
+      await steer(handle, 'steered-0', 'retry')
+      await steer(handle, 'steered-1', 'cancel')
+      return handle
+    },
+    'parcel-steered-while-an-activity-waits': async () => {
+      const destination = await destinationFor(failing(3))
+      const handle = await send('steered-later', [destination], { initialMs: 1_000, maxMs: 6_000 })
+      await until('a second attempt failed', async () =>
+        (await handle.describe()).raw.pendingActivities?.some(({ lastFailure }) => lastFailure),
+      )
+      await steer(handle, 'steered-later-2', 'cancel')
+      await steer(handle, 'steered-later-0', 'retry')
+      return handle
+    },
+    'parcel-cancelled': async () => {
+      const handle = await send('cancelled', [await destinationFor([down])], { maxMs: 200 })
+      await until('a second attempt failed', async () =>
+        (await handle.describe()).raw.pendingActivities?.some(({ lastFailure }) => lastFailure),
+      )
+      await handle.cancel()
+      return handle
+    },
+    'parcel-window-over': async () =>
+      send('window', [await destinationFor([down])], { windowMs: 2_000, initialMs: 20_000, maxMs: 20_000 }),
+    'parcel-exhausted': async () => send('exhausted', [await destinationFor([down])], { windowMs: 3_000 }),
+    'parcel-discarded-while-retrying': async () => {
+      const destination = await destinationFor([down])
+      const handle = await send('discarded', [destination], { maxMs: 500 })
+      await untilTimers(handle, 1)
+      await change(destination, { enabled: false })
+      return handle
+    },
+  }
+}
