@@ -43,21 +43,19 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
   return {
     async attemptParcel({ events }) {
       const recorder = createRecorder(database)
-      const end = load.begin(events.length)
+      const underWay = load.begin(events.length)
       try {
         const known = load.isFresh(parcelId()) ? new Map<number, undefined>() : await recorder.known()
         const progress = events.map((event, place) => knownProgress(known, event, place))
         const open = progress.filter(({ place }) => !known.has(place))
-        const { progress: after, times } = await attemptRound(
-          dependencies,
-          'first',
-          placed(open, events),
-          recorder.note,
-        )
+        const { progress: after, times } = await attemptRound(dependencies, 'first', placed(open, events), (event) => {
+          recorder.note(event)
+          underWay.through()
+        })
         for (const event of after) progress[event.place] = event
         return { progress, times: openTimes(times, progress), isRecorded: await recorder.end(after) }
       } finally {
-        end()
+        underWay.end()
       }
     },
 

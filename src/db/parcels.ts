@@ -15,6 +15,8 @@ import { isWaiting, newEvents, newEventValues, type NewInboxEvent } from './inbo
 /** A parcel whose workflow is to be started. */
 export interface ParcelToStart {
   id: string
+  /** Source and destinations of its events. */
+  turn: string
   events: (ParcelEvent & { eventId: string })[]
 }
 
@@ -104,8 +106,18 @@ function toParcels(rows: readonly MovedRow[]): ParcelToStart[] {
     events[place] = { eventId: event_id, sourceId, messageId, message, targets, receivedAt: received_at.toISOString() }
     parcels.set(parcel_id, events)
   }
-  return [...parcels].map(([id, events]) => ({ id, events }))
+  return [...parcels]
+    .map(([id, events]) => ({ id, turn: turnOf(events), events }))
+    .toSorted((a, b) => numberOf(a.id) - numberOf(b.id))
 }
+
+const turnOf = (events: ParcelToStart['events']): string => {
+  const [first] = events.filter((event) => event !== undefined)
+  return [first?.sourceId, ...(first?.targets.map(({ destinationId }) => destinationId) ?? [])].join(' ')
+}
+
+/** Which of its group a parcel is; those of a turn are numbered in order of arrival. */
+const numberOf = (id: string): number => Number(id.slice(id.lastIndexOf('/') + 1))
 
 /** Parcels that were made some time ago and of which no workflow was heard: for the next while they are this node's. */
 export async function claimLostParcels(

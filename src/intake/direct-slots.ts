@@ -15,6 +15,9 @@ const overflowMs = 500
  *  than a round of the drainer takes, so that no caller waits for what it finds out. */
 const restMs = 5_000
 
+/** How long it is believed that Temporal takes events because it took one, in milliseconds. */
+const provenMs = 2_000
+
 export interface DirectSlots {
   /** Takes slots for `count` events of a source, all or none. */
   tryTake(sourceId: string, count: number): boolean
@@ -23,6 +26,8 @@ export interface DirectSlots {
   giveBack(sourceId: string, count: number): void
   /** Whether Temporal did not take the last event that it was given. */
   isResting(): boolean
+  /** Whether Temporal took an event a moment ago, and none in vain since. */
+  isProven(): boolean
   /** Watches starts, whoever makes them: one that fails closes the direct way, one that succeeds opens it. */
   watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
 }
@@ -33,6 +38,7 @@ export function createDirectSlots(): DirectSlots {
   let inFlight = 0
   let failing = false
   let restUntil = -Infinity
+  let takenAt = -Infinity
 
   /** After a rest without news one request at a time finds out. */
   const limit = (): number => (!failing ? maxInFlight : performance.now() < restUntil || inFlight > 0 ? 0 : maxInFlight)
@@ -61,10 +67,12 @@ export function createDirectSlots(): DirectSlots {
       else taken.delete(sourceId)
     },
     isResting: () => failing,
+    isProven: () => !failing && performance.now() - takenAt < provenMs,
     watch: (start) => async (input) => {
       try {
         const result = await start(input)
         failing = false
+        takenAt = performance.now()
         return result
       } catch (error) {
         // A refusal for good says nothing of the next event.

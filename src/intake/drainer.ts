@@ -53,18 +53,22 @@ export interface DrainerDependencies {
   parcels: ParcelStarts | undefined
   /** Whether Temporal did not take the last event that it was given. */
   isResting: () => boolean
+  /** Whether Temporal took an event a moment ago, and none in vain since. */
+  isProven: () => boolean
   /** How long an event may wait for endpoints that are down, in milliseconds. */
   windowMs: number
   logger: Logger
 }
 
 export function runDrainer(dependencies: DrainerDependencies): Drainer {
-  const { database, nextTurns, singles, parcels, isResting, windowMs, logger } = dependencies
+  const { database, nextTurns, singles, parcels, isResting, isProven, windowMs, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
+  /** What is in a parcel cannot be cancelled before Temporal has it: a single event finds out whether it takes any. */
+  const mayTravel = (): boolean => parcels !== undefined && isProven()
   /** Until when parcels are made, however few events wait. */
   let behindUntil = -Infinity
-  const isBehind = (): boolean => parcels !== undefined && !isResting() && performance.now() < behindUntil
+  const isBehind = (): boolean => mayTravel() && performance.now() < behindUntil
   const noteBehind = (): void => void (behindUntil = performance.now() + behindMs)
   let overdueAt = 0
   let turns: NextTurns = { open: [], probe: [], shut: [] }
@@ -81,14 +85,13 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 
   /** @returns how many events it saw to */
   const startSingles = async ({ open, probe }: NextTurns): Promise<number> => {
-    // One event shows whether Temporal is back.
-    const atMost = isResting() ? 1 : parcels === undefined ? singlesBatch : maxSingles + 1
+    const atMost = parcels === undefined ? (isResting() ? 1 : singlesBatch) : isProven() ? maxSingles + 1 : 1
     const perTurn = Math.max(1, Math.floor(atMost / Math.max(1, open.length)))
     const events = [
       ...(await leaseFromInbox(database, probe, 1, leaseMs)),
       ...(await leaseFromInbox(database, open, perTurn, leaseMs)),
     ]
-    if (parcels !== undefined && !isResting() && areTooMany(events)) {
+    if (mayTravel() && areTooMany(events)) {
       await releaseInInbox(
         database,
         events.map(({ seq }) => seq),

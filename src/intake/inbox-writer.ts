@@ -56,7 +56,7 @@ export function createInboxWriter(
   database: Database,
   inboxMax: number,
   onWritten: () => void,
-  parcels?: Pick<ParcelStarts, 'hasRoom' | 'write'>,
+  parcels?: Pick<ParcelStarts, 'hasRoom' | 'waiting' | 'write'>,
 ): InboxWriter {
   const queue: Waiting[] = []
   let waitingEvents = 0
@@ -88,7 +88,7 @@ export function createInboxWriter(
 
   /** Refuses callers whose events do not fit any more. @returns the others */
   const admit = (group: Waiting[]): Waiting[] => {
-    let room = inboxMax - depth
+    let room = inboxMax - depth - (parcels?.waiting() ?? 0)
     return group.filter(({ events, reject }) => {
       const fits = events.length <= room
       if (fits) room -= events.length

@@ -9,6 +9,7 @@ import type { Database } from '../db/database.ts'
 import type { NewInboxEvent } from '../db/inbox.ts'
 import {
   claimLostParcels,
+  endLostParcel,
   moveIntoParcels,
   recordProgress,
   removeFromParcel,
@@ -46,6 +47,8 @@ export interface ParcelStarts {
    *  @returns how many events there were
    *  @throws what the database throws */
   move(turns: readonly string[]): Promise<number>
+  /** Events in parcels that are about to be started by this node. */
+  waiting(): number
   /** Starts parcels whose node was lost before Temporal had them; it looks for them now and then. */
   claimLost(): Promise<void>
   /** Waits for the starts under way; what was not started is left to `claimLost`. */
@@ -59,8 +62,8 @@ export interface ParcelStartsDependencies {
   knownDeliveries: (ids: readonly string[]) => Promise<Set<string>>
   isRunning: (id: string) => Promise<boolean>
   load: ParcelLoad
-  /** Whether Temporal did not take the last event that it was given. */
-  isResting: () => boolean
+  /** Whether Temporal took an event a moment ago, and none in vain since. */
+  isProven: () => boolean
   /** Whether no endpoint of an event takes an attempt now. */
   isShut: (targets: readonly DeliveryTarget[]) => boolean
   retry: RetrySchedule
@@ -69,9 +72,10 @@ export interface ParcelStartsDependencies {
 }
 
 export function createParcelStarts(dependencies: ParcelStartsDependencies): ParcelStarts {
-  const { database, start, knownDeliveries, isRunning, load, isResting, isShut, retry, count, logger } = dependencies
+  const { database, start, knownDeliveries, isRunning, load, isProven, isShut, retry, count, logger } = dependencies
   const stopping = new AbortController()
   const underWay = new Map<string, Promise<void>>()
+  let waiting = 0
   let claimedAt = -Infinity
 
   /** @returns the parcel without what was started before on its own */
@@ -101,7 +105,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     try {
       const became = await start({ id: parcel.id, input: { events, retry } })
       if (became === 'started') count('started', first.sourceId, events.length)
-      else if (!(await isRunning(parcel.id))) await endAll(parcel, (event) => ({ ...event, end: 'cancelled' }))
+      else if (!(await isRunning(parcel.id))) await endLostParcel(database, parcel.id)
     } catch (error) {
       if (!isRefusedForGood(error)) throw error
       const reason = `Temporal refuses it: ${refusalText(error as Error)}`
@@ -128,7 +132,14 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
       await load.room(stopping.signal)
       if (stopping.signal.aborted) return
       if (underWay.has(parcel.id)) continue
-      const starting = startUntilTaken(parcel).finally(() => underWay.delete(parcel.id))
+      const { length } = parcel.events
+      waiting += length
+      const aboutToCome = load.begin(length)
+      const starting = startUntilTaken(parcel).finally(() => {
+        waiting -= length
+        aboutToCome.end()
+        underWay.delete(parcel.id)
+      })
       underWay.set(parcel.id, starting)
     }
   }
@@ -136,25 +147,24 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   return {
     hasRoom: (events) =>
       events.length > maxSingles &&
-      !isResting() &&
+      isProven() &&
       underWay.size + Math.ceil(events.length / maxParcelEvents) <= parcelsTogether &&
       load.hasRoom() &&
       !events.some(({ input }) => isShut(input.targets)),
     async write(events) {
       const parcels = await writeIntoParcels(database, `parcel/${randomUUID()}`, events)
       for (const { id } of parcels) load.expect(id)
-      void startAll(parcels)
+      void startAll(fewestFirst(parcels))
       return parcels.reduce((sum, parcel) => sum + parcel.events.length, 0)
     },
     async move(turns) {
       const perTurn = maxParcelEvents * Math.max(1, Math.floor(parcelsTogether / Math.max(1, turns.length)))
       const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)
-      // Who has few events waits least, and holds up the others for a moment.
-      const bySize = parcels.toSorted((a, b) => a.events.length - b.events.length)
       for (const { id } of parcels) load.expect(id)
-      await startAll(bySize)
+      await startAll(fewestFirst(parcels))
       return parcels.reduce((sum, { events }) => sum + events.length, 0)
     },
+    waiting: () => waiting,
     async claimLost() {
       if (performance.now() - claimedAt < claimPauseMs) return
       claimedAt = performance.now()
@@ -165,6 +175,14 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
       await Promise.all(underWay.values())
     },
   }
+}
+
+/** Turns with few events first, who then wait least and hold up the others for a moment; those of each in order of arrival. */
+function fewestFirst(parcels: readonly ParcelToStart[]): ParcelToStart[] {
+  const turns = new Map<string, ParcelToStart[]>()
+  for (const parcel of parcels) turns.set(parcel.turn, [...(turns.get(parcel.turn) ?? []), parcel])
+  const sizeOf = (turn: ParcelToStart[]): number => turn.reduce((sum, { events }) => sum + events.length, 0)
+  return [...turns.values()].toSorted((a, b) => sizeOf(a) - sizeOf(b)).flat()
 }
 
 const refused = (event: EventProgress, reason: string): EventProgress => ({

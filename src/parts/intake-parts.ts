@@ -54,9 +54,10 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   const repair = createNamespaceRepair(temporal, logger)
   // Temporal's lists are a moment behind.
   const startedLately = new LRUCache<string, true>({ max: 10_000, ttl: 30_000 })
-  const startOne = (input: DeliverEventInput) => {
+  const startOne = async (input: DeliverEventInput): Promise<'started' | 'duplicate'> => {
+    const became = await startDelivery(temporal, input)
     startedLately.set(eventWorkflowId(input.sourceId, input.messageId), true)
-    return startDelivery(temporal, input)
+    return became
   }
   const start = slots.watch(pace.watch(repair.watch(startOne)))
   const isShut = (targets: readonly DeliveryTarget[]): boolean =>
@@ -76,7 +77,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
           },
           isRunning: (id) => isRunning(temporal, id),
           load: dependencies.parcelLoad,
-          isResting: () => slots.isResting(),
+          isProven: () => slots.isProven(),
           isShut,
           retry: config.retry,
           count,
@@ -97,6 +98,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
     }),
     parcels,
     isResting: () => slots.isResting(),
+    isProven: () => slots.isProven(),
     windowMs: config.retry.windowMs,
     logger,
   })

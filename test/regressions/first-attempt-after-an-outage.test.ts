@@ -17,8 +17,9 @@ import { until } from '../support/wait.ts'
 import { deliver, type DeliveryHandle } from '../system/deliveries.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
 
-/** Attempts that may be in flight to one endpoint at a time: first ones, and retries. */
-const turns = 8 + 32
+/** First attempts that an endpoint may have in flight as long as it has answered none, and events that keep it so. */
+const firstTurns = 8
+const events = 40
 
 /** Longer than it takes to stop the node before another try is due. */
 const windowMs = 8_000
@@ -37,8 +38,8 @@ it('is made when all workers were away for the whole window', async () => {
   try {
     const source = await node.createSource()
     const destination = await node.connect([source], [receiver.url])
-    await Promise.all(Array.from({ length: turns }, () => deliver(node.app.temporal, source, [destination])))
-    await receiver.received(turns, 20_000)
+    await Promise.all(Array.from({ length: events }, () => deliver(node.app.temporal, source, [destination])))
+    await receiver.received(firstTurns, 20_000)
     const { workflowId } = await deliver(node.app.temporal, source, [destination], {
       messageId: 'late',
       retry: { windowMs },

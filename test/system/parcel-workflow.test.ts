@@ -375,7 +375,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', { timeout: 90_000 }, (
       knownDeliveries: (of) => knownWorkflows(temporal, of),
       isRunning: (id) => isRunning(temporal, id),
       load: createParcelLoad(),
-      isResting: () => false,
+      isProven: () => true,
       isShut: () => false,
       retry,
       count: () => undefined,
