@@ -286,12 +286,13 @@ function inboxSuite(database: () => Database): void {
 
   it('gives a parcel of which nothing was heard to one node, with all of its events, and later to the next', async () => {
     await add('src', 3)
-    const { id, events } = only(await move('group', turnsOf('src')))
+    const made = only(await move('group', turnsOf('src')))
+    const { id, events } = made
     const claim = () => claimLostParcels(database(), 15_000, 10)
     expect(await claim()).toEqual([])
     await madeAgo(60)
     const claimed = (await Promise.all([claim(), claim()])).flat()
-    expect(claimed).toEqual([{ id, events }])
+    expect(claimed).toEqual([made])
     expect(await claim()).toEqual([])
     await madeAgo(60)
     await recordProgress(database(), id, events.map(beginEvent), true)
