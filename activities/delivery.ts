@@ -173,9 +173,10 @@ function post(
   isCalledOff: () => boolean,
   signal: AbortSignal | undefined,
 ): Promise<SendOutcome> {
-  const { secrets, unreadableReason } = destination
+  const { unreadableReason } = destination
+  // Asked before the secrets, which cannot be had then.
   if (unreadableReason !== undefined) return Promise.resolve(unreadable(unreadableReason))
-  const outbound = { messageId, message, endpoint, secrets, at, isCalledOff }
+  const outbound = { messageId, message, endpoint, secrets: destination.secrets, at, isCalledOff }
   return postMessage(sender, outbound, signal)
 }
 

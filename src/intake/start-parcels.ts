@@ -16,6 +16,7 @@ import {
   writeIntoParcels,
   type ParcelToStart,
 } from '../db/parcels.ts'
+import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './fates.ts'
@@ -115,12 +116,15 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   }
 
   /** Until Temporal took it. */
+  const failures = createFailureLog(logger, 'parcel.not_started', refusalText)
   const startUntilTaken = async (parcel: ParcelToStart): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        return await startOnce(parcel)
+        await startOnce(parcel)
+        failures.worked()
+        return
       } catch (error) {
-        logger.warn({ parcelId: parcel.id, error: refusalText(error as Error) }, 'parcel.not_started')
+        failures.failed(error)
         await sleep(failurePauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       }
     }
