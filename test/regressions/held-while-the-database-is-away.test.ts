@@ -101,7 +101,9 @@ describe.skipIf(missing)('a delivery that waits while the database is away', () 
       relay.open()
     }
     await until('the database is back', () => told('part.back') > 0)
-    for (const text of ['part.away', 'part.back', 'suppression.not_read']) expect([text, told(text)]).toEqual([text, 1])
+    for (const text of ['part.away', 'part.back']) expect([text, told(text)]).toEqual([text, 1])
+    // A statement that hangs has 10 s: the database may be back before.
+    expect(told('suppression.not_read')).toBeLessThanOrEqual(1)
     await change(held, { paused: false })
     expect((await deliveries.held.result()).outcome).toBe('delivered')
     await deliveries.retrying.signal(signals.retryNow)
