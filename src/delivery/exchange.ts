@@ -109,7 +109,12 @@ export const exchange = (
       reject(new FailedExchange(error, durationMs))
       finish(false)
     }
-    const onAbort = (): void => fail(signal?.reason as Error)
+    // As with the time limit: a process that stood still learns that Temporal gave the attempt up and finds the answer in the
+    // same moment.
+    const onAbort = (): void =>
+      void setImmediate(() => {
+        if (answer === undefined) fail(signal?.reason as Error)
+      })
     const expire = (): void => {
       if (answer === undefined) fail(new AttemptTimeoutError())
     }
