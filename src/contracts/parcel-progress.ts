@@ -1,6 +1,6 @@
 /** What follows the outcome of an attempt, for the events of a parcel. Pure: the workflow and its activities use it alike. */
 
-import type { AttemptOutcome, DeliveryTarget, DestinationResult } from './delivery.ts'
+import type { Attempt, AttemptOutcome, DeliveryTarget, DestinationResult } from './delivery.ts'
 import type { DestinationProgress, EndpointProgress, EventProgress, ParcelEvent, ParcelEventStatus } from './parcels.ts'
 
 /** Newest attempts that are kept of an event at an endpoint; the others are only counted. */
@@ -17,11 +17,21 @@ const beginDestination = ({ destinationId, successPolicy, endpointIds }: Deliver
   endpoints: endpointIds.map((endpointId) => ({ endpointId, attempts: 0, made: [], waits: 'turn' })),
 })
 
+/** Characters of an answer's excerpt that are kept of the newest attempt: what is told of a hundred events at five endpoints each
+ *  stays below the 2 MB that Temporal takes. */
+const maxExcerpt = 200
+
+const withoutExcerpt = ({ excerpt: _, ...attempt }: Attempt): Attempt => attempt
+
+const brief = (attempt: Attempt): Attempt =>
+  attempt.excerpt === undefined ? attempt : { ...attempt, excerpt: attempt.excerpt.slice(0, maxExcerpt) }
+
 /** The endpoint after an attempt, or after none was made. */
 export function afterAttempt(before: EndpointProgress, outcome: AttemptOutcome): EndpointProgress {
   const { endpointId } = before
   const attempt = 'attempt' in outcome ? outcome.attempt : undefined
-  const made = attempt === undefined ? before.made : [...before.made, attempt].slice(-maxKept)
+  const made =
+    attempt === undefined ? before.made : [...before.made.map(withoutExcerpt), brief(attempt)].slice(-maxKept)
   const counted = { endpointId, attempts: before.attempts + (attempt === undefined ? 0 : 1), made }
   switch (outcome.kind) {
     case 'delivered':

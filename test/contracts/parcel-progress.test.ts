@@ -50,6 +50,19 @@ const event = (...destinations: EndpointProgress[][]): EventProgress => ({
 })
 
 describe('an endpoint after an attempt', () => {
+  it('keeps what Temporal takes of a hundred events at five endpoints that answer at length, however often', () => {
+    const long: AttemptOutcome = {
+      kind: 'unavailable',
+      attempt: { ...attempt, status: 503, error: 'status 503: '.padEnd(100, '.'), excerpt: 'x'.repeat(1_024) },
+      pausedTotalMs: 0,
+    }
+    const tried = after(...Array.from({ length: 30 }, () => long))
+    expect(tried.attempts).toBe(30)
+    expect(tried.made.at(-1)?.excerpt).toBe('x'.repeat(200))
+    const parcel = Array.from({ length: 100 }, () => event([tried, tried, tried, tried, tried]))
+    expect(Buffer.byteLength(JSON.stringify(parcel))).toBeLessThan(2_000_000)
+  })
+
   it.each<[string, AttemptOutcome, Partial<EndpointProgress>]>([
     ['took the event', delivered, { attempts: 1, end: 'delivered' }],
     ['failed in a way that may pass', unavailable, { attempts: 1, waits: 'retry', reason: 'status 503' }],
