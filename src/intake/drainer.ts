@@ -141,7 +141,11 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 
   const draining = drain()
   return {
-    wake: () => pause.wake(),
+    wake() {
+      // They may be of another source.
+      turnsUntil = 0
+      pause.wake()
+    },
     async stop() {
       stopping.abort()
       pause.wake()
