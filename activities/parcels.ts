@@ -2,7 +2,7 @@
 
 import { ApplicationFailure, Context } from '@temporalio/activity'
 import { failureTypes, type DeliverEventInput, type RetrySchedule } from '../src/contracts/delivery.ts'
-import { beginEvent, destinationOf, isOpenAt, openEndpoints } from '../src/contracts/parcel-progress.ts'
+import { beginEvent, isOpenAt, openEndpointsAt } from '../src/contracts/parcel-progress.ts'
 import type {
   EndpointProgress,
   EventProgress,
@@ -86,7 +86,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       await recorder.end(result.progress)
       const times = result.times[destinationId] ?? {}
       const record: ParcelRetryRecord = { ...times, progress }
-      const waiting = waitingAt(progress, destinationId)
+      const waiting = openEndpointsAt(progress, destinationId)
       const isHeld = waiting.some(({ waits }) => waits === 'hold')
       if (waiting.length === 0 || isHeld || context.cancellationSignal.aborted) return record
       // Details of a heartbeat outlive the failed round; the next one goes on with them.
@@ -183,12 +183,6 @@ function createRecorder(database: Database): Recorder {
 /** Those of destinations where an event is open. */
 const openTimes = (times: RoundResult['times'], progress: readonly EventProgress[]): RoundResult['times'] =>
   Object.fromEntries(Object.entries(times).filter(([id]) => progress.some((event) => isOpenAt(event, id))))
-
-const waitingAt = (progress: readonly EventProgress[], destinationId: string): EndpointProgress[] =>
-  progress.flatMap((event) => {
-    const destination = destinationOf(event, destinationId)
-    return destination === undefined ? [] : openEndpoints(destination)
-  })
 
 const messageOf = (waiting: readonly EndpointProgress[]): string => {
   const reasons = new Map<string, number>()

@@ -15,7 +15,7 @@ import type {
   ParcelRetryRecord,
   RoundTimes,
 } from '../src/contracts/parcels.ts'
-import { endOpen, openEndpoints } from '../src/contracts/parcel-progress.ts'
+import { destinationOf, endOpen, openEndpointsAt, withDestination } from '../src/contracts/parcel-progress.ts'
 import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import { readDestination } from './activities.ts'
 import { createHold } from './hold.ts'
@@ -55,19 +55,14 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string, time
   }
 
   const open = (): EventProgress[] => parcel.openAt(destinationId)
-  const waiting = (): EndpointProgress[] =>
-    open().flatMap((event) =>
-      event.destinations.filter((one) => one.destinationId === destinationId).flatMap(openEndpoints),
-    )
+  const waiting = (): EndpointProgress[] => openEndpointsAt(open(), destinationId)
   const endAll = (end: 'failed' | 'discarded', reason: (endpoint: EndpointProgress) => string): void =>
     parcel.noteAt(
       destinationId,
-      open().map((event) => ({
-        ...event,
-        destinations: event.destinations.map((one) =>
-          one.destinationId === destinationId ? endOpen(one, end, reason) : one,
-        ),
-      })),
+      open().flatMap((event) => {
+        const destination = destinationOf(event, destinationId)
+        return destination === undefined ? [] : [withDestination(event, endOpen(destination, end, reason))]
+      }),
     )
 
   const record = async (): Promise<void> => {

@@ -3,7 +3,7 @@
 import { defineSignal, setHandler } from '@temporalio/workflow'
 import type { DeliverEventInput, DestinationStanding, EndpointResult } from '../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../src/contracts/names.ts'
-import { destinationOutcome, eventStatus, openEndpoints } from '../src/contracts/parcel-progress.ts'
+import { destinationOutcome, isOver, openEndpoints } from '../src/contracts/parcel-progress.ts'
 import {
   steerInParcel,
   type DestinationProgress,
@@ -28,15 +28,12 @@ async function carryOut(parcel: Parcel, { deliveryId, action }: ParcelSteering):
   }
   await parcel.whileStill(async () => {
     const event = parcel.progress().find(isMeant)
-    if (event === undefined || !isUnderWay(event)) return
+    if (event === undefined || isOver(event)) return
     if (action === 'cancel') return parcel.note([{ ...event, end: 'cancelled' }])
     await startFromParcel({ place: event.place, input: inputOf(parcel, event) })
     parcel.note([{ ...event, end: 'left' }])
   })
 }
-
-const isUnderWay = (event: EventProgress): boolean =>
-  event.end === undefined && ['delivering', 'retrying', 'held'].includes(eventStatus(event))
 
 /** With what the event goes on: where each destination stands. One that is open is tried at once. */
 function inputOf(parcel: Parcel, { place, destinations }: EventProgress): DeliverEventInput {

@@ -2,7 +2,7 @@
 
 import { condition } from '@temporalio/workflow'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
-import { beginEvent, destinationOutcome, isOpenAt } from '../src/contracts/parcel-progress.ts'
+import { beginEvent, destinationOf, isOpenAt, isOver, withDestination } from '../src/contracts/parcel-progress.ts'
 import type { DeliverParcelInput, EventProgress, ParcelEvent } from '../src/contracts/parcels.ts'
 import type { RetryClock } from './retry-clock.ts'
 import { listenForSteering, type Steering } from './steering.ts'
@@ -40,9 +40,6 @@ export function createParcel({ events, retry }: DeliverParcelInput): Parcel {
   let still = 0
   let steered = 0
 
-  const isOver = ({ end, destinations }: EventProgress): boolean =>
-    end !== undefined || destinations.every((destination) => destinationOutcome(destination) !== undefined)
-
   const parcel: Parcel = {
     retry,
     steering: listenForSteering(),
@@ -61,10 +58,8 @@ export function createParcel({ events, retry }: DeliverParcelInput): Parcel {
       parcel.note(
         changed.flatMap((event) => {
           const known = progress[event.place]
-          const part = event.destinations.find((destination) => destination.destinationId === destinationId)
-          if (known === undefined || part === undefined) return []
-          const others = known.destinations
-          return [{ ...known, destinations: others.map((one) => (one.destinationId === destinationId ? part : one)) }]
+          const part = destinationOf(event, destinationId)
+          return known === undefined || part === undefined ? [] : [withDestination(known, part)]
         }),
       )
     },

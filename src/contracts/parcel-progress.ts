@@ -90,6 +90,13 @@ export const isOpenAt = (event: EventProgress, destinationId: string): boolean =
   return destination !== undefined && openEndpoints(destination).length > 0
 }
 
+/** The open endpoints of a destination, of all of these events. */
+export const openEndpointsAt = (events: readonly EventProgress[], destinationId: string): EndpointProgress[] =>
+  events.flatMap((event) => {
+    const destination = destinationOf(event, destinationId)
+    return destination === undefined ? [] : openEndpoints(destination)
+  })
+
 /** The event with one of its destinations changed. */
 export const withDestination = (event: EventProgress, changed: DestinationProgress): EventProgress => ({
   ...event,
@@ -109,6 +116,10 @@ export function destinationOutcome({
   if (has('failed')) return 'failed'
   return has('discarded') ? 'discarded' : 'delivered'
 }
+
+/** Nothing more is done for the event in its parcel. */
+export const isOver = ({ end, destinations }: EventProgress): boolean =>
+  end !== undefined || destinations.every((destination) => destinationOutcome(destination) !== undefined)
 
 /** Where the event stands as a whole: open destinations count before those that have ended. */
 export function eventStatus({ end, destinations }: EventProgress): ParcelEventStatus {
