@@ -13,7 +13,7 @@ import { failureTypes } from '../src/contracts/delivery.ts'
 const attemptLimit = '10 seconds'
 
 /** Retries stand behind first attempts when workers are busy; 3 is Temporal's default, 1 comes first. */
-const retryPriority = 4
+export const retryPriority = 4
 
 /** Activities that run inside a workflow task, on the worker that has it: no state transition of their own. Each is tried
  *  once, since a task holds a slot of its worker. */

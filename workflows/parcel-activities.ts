@@ -8,12 +8,10 @@ import {
 } from '@temporalio/workflow'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import type { EventProgress, ParcelActivities, ParcelRetryRecord } from '../src/contracts/parcels.ts'
+import { retryPriority } from './activities.ts'
 
 /** No attempt of a round begins later than after some seconds, and each takes 5 s at most. */
 const roundLimit = '30 seconds'
-
-/** Retries stand behind first attempts when workers are busy; 3 is Temporal's default, 1 comes first. */
-const retryPriority = 4
 
 export const parcelLocal = proxyLocalActivities<Pick<ParcelActivities, 'attemptParcel'>>({
   startToCloseTimeout: roundLimit,
