@@ -1,0 +1,50 @@
+/** Healthy endpoints beside 50 hanging ones on as many hosts, and 13 on the host of one of them. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect, postAtPace } from '../delivery/events.ts'
+import type { Trouble } from './flood.ts'
+import { startNeighbour, tellNeighbour } from './neighbour.ts'
+import { hangingPath } from './receivers.ts'
+
+const hosts = 50
+const onOneHost = 13
+
+/** Events a second at each hanging endpoint. */
+const perSecond = 2
+
+const warmUpMs = 5_000
+
+/** Until the hanging endpoints have used up their places, in milliseconds: it is measured from then on, and before. */
+const leadMs = 10_000
+
+/** @param seconds  how long each phase is measured */
+export async function measureHosts({ node, report, receivers }: Trouble, seconds: number): Promise<void> {
+  const [apart, shared, hanging] = await Promise.all([
+    receivers.open('answers'),
+    receivers.open('answers'),
+    receivers.open('hangs'),
+  ])
+  const neighbours = [await startNeighbour(node, apart), await startNeighbour(node, shared)]
+  const enter = (phase: string): void => neighbours.forEach((neighbour) => neighbour.enter(phase))
+  await sleep(warmUpMs)
+  enter('alone')
+  await sleep(seconds * 1_000)
+  enter('meanwhile')
+
+  const urls = [
+    ...Array.from({ length: hosts }, (_, index) => `http://127.0.1.${index + 1}:${hanging.port}/`),
+    ...Array.from({ length: onOneHost }, (_, index) => `${shared.url.slice(0, -1)}${hangingPath}/${index}`),
+  ]
+  const sources = await Promise.all(urls.map((url) => connect(node, url)))
+  enter('while they begin to hang')
+  const flooding = sources.map((source) => postAtPace(node, source, perSecond * (seconds + leadMs / 1_000), perSecond))
+  await sleep(leadMs)
+  enter('while they hang')
+  await sleep(seconds * 1_000)
+  enter('afterwards')
+  await Promise.all(flooding)
+  const beside = { alone: 'alone', phases: ['while they begin to hang', 'while they hang'] }
+  const [onItsOwn, onTheirs] = await Promise.all(neighbours.map((neighbour) => neighbour.end()))
+  if (onItsOwn !== undefined) tellNeighbour(report, 'hosts: one on a host of its own', onItsOwn, beside)
+  if (onTheirs !== undefined) tellNeighbour(report, `hosts: one with ${onOneHost} on its host`, onTheirs, beside)
+}
