@@ -1,19 +1,18 @@
-/** Which folder may import from which: the dependencies point one way. */
+/** Which folder may import from which: the dependencies point one way, and never in a circle. */
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
-import ts from 'typescript'
-import { expect, it } from 'vitest'
-
-const root = resolve(import.meta.dirname, '..')
+import { dirname } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { codeFiles, cyclesIn, importsOf, isRelative, pathOf, readCode, type Import } from './support/imports.ts'
 
 interface Layer {
   /** Layers, or single files of others, whose values it may import, beside itself. */
   values: string[]
   /** Further layers that it may import with `import type`. */
   types?: string[]
-  /** Its only libraries; absent: any. */
+  /** Its only libraries, `node:` for all of Node's own; absent: any. */
   libraries?: string[]
+  /** It has only the files that stand directly in its folder: each folder below is a layer of its own. */
+  flat?: true
 }
 
 /** Modules of `src` that every layer there may use. */
@@ -24,39 +23,68 @@ const basics = [
   'src/config.ts',
   'src/logger.ts',
   'src/ports.ts',
+  'src/pause.ts',
   'src/within.ts',
   'src/failure-log.ts',
   'src/socket-path.ts',
 ]
 
 const rules = ['src/contracts', 'src/schemas', ...basics]
+const processFiles = ['src/process-identity.ts', 'src/process-lock.ts', 'src/unless-aborted.ts', 'src/half-made.ts']
+const program = ['src', 'activities', 'workflows']
 
-/** By the longest matching path. What is not listed (`src/app.ts`, `src/commands`, …) puts the parts together and may
- *  import everything. */
+/** By the longest matching path. */
 const layers: Record<string, Layer> = {
+  // What `src` has beside its folders puts the parts together: `src/app.ts`, `src/cli.ts`.
+  src: { values: ['src', 'activities'], flat: true },
+  'src/commands': { values: ['src'] },
+  'src/parts': { values: ['src', 'activities'] },
+
   'src/errors.ts': { values: [], libraries: [] },
   'src/ids.ts': { values: [], libraries: ['node:crypto'] },
   'src/secrets.ts': { values: ['src/errors.ts'], types: ['src/config.ts'], libraries: ['node:crypto'] },
   'src/config.ts': { values: ['src/errors.ts'] },
   'src/logger.ts': { values: [], libraries: ['pino'] },
   'src/ports.ts': { values: [] },
+  'src/pause.ts': { values: [], libraries: ['node:'] },
   'src/within.ts': { values: [], libraries: [] },
   'src/socket-path.ts': { values: [], libraries: [] },
   'src/failure-log.ts': { values: ['src/errors.ts'], types: ['src/logger.ts'], libraries: [] },
+  'src/clean-ups.ts': { values: [], types: ['src/logger.ts'], libraries: [] },
+  'src/half-made.ts': { values: [], libraries: ['node:'] },
+  'src/package-version.ts': { values: [], libraries: ['node:', 'zod'] },
+  'src/process-identity.ts': { values: [], libraries: ['node:'] },
+  'src/process-lock.ts': { values: ['src/socket-path.ts'], libraries: ['node:'] },
+  'src/unless-aborted.ts': { values: [], libraries: ['node:'] },
+  'src/data-folder.ts': { values: ['src/errors.ts', 'src/process-lock.ts'] },
+  'src/installation.ts': { values: ['src/config.ts', 'src/errors.ts'] },
+  'src/readiness.ts': { values: [], types: ['src/schemas'] },
+  'src/starter.ts': { values: basics },
+
   'src/schemas': { values: [], libraries: ['zod'] },
   'src/contracts': { values: [], types: ['src/schemas'], libraries: [] },
   'src/delivery': { values: rules },
   'src/ingest': { values: rules },
+  'src/receiver': { values: [] },
+  'src/access': { values: [...rules, 'src/delivery'] },
+  'src/live': { values: rules },
   'src/audiences': { values: [...rules, 'src/delivery'], types: ['src/db'] },
   'src/db': {
     values: [...rules, 'src/half-made.ts', 'src/audiences/sql-source.ts', 'src/access/token-hash.ts'],
     types: ['src/audiences', 'src/intake'],
   },
   'src/settings': { values: [...rules, 'src/db'] },
-  'src/temporal': {
-    values: [...rules, 'src/process-identity.ts', 'src/process-lock.ts', 'src/unless-aborted.ts', 'src/half-made.ts'],
-    types: ['workflows'],
+  'src/observation': { values: [...rules, 'src/db'], types: ['activities'] },
+  'src/temporal': { values: [...rules, ...processFiles], types: ['workflows'] },
+  'src/deletions': { values: [...rules, 'src/db', 'src/ingest'] },
+  'src/deliveries': { values: [...rules, 'src/db', 'src/delivery', 'src/temporal'] },
+  'src/intake': {
+    values: [...rules, 'src/db', 'src/settings', 'src/temporal'],
+    types: ['src/deletions', 'src/delivery', 'src/ingest', 'src/live'],
   },
+  'src/quickstart': { values: [...rules, 'src/db', 'src/delivery', 'src/receiver'], types: ['src/settings'] },
+  'src/availability.ts': { values: [...rules, 'src/temporal'], types: ['src/db'] },
+  'src/status.ts': { values: [...rules, 'src/db', 'src/temporal', 'src/package-version.ts'] },
   'src/http': {
     values: [
       ...rules,
@@ -77,64 +105,101 @@ const layers: Record<string, Layer> = {
     types: ['src/deletions', 'src/observation', 'src/temporal'],
   },
   workflows: { values: ['src/contracts'], types: ['src/schemas'], libraries: ['@temporalio/workflow'] },
+
+  // The analytics library is installed into other people's programs: it has no library, and nothing of the server.
+  'client/src': { values: [], libraries: ['node:'] },
+  'web/src': { values: ['web/src'], flat: true },
+  'web/src/api': { values: [], types: ['src/schemas'] },
+  'web/src/shared': { values: ['web/src/api'], types: ['src/schemas'] },
+  'web/src/shell': { values: ['web/src/api', 'web/src/shared'], types: ['src/schemas'] },
+  ...Object.fromEntries(
+    ['audiences', 'deliveries', 'destinations', 'overview', 'settings', 'sign-in', 'sources'].map((feature) => [
+      `web/src/features/${feature}`,
+      { values: ['web/src/api', 'web/src/shared'], types: ['src/schemas'] },
+    ]),
+  ),
+
+  test: { values: [...program, 'client/test/support'] },
+  'test/support': { values: program },
+  'client/test': { values: ['client/src', 'test/support'] },
+  'client/bench': { values: ['client/src', 'bench/support'] },
+  bench: { values: [...program, 'test/support'] },
+  scripts: { values: [...program, 'test/support'] },
 }
 
 const allLayers = Object.keys(layers).sort((a, b) => b.length - a.length)
+const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 const layerOf = (path: string): string | undefined =>
-  allLayers.find((layer) => path === layer || path.startsWith(`${layer}/`))
+  allLayers.find((layer) => (layers[layer]?.flat === true ? dirname(path) === layer : isIn(path, layer)))
+
+interface Source {
+  file: string
+  imports: Import[]
+}
 
 /** Imports of a file that its layer may not have. */
-function forbiddenImports(file: string, code: string): string[] {
+function forbiddenImports({ file, imports }: Source): string[] {
   const from = layerOf(file)
   const layer = from === undefined ? undefined : layers[from]
-  if (from === undefined || layer === undefined) return []
-  return importsOf(file, code)
-    .filter(({ name, typeOnly }) => !isAllowed(file, from, layer, name, typeOnly))
-    .map(({ name }) => name)
+  if (from === undefined || layer === undefined) return [`${file} is of no layer`]
+  return imports
+    .filter((imported) => !isAllowed(file, from, layer, imported))
+    .map(({ name }) => `${file} imports ${name}`)
 }
 
-function isAllowed(file: string, from: string, { values, types, libraries }: Layer, name: string, typeOnly: boolean) {
-  if (!name.startsWith('.')) return libraries === undefined || libraries.includes(name)
-  const path = relative(root, resolve(root, dirname(file), name))
-  const allowed = [from, ...values, ...(typeOnly ? (types ?? []) : [])]
-  return allowed.some((folder) => path === folder || path.startsWith(`${folder}/`))
+function isAllowed(file: string, from: string, { values, types, libraries }: Layer, { name, typeOnly }: Import) {
+  if (!isRelative(name)) return libraries === undefined || libraries.some((library) => isOf(name, library))
+  const path = pathOf(file, name)
+  return [from, ...values, ...(typeOnly ? (types ?? []) : [])].some((folder) => isIn(path, folder))
 }
 
-function importsOf(file: string, code: string): { name: string; typeOnly: boolean }[] {
-  return ts.createSourceFile(file, code, ts.ScriptTarget.Latest).statements.flatMap((node) => {
-    if (!(ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) || node.moduleSpecifier === undefined) return []
-    // `import { type X }` stays as an import under verbatimModuleSyntax; only `import type` is erased.
-    const typeOnly = ts.isImportDeclaration(node)
-      ? node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
-      : node.isTypeOnly
-    return [{ name: (node.moduleSpecifier as ts.StringLiteral).text, typeOnly }]
-  })
-}
+const isOf = (name: string, library: string): boolean =>
+  library === 'node:' ? name.startsWith(library) : name === library
 
-const files = ['src', 'workflows', 'activities'].flatMap((folder) =>
-  readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => `${folder}/${file}`),
-)
+const sourceOf = (file: string, code: string): Source => ({ file, imports: importsOf(file, code) })
 
-it.each(files.filter((file) => layerOf(file) !== undefined))('%s imports only what its layer may', (file) => {
-  expect(forbiddenImports(file, readFileSync(resolve(root, file), 'utf8'))).toEqual([])
+const files = codeFiles().map((file) => sourceOf(file, readCode(file)))
+
+it('each file imports only what its layer may', () => {
+  expect(files.flatMap(forbiddenImports)).toEqual([])
 })
 
 it('imports only libraries that an installation for production has', () => {
-  const { dependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { dependencies: object }
-  const missing = files.flatMap((file) => {
-    const code = readFileSync(resolve(root, file), 'utf8')
-    const loadedLate = [...code.matchAll(/\bimport\('([^']+)'\)/g)].map(([, name = '']) => name)
-    return importsOf(file, code)
-      .flatMap(({ name, typeOnly }) => (typeOnly ? [] : [name]))
-      .concat(loadedLate)
-      .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
-      .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
-      .filter((library) => !Object.hasOwn(dependencies, library))
-      .map((library) => `${library} in ${file}`)
-  })
+  const { dependencies } = JSON.parse(readCode('package.json')) as { dependencies: object }
+  const missing = files
+    .filter(({ file }) => program.some((folder) => isIn(file, folder)))
+    .flatMap(({ file, imports }) =>
+      imports
+        .filter(({ name, typeOnly }) => !typeOnly && !isRelative(name) && !name.startsWith('node:'))
+        .map(({ name }) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
+        .filter((library) => !Object.hasOwn(dependencies, library))
+        .map((library) => `${library} in ${file}`),
+    )
   expect(missing).toEqual([])
+})
+
+const graphOf = (sources: Source[]): Map<string, string[]> =>
+  new Map(
+    sources.map(({ file, imports }) => [
+      file,
+      imports.flatMap(({ name }) => (isRelative(name) ? [pathOf(file, name)] : [])),
+    ]),
+  )
+
+describe('imports in a circle', () => {
+  it('are nowhere, not even of types', () => {
+    expect(cyclesIn(graphOf(files))).toEqual([])
+  })
+
+  it('are found: of types, late ones, and through others', () => {
+    const graph = graphOf([
+      sourceOf('src/a.ts', `import type { B } from './b.ts'`),
+      sourceOf('src/b.ts', `export * from './c.ts'`),
+      sourceOf('src/c.ts', `const a = () => import('./a.ts')\nimport './d.ts'`),
+      sourceOf('src/d.ts', ''),
+    ])
+    expect(cyclesIn(graph)).toEqual([['src/a.ts', 'src/b.ts', 'src/c.ts']])
+  })
 })
 
 it.each([
@@ -144,6 +209,13 @@ it.each([
   ['src/contracts/bad.ts', `export { sign } from '../delivery/sign.ts'`],
   ['src/schemas/bad.ts', `import fastify from 'fastify'`],
   ['src/delivery/bad.ts', `import { openPostgres } from '../db/postgres.ts'`],
+  ['src/temporal/bad.ts', `const inbox = () => import('../db/inbox.ts')`],
+  ['src/db/bad.ts', `import { startApp } from '../app.ts'`],
+  ['src/unknown/bad.ts', ''],
+  ['client/src/bad.ts', `import { request } from 'undici'`],
+  ['web/src/api/bad.ts', `import { SourceSchema } from '../../../src/schemas/source.ts'`],
+  ['web/src/features/sources/bad.ts', `import { DeliveryTable } from '../deliveries/delivery-table.tsx'`],
+  ['test/support/bad.ts', `import { measure } from '../../bench/support/figures.ts'`],
 ])('finds what is forbidden: in %s, %s', (file, code) => {
-  expect(forbiddenImports(file, code)).toHaveLength(1)
+  expect(forbiddenImports(sourceOf(file, code))).toHaveLength(1)
 })

@@ -1,8 +1,8 @@
 /** The messages of one request. */
 
+import type { BatchFile } from './batch-store.ts'
 import type { Message } from './calls.ts'
 import { encoder, MAX_BATCH_MESSAGES } from './limits.ts'
-import type { BatchFile } from './platform.ts'
 
 const FIRST_BYTES = 8_192
 /** 8 KB, 32 KB, 128 KB and then room for the largest batch: few copies, and little left to the garbage collector. */

@@ -8,9 +8,9 @@ import { createDebug } from './debug.ts'
 import type { DeliveryErrorCode } from './errors.ts'
 import { DeliveryError } from './errors.ts'
 import type { Settings } from './options.ts'
+import type { Outcome, RejectedItem } from './outcome.ts'
 import type { Platform } from './platform.ts'
 import { pause, retryPauseMs } from './retry.ts'
-import type { Outcome, RejectedItem } from './send-batch.ts'
 import { sendBatch } from './send-batch.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { Batch } from './batch.ts'
+import type { BatchFile } from './batch-store.ts'
 import { encoder } from './limits.ts'
-import type { BatchFile } from './platform.ts'
-import type { Failure } from './send-batch.ts'
+import type { Failure } from './outcome.ts'
 
 const TOO_LARGE = 413
 

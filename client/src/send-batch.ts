@@ -2,26 +2,9 @@
 
 import type { Batch } from './batch.ts'
 import type { Settings } from './options.ts'
+import type { Outcome, RejectedItem } from './outcome.ts'
 import type { Answer, Platform } from './platform.ts'
 import { callAfter } from './retry.ts'
-
-/** A message that the server did not take, by its place in the batch. */
-export interface RejectedItem {
-  index: number
-  code: string | undefined
-  message: string | undefined
-}
-
-/** Why a batch was not taken: `refused` is final as far as it can tell, `failed` may pass. */
-export interface Failure {
-  kind: 'refused' | 'failed'
-  message: string
-  status?: number
-  reason?: string | undefined
-  retryAfterMs?: number | undefined
-}
-
-export type Outcome = { kind: 'accepted'; rejected: RejectedItem[] } | Failure
 
 /** Sends a batch once. Never rejects. */
 export async function sendBatch(

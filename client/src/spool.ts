@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { BatchFile, BatchStore, RecoveredBatch } from './platform.ts'
+import type { BatchFile, BatchStore, RecoveredBatch } from './batch-store.ts'
 import { unref } from './retry.ts'
 
 /** A living process shows itself this often, and counts as ended after the second span, in milliseconds. */

@@ -1,13 +1,7 @@
 /** `postrider apply`: makes the settings of a node those of a file. */
 
 import { Command } from 'commander'
-
-export interface ApplyOptions {
-  dryRun?: true
-  yes?: true
-  prune?: true
-  updateSecrets?: true
-}
+import type { ApplyOptions } from './settings/apply-file.ts'
 
 export const applyCommand = (): Command =>
   new Command('apply')

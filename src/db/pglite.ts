@@ -6,7 +6,8 @@ import pg from 'pg'
 import { beginMaking, finishMaking } from '../half-made.ts'
 import type { Logger } from '../logger.ts'
 import { fitsSocket } from '../socket-path.ts'
-import { databaseOf, type Database } from './database.ts'
+import type { Database } from './database.ts'
+import { databaseOf } from './pooled-database.ts'
 
 /** PGlite has one session, and its socket server takes turns by protocol message, not by query: the statements of two
  *  connections would mix. */

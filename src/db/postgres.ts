@@ -1,7 +1,8 @@
 import pg from 'pg'
 import type { Logger } from '../logger.ts'
 import { within } from '../within.ts'
-import { databaseOf, type Database, type StatementLimits } from './database.ts'
+import type { Database } from './database.ts'
+import { databaseOf, type StatementLimits } from './pooled-database.ts'
 
 /** Connections of one node; PostgreSQL allows 100 in all by default. */
 const maxConnections = 10

@@ -1,8 +1,8 @@
 /** What an answer's status means for the delivery. */
 
 import { STATUS_CODES } from 'node:http'
+import { isSuccess, type Answer } from './answer.ts'
 import { cleanExcerpt } from './excerpt.ts'
-import type { Answer } from './exchange.ts'
 import type { SendOutcome } from './outcome.ts'
 import { parseRetryAfter } from './retry-after.ts'
 
@@ -10,9 +10,6 @@ import { parseRetryAfter } from './retry-after.ts'
 const passingClientErrors = new Set([408, 425, 429])
 const statusesWithRetryAfter = new Set([429, 503])
 const maxLocationLength = 200
-
-/** Whether a status means that the endpoint took the message. */
-export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /** The outcome of an attempt that was answered.
  *  @param secretsOf  texts of the request that the excerpt must not repeat */

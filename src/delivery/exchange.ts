@@ -1,20 +1,9 @@
 /** One request and its answer on one connection, under one timer. */
 
 import type { Dispatcher } from 'undici'
-import { isSuccess } from './classify-answer.ts'
+import { isSuccess, type Answer } from './answer.ts'
 import { createDeadlines, type Deadline, type Deadlines } from './deadlines.ts'
 import type { Use } from './connections.ts'
-
-/** What an endpoint answered. */
-export interface Answer {
-  status: number
-  /** Names in lower case. */
-  headers: Record<string, string | string[] | undefined>
-  /** Beginning of the body, as it came over the wire; empty for a success, which nobody reads on. */
-  body: Buffer
-  /** From the start of the exchange to the head of the answer, in milliseconds. */
-  durationMs: number
-}
 
 /** Most bytes of a body that are read; the rest is dropped with its connection. */
 export const maxBodyBytes = 64 * 1024

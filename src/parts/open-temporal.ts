@@ -2,13 +2,8 @@ import type { NativeConnectionOptions } from '@temporalio/worker'
 import type { Config } from '../config.ts'
 import type { Logger } from '../logger.ts'
 import { findTemporalCli } from '../temporal/cli-binary.ts'
-import {
-  connectTemporal,
-  createTemporalLink,
-  externalTemporal,
-  type Temporal,
-  type TemporalLink,
-} from '../temporal/connection.ts'
+import { connectTemporal, externalTemporal } from '../temporal/connect.ts'
+import { createTemporalLink, type Temporal, type TemporalLink } from '../temporal/connection.ts'
 import { startEmbeddedServer, type EmbeddedServer } from '../temporal/embedded-server.ts'
 import { embeddedNamespace } from '../temporal/server-launch.ts'
 

@@ -10,13 +10,7 @@ import { StartError } from '../errors.ts'
 import { acquireProcessLock } from '../process-lock.ts'
 import { buildCli } from './cli-build.ts'
 import { downloadCli } from './cli-download.ts'
-
-/** What a way of getting the CLI needs to know. */
-export interface ObtainOptions {
-  env: NodeJS.ProcessEnv
-  signal: AbortSignal
-  onProgress: (line: string) => void
-}
+import type { Obtained, ObtainOptions } from './cli-source.ts'
 
 export interface FindCliOptions {
   /** Environment of the tools that are run; its PATH is searched. */
@@ -125,7 +119,7 @@ async function obtainCli(cached: string, folder: string, options: ObtainOptions)
     await rm(folder, { recursive: true, force: true })
     await mkdir(folder, { recursive: true })
   }
-  const keep = async (result: { path: string } | { failure: string }): Promise<string | undefined> => {
+  const keep = async (result: Obtained): Promise<string | undefined> => {
     if ('failure' in result) return result.failure
     await chmod(result.path, 0o755)
     const state = await checkCli(result.path, options.env)

@@ -1,7 +1,7 @@
 /** Gets the Temporal CLI by building it with Go. */
 
 import { join } from 'node:path'
-import type { ObtainOptions } from './cli-binary.ts'
+import type { Obtained, ObtainOptions } from './cli-source.ts'
 import { runTool } from './run-tool.ts'
 
 const progressMs = 5_000
@@ -10,13 +10,12 @@ const limitMs = 30 * 60_000
 
 /**
  * Builds the CLI into `folder` with `go install`; compiler output in the making goes there too.
- * @returns the path of the executable, or in words why there is none
  */
 export async function buildCli(
   version: string,
   folder: string,
   { env, signal, onProgress }: ObtainOptions,
-): Promise<{ path: string } | { failure: string }> {
+): Promise<Obtained> {
   const startedAt = performance.now()
   let [modules, packages] = [0, 0]
   const tell = () => {

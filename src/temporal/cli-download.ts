@@ -3,7 +3,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { ObtainOptions } from './cli-binary.ts'
+import type { Obtained, ObtainOptions } from './cli-source.ts'
 import { runTool } from './run-tool.ts'
 
 /** Without a new byte for so long, the download is given up. */
@@ -24,13 +24,12 @@ const script = `
 
 /**
  * Downloads the CLI into `folder`.
- * @returns the path of the executable, or in words why there is none
  */
 export async function downloadCli(
   version: string,
   folder: string,
   { env, signal, onProgress }: ObtainOptions,
-): Promise<{ path: string } | { failure: string }> {
+): Promise<Obtained> {
   const sdk = createRequire(import.meta.url).resolve('@temporalio/testing')
   const ended = new AbortController()
   const watch = watchDownload(folder, ended, onProgress)

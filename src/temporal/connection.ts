@@ -1,18 +1,8 @@
 /** The connection to Temporal, shared by client and worker: a start can then hand its first task to the worker beside it. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from '@temporalio/client'
-import { loadClientConnectConfig } from '@temporalio/envconfig'
-import { NativeConnection, TransportError, type NativeConnectionOptions } from '@temporalio/worker'
-import { PartAwayError, StartError } from '../errors.ts'
-import { unlessAborted } from '../unless-aborted.ts'
-import { isSettingsFault } from './grpc-errors.ts'
-import { ensureSearchAttributes } from './search-attributes.ts'
-
-const connectPauseMs = 1_000
-
-/** How long making the namespace ready may take before it is tried anew, in milliseconds. */
-const prepareLimitMs = 60_000
+import type { Client } from '@temporalio/client'
+import type { NativeConnection } from '@temporalio/worker'
+import { PartAwayError } from '../errors.ts'
 
 /** Temporal as a node uses it: known from the start, connected as soon as it is there. What is thrown before that says that
  *  it is away, as a call would that Temporal does not answer. */
@@ -58,71 +48,3 @@ export function createTemporalLink(place: Pick<Temporal, 'namespace' | 'address'
   }
   return link
 }
-
-/** Where Temporal is, as the standard environment and configuration file say.
- *  @throws StartError when they cannot be read */
-export function externalTemporal(env: NodeJS.ProcessEnv): { options: NativeConnectionOptions; namespace: string } {
-  const definedEnv = Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
-  try {
-    const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: definedEnv })
-    return { options: connectionOptions, namespace: namespace ?? 'default' }
-  } catch (error) {
-    throw new StartError(`The settings of Temporal cannot be used: ${(error as Error).message}`, { cause: error })
-  }
-}
-
-/** Connects `link`, however long Temporal is away, and makes the namespace ready for deliveries.
- *  @throws StartError when the settings are at fault, so that waiting would not help; the signal's reason */
-export async function connectTemporal(
-  link: TemporalLink,
-  options: NativeConnectionOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  while (link.connected === undefined) {
-    try {
-      link.connected = await connectOnce(options, link.namespace, signal)
-    } catch (error) {
-      signal.throwIfAborted()
-      if (isFault(error)) throw error instanceof StartError ? error : cannotBeUsed(link.address, error)
-      link.failure = (error as Error).message
-      await sleep(connectPauseMs, undefined, { signal })
-    }
-  }
-}
-
-async function connectOnce(
-  options: NativeConnectionOptions,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<ConnectedTemporal> {
-  const connecting = NativeConnection.connect(options)
-  // A stop does not wait: it takes long to find that a server accepts connections and says nothing.
-  const connection = await unlessAborted(connecting, signal).catch(async (error: unknown) => {
-    if (signal.aborted) void connecting.then((late) => late.close()).catch(() => {})
-    throw error
-  })
-  try {
-    const connected = { connection, client: new Client({ connection, namespace }), namespace }
-    const preparing = connection.withDeadline(Date.now() + prepareLimitMs, () =>
-      ensureSearchAttributes(connected, signal),
-    )
-    await unlessAborted(preparing, signal)
-    return connected
-  } catch (error) {
-    await connection.close()
-    throw error
-  }
-}
-
-/** A server that answers something else than what is expected, or an address that is none. */
-const isFault = (error: unknown): boolean =>
-  error instanceof TransportError ? refusal.test(error.message) : error instanceof TypeError || isSettingsFault(error)
-
-/** How the first call of a connection tells that the credentials were refused: it has no code of its own. */
-const refusal =
-  /GetSystemInfo: code: '(The request does not have valid authentication|The caller does not have permission)/
-
-const cannotBeUsed = (address: string, error: unknown): StartError =>
-  new StartError(`Temporal at ${address} cannot be used: ${(error as Error).message}`, { cause: error })

@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander'
 import pc from 'picocolors'
-import type { ApplyOptions } from '../apply.ts'
 import { readInput } from '../shared/input.ts'
 import { confirm } from '../shared/prompt.ts'
 import { openSession } from '../shared/session.ts'
@@ -10,6 +9,14 @@ import type { Change } from './change.ts'
 import { readCurrent } from './current.ts'
 import { readSettingsFile } from './file.ts'
 import { diffOf, planChanges } from './plan.ts'
+
+/** Options of the command, as they are typed. */
+export interface ApplyOptions {
+  dryRun?: true
+  yes?: true
+  prune?: true
+  updateSecrets?: true
+}
 
 export async function apply(path: string, options: ApplyOptions, command: Command): Promise<void> {
   const { api, out } = await openSession(command)

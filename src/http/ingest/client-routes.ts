@@ -3,11 +3,17 @@
 import type {} from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../errors.ts'
+import type { IngestPort } from '../../ingest/port.ts'
 import { ignoreContentType } from '../json-body.ts'
-import type { IngestOptions } from './plugin.ts'
+
+interface ClientOptions {
+  port: Pick<IngestPort, 'findSource'>
+  /** Give settings for unknown write keys and switched-off sources too. */
+  lenientAuth: boolean
+}
 
 /** Registers the browser library's settings and the sink for its metrics. */
-export async function clientRoutes(scope: FastifyInstance, { port, lenientAuth }: IngestOptions): Promise<void> {
+export async function clientRoutes(scope: FastifyInstance, { port, lenientAuth }: ClientOptions): Promise<void> {
   scope.get<{ Params: { writeKey: string } }>(
     '/projects/:writeKey/settings',
     { schema: { tags: ['ingest'] } },
