@@ -61,9 +61,8 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
 
   return {
     async beginSync({ audienceId, scheduledBy }) {
-      const audience = await existing(audiences.getStored(audienceId))
-      if (audience === undefined) return null
       if (scheduledBy !== undefined) {
+        if ((await existing(audiences.getStored(audienceId))) === undefined) return null
         const syncId = `sync_${createHash('sha256').update(scheduledBy).digest('hex').slice(0, 20)}`
         await requestSync(database, { audienceId, kind: 'sync', syncId })
       }
@@ -73,6 +72,9 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
         sync = await takeNextSync(database, audienceId)
       }
       if (sync === undefined) return null
+      // Only now: a deletion disconnects the destinations before its sync can be taken.
+      const audience = await existing(audiences.getStored(audienceId))
+      if (audience === undefined) return null
       metrics.running.inc()
       logger.info({ audienceId, syncId: sync.id, kind: sync.kind }, 'audience.sync_began')
       return describeSync(audience, sync, retry)

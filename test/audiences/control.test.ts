@@ -13,6 +13,7 @@ import {
   start,
   state,
   told,
+  toldOnce,
   until,
   upload,
   uploadAndSync,
@@ -21,6 +22,13 @@ import {
 
 describeOnEachDatabase('audiences on', (databaseKind) => {
   const given = givenAudience(databaseKind)
+
+  /** Who was told what in the name of an audience, in the order of the users. */
+  const newsOf = ({ id, key }: Audience): string[] =>
+    toldOnce(given.receiver.requests)
+      .filter(({ messageId }) => messageId.startsWith(`${id}:`))
+      .map(({ userId, traits }) => `${userId} ${String(traits[key])}`)
+      .sort()
 
   it('sends nothing of an upload that was cut off in the middle', async () => {
     await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
@@ -163,7 +171,10 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     await given.node.api('DELETE', `/audiences/${again.id}`)
     const other = await createAudience(given.node, [given.destinationId], { name: 'Other' })
     await uploadAndSync(given.node, other, ['u7'])
-    expect(given.receiver.requests).toHaveLength(6)
+    expect(newsOf(given.audience)).toEqual(['u1 false', 'u1 true', 'u2 false', 'u2 true'])
+    expect(newsOf(again)).toEqual(['u1 true'])
+    expect(newsOf(other)).toEqual(['u7 true'])
+    expect(toldOnce(given.receiver.requests)).toHaveLength(6)
   })
 
   it('refuses a second audience with the same key in one destination, and asks about the key at a rename', async () => {

@@ -155,6 +155,12 @@ export interface Told {
 export const told = (requests: readonly ReceivedRequest[]): Told[] =>
   requests.map(({ body }) => JSON.parse(body.toString('utf8')) as Told)
 
+/** The same without repeats: an attempt whose answer came too late, as on a machine that stood still, is made again with its
+ *  message id. */
+export const toldOnce = (requests: readonly ReceivedRequest[]): Told[] => [
+  ...new Map(told(requests).map((one) => [one.messageId, one])).values(),
+]
+
 /** What the receiver was told of the trait `key`, last, per user. */
 export const state = (requests: readonly ReceivedRequest[], key = 'vip_customers'): Record<string, unknown> =>
   Object.fromEntries(told(requests).map(({ userId, traits }) => [userId, traits[key]]))
