@@ -61,6 +61,13 @@ describe('verifyStandardWebhook', () => {
     }
   })
 
+  it('takes a whsec_ secret without its padding as the library does', () => {
+    const secret = 'whsec_YWJjZGVmZw'
+    const reference = new Webhook(secret)
+    const headers = { ...example, 'webhook-signature': reference.sign(example['webhook-id'], at(0), body) }
+    expect(verifyStandardWebhook(body, headers, secret, at(0))).toBe(true)
+  })
+
   it.each(['whsec_not base64!', 'plain secret', 'dGV4dA=='])('takes %s as its own bytes', (plain) => {
     const reference = new Webhook(Buffer.from(plain), { format: 'raw' })
     const headers = { ...example, 'webhook-signature': reference.sign(example['webhook-id'], at(0), body) }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { encodeBody } from '../../src/delivery/body.ts'
@@ -15,6 +16,15 @@ const message = {
 } as const
 const body = encodeBody(message)
 const at = new Date('2026-01-02T03:04:05.678Z')
+
+/** What the library refuses as base64 stands for its own bytes. */
+const signerOfLibrary = (secret: string): Webhook => {
+  try {
+    return new Webhook(secret)
+  } catch {
+    return new Webhook(Buffer.from(secret, 'utf8'), { format: 'raw' })
+  }
+}
 
 describe('signatures', () => {
   // openssl dgst -sha1 -mac HMAC over the 165 bytes, and -sha256 over `msg-1.1767323045.` and the bytes.
@@ -66,6 +76,20 @@ describe('signatures', () => {
     expect(new Webhook(receiverSecret).verify(body, headers)).toEqual(message)
     const tampered = body.replace('9.5', '0.5')
     expect(() => new Webhook(receiverSecret).verify(tampered, headers)).toThrow('No matching signature')
+  })
+
+  it('are those of the Standard Webhooks library, whatever follows whsec_', () => {
+    const rest = fc.string({ unit: fc.constantFrom(...'Aaz09+/==-ä '), maxLength: 12 })
+    fc.assert(
+      fc.property(rest, (text) => {
+        // The library does not look at a character that is left over.
+        fc.pre(!/^(.{4})+[^A-Za-z0-9+/]={0,2}$/.test(text))
+        const secret = `whsec_${text}`
+        const { 'webhook-signature': signature } = signatureHeaders({ secrets: [secret], messageId: 'msg-1', body, at })
+        expect(signature).toBe(signerOfLibrary(secret).sign('msg-1', at, body))
+      }),
+      { numRuns: 1_000, examples: ['A', 'AAA', 'AAAA', 'AAAAA', 'AA==', 'AA====', '====', ''].map((text) => [text]) },
+    )
   })
 
   it('verify with the old secret beside the new one while a secret is rotated', () => {

@@ -53,9 +53,10 @@ export function verifyStandardWebhook(
   })
 }
 
+/** What counts as base64 is what the library of Standard Webhooks takes for it: its padding may be missing. */
 function keyOf(secret: string): Buffer {
-  const [, base64] = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret) ?? []
-  return base64 ? Buffer.from(base64, 'base64') : Buffer.from(secret)
+  const [, base64] = /^whsec_(?=.{4})([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? []
+  return base64 === undefined ? Buffer.from(secret) : Buffer.from(base64, 'base64')
 }
 
 /** An empty secret would accept what anyone can sign. */
