@@ -9,8 +9,8 @@ export default defineConfig({
     exclude: ['test/topology/**', 'client/test/runtimes/**'],
     globalSetup: 'test/support/global-setup.ts',
     // Each may start a process, and a machine that does much else is slow to start them.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     // No module keeps state, so files share a process: loading the server's modules anew takes a second or two of CPU.
     isolate: false,
     execArgv: baselineWasm,

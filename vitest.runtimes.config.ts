@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['client/test/runtimes/**/*.test.ts'],
     globalSetup: 'client/test/runtimes/global-setup.ts',
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 180_000,
   },
 })

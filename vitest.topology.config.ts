@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/topology/**/*.test.ts'],
     globalSetup: 'test/topology/global-setup.ts',
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 180_000,
     // Two cores carry a whole cluster: one at a time.
     fileParallelism: false,

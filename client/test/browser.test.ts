@@ -24,7 +24,7 @@ describeInBrowser('a page', () => {
     expect(ingest.messages()).toMatchObject([{ type: 'page', properties: { url: `${pages}/` } }])
     if (way === 'is closed') await page.close({ runBeforeUnload: true })
     else await page.goto(`${pages}/next`)
-    await vi.waitFor(() => expect(ingest.messages()).toHaveLength(2), { timeout: 20_000 })
+    await vi.waitFor(() => expect(ingest.messages()).toHaveLength(2), { timeout: 60_000 })
     expect(ingest.messages()[1]).toMatchObject({ event: 'Left' })
     expect(ingest.requests.map(({ body }) => body.writeKey)).toEqual(['page-key', 'page-key'])
   })

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createCertificates } from '../../test/support/certificates.ts'
-import { startIngestServer } from './support/ingest-server.ts'
+import { until } from '../../test/support/wait.ts'
+import { startIngestServer, type Answer } from './support/ingest-server.ts'
 import { runProgram } from './support/run-program.ts'
 import { setup } from './support/setup.ts'
 
@@ -42,7 +43,15 @@ describe('a failure that may pass', () => {
     const server = await startIngestServer()
     onTestFinished(() => server.stop())
     const clients = 12
-    server.answers.push(...Array<{ status: number }>(2 * clients).fill({ status: 503 }))
+    // Whichever comes first: of each client two attempts fail.
+    const tries = new Map<unknown, number>()
+    const third: Answer = ({ body }) => {
+      const [message] = body.batch
+      const count = (tries.get(message?.messageId) ?? 0) + 1
+      tries.set(message?.messageId, count)
+      return { status: count < 3 ? 503 : 200, body: { success: count === 3 } }
+    }
+    server.answers.push(...Array<Answer>(3 * clients).fill(third))
     const source = `import { Analytics } from '@postrider/analytics'
       for (let i = 0; i < ${clients}; i++) new Analytics('key', { endpoint: '${server.url}' }).identify({ userId: 'u1' })`
     const { output } = await runProgram(source, { DEBUG: 'analytics' }).ended
@@ -70,7 +79,7 @@ describe('a failure that may pass', () => {
     const { retryAfter, end } = wait()
     server.answers.push({ status: 429, headers: { 'Retry-After': retryAfter } })
     analytics.track({ userId: 'u1', event: 'first' })
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    await until('it is under way', () => server.requests.length === 1)
     analytics.track({ userId: 'u1', event: 'second' })
     await analytics.flush()
     expect(Date.now() + clocksDifferMs).toBeGreaterThanOrEqual(end)
@@ -84,7 +93,7 @@ describe('a failure that may pass', () => {
       { status: 500, body: { success: false, code: 'internal_error', message: 'no' } },
     )
     const messageId = analytics.track({ userId: 'u1', event: 'first' })
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    await until('it is under way', () => server.requests.length === 1)
     analytics.track({ userId: 'u1', event: 'second' })
     await analytics.flush()
     expect(errors).toMatchObject([
@@ -242,7 +251,7 @@ describe('a full queue', () => {
     })
     server.answers.push('hang')
     analytics.track({ userId: 'u1', event: '0' })
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    await until('it is under way', () => server.requests.length === 1)
     for (let i = 1; i < 30; i++) analytics.track({ userId: 'u1', event: `${i}` })
     const { pending, dropped } = analytics.stats
     expect(pending).toBeGreaterThan(2)
@@ -293,7 +302,7 @@ describe('close', () => {
     const { analytics, server, errors } = await setup({ flushAt: 1 })
     server.answers.push('hang')
     analytics.track({ userId: 'u1', event: 'under way' })
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    await until('it is under way', () => server.requests.length === 1)
     analytics.track({ userId: 'u1', event: 'waiting' })
     const flushed = analytics.flush()
     await analytics.close({ timeoutMs: 50 })

@@ -34,7 +34,7 @@ describe('a connection string', () => {
 const missing = findPostgres() === undefined
 if (missing) console.warn('No PostgreSQL binaries here: TLS to the server of a membership is not tested.')
 
-describe.skipIf(missing)('a membership from a PostgreSQL', { timeout: 60_000 }, () => {
+describe.skipIf(missing)('a membership from a PostgreSQL', () => {
   let folder: string
   let servers: Record<'trusted' | 'wrongHost' | 'plain', PostgresServer>
 

@@ -31,7 +31,7 @@ async function read(format: MemberFormat, begin: string, repeated: string) {
 
 const row = '{"userId":"u1"}'
 
-describe('a row without end', { timeout: 60_000 }, () => {
+describe('a row without end', () => {
   it.each([
     ['a text in JSON', 'json', `[${row},{"userId":"`, 'x', 2],
     ['a text of quotes in JSON', 'json', `[${row},{"userId":"`, '\\"', 2],

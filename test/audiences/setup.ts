@@ -8,7 +8,7 @@ import { findPostgres, startPostgres, type PostgresServer } from '../support/pos
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 
 /** A sync of this size on a loaded machine takes seconds; this is only to end a test that hangs. */
-const syncLimitMs = 60_000
+const syncLimitMs = 90_000
 
 export type Api = Pick<TestApp, 'url' | 'api'>
 

@@ -67,7 +67,7 @@ describe.each([
       await backend.close()
     })
 
-    it('are migrated once, however many nodes start at the same time', { timeout: 60_000 }, async () => {
+    it('are migrated once, however many nodes start at the same time', async () => {
       // PGlite belongs to one node, which may still ask several times.
       const nodes =
         name === 'PGlite' ? [database, database, database] : await Promise.all([backend.open(), backend.open()])
@@ -379,7 +379,7 @@ describe.each([
       })
     })
 
-    it('take many changes at the same time', { timeout: 60_000 }, async () => {
+    it('take many changes at the same time', async () => {
       const node = watchSettings(database, store, logger)
       await node.load()
       const made = await Promise.all(

@@ -56,7 +56,7 @@ describe.skipIf(findPostgres() === undefined)('a node whose PostgreSQL hangs', (
     const metrics = await (await fetch(`${node.url}/metrics`)).text()
     return Number(/fate="inboxed"[^}]*\} (\d+)/.exec(metrics)?.[1] ?? 0)
   }
-  const allReceived = () => receiver.received(batches * batchSize, 30_000)
+  const allReceived = () => receiver.received(batches * batchSize)
   const inboxTakesEvents = () =>
     until('the inbox takes events', async () => {
       const before = await inboxed()

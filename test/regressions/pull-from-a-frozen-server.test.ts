@@ -30,11 +30,11 @@ describe.skipIf(findPostgres() === undefined)('a membership from a PostgreSQL th
     return pulled
   }
 
-  it('is given up when no rows come any more', { timeout: 60_000 }, async () => {
+  it('is given up when no rows come any more', async () => {
     await expect(pull(100_000)).rejects.toThrow(/127\.0\.0\.1 did not answer within \d+ ms/)
   })
 
-  it('is whole when the server stands still after its last row', { timeout: 60_000 }, async () => {
+  it('is whole when the server stands still after its last row', async () => {
     expect(await pull(10)).toBe(10)
   })
 })

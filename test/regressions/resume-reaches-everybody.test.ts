@@ -56,7 +56,7 @@ it('reaches a held delivery when Temporal was away meanwhile, and the node was r
     relay.shut()
     await change(node, destination, { paused: false })
     relay.open()
-    await receiver.received(1, 25_000)
+    await receiver.received(1)
 
     await until('Temporal is back', async () => (await fetch(`${node.url}/readyz`)).ok)
     await hold('second')
@@ -65,7 +65,7 @@ it('reaches a held delivery when Temporal was away meanwhile, and the node was r
     await node[Symbol.asyncDispose]()
     relay.open()
     node = await start()
-    await receiver.received(2, 25_000)
+    await receiver.received(2)
   } finally {
     relay.open()
     await node[Symbol.asyncDispose]()

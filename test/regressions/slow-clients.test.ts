@@ -29,7 +29,7 @@ const track = async (): Promise<number> =>
 const isTimeout = ({ answer }: RawClient): boolean =>
   answer.startsWith('HTTP/1.1 408') && answer.includes('"code":"request_timeout"')
 
-it(`${clients} slow clients are ended with 408 and keep no one out`, { timeout: 60_000 }, async () => {
+it(`${clients} slow clients are ended with 408 and keep no one out`, async () => {
   const part = Buffer.alloc(bodyPart, ' ')
   const slow: RawClient[] = []
   const openOne = () => openRawClient(node.url, head('POST', '/v1/batch', ['Content-Length: 400000']), part)
@@ -41,7 +41,7 @@ it(`${clients} slow clients are ended with 408 and keep no one out`, { timeout: 
   expect(await track()).toBe(200)
 })
 
-describe.concurrent('a request', { timeout: 30_000 }, () => {
+describe.concurrent('a request', () => {
   it('whose headers do not end is ended with 408', async () => {
     const client = await openRawClient(node.url, 'POST /v1/track HTTP/1.1\r\nHost: node\r\nX-Slow:')
     await until('it is ended', () => client.isClosed)

@@ -114,7 +114,7 @@ it(
   },
 )
 
-it('makes the Quickstart whole or not at all', { timeout: 60_000 }, async () => {
+it('makes the Quickstart whole or not at all', async () => {
   const dataDir = await makeDataFolder()
   const logger = pino({ level: 'silent' })
   const database = await openPglite(join(dataDir, 'pglite'), logger)

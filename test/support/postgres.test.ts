@@ -46,7 +46,7 @@ describe.skipIf(findPostgres() === undefined)('the PostgreSQL server of the test
     const pid = Number(line.toString())
     expect(isRunning(pid)).toBe(true)
     run.kill('SIGKILL')
-    await expect.poll(() => isRunning(pid), { timeout: 20_000, interval: 50 }).toBe(false)
+    await expect.poll(() => isRunning(pid), { timeout: 60_000, interval: 50 }).toBe(false)
   })
 })
 

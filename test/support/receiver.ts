@@ -52,7 +52,7 @@ export interface Receiver extends AsyncDisposable {
   answer(with_: Answer | ((request: ReceivedRequest, index: number) => Answer)): void
   /** These answers to the next requests, in turn; the last one stays. */
   answerInTurn(...answers: Answer[]): void
-  /** The requests, as soon as there are that many; throws when there are not within the limit (10 s). */
+  /** The requests, as soon as there are that many; throws when there are not within the limit (90 s). */
   received(count: number, withinMs?: number): Promise<ReceivedRequest[]>
   close(): Promise<void>
 }
@@ -122,7 +122,7 @@ export const startReceiver = async ({ host = '127.0.0.1', port = 0, tls }: Recei
       const first = requests.length
       choose = (_request, index) => answers[Math.min(index - first, answers.length - 1)] ?? {}
     },
-    async received(count, withinMs = 10_000) {
+    async received(count, withinMs = 90_000) {
       const deadline = Date.now() + withinMs
       while (requests.length < count) {
         if (Date.now() > deadline) throw new Error(`${requests.length} of ${count} requests arrived in ${withinMs} ms`)

@@ -9,7 +9,7 @@ const pauseMs = 50
 export async function until<Value>(
   what: string,
   check: () => Promise<Value | undefined | false> | Value | undefined | false,
-  limitMs = 20_000,
+  limitMs = 90_000,
 ): Promise<Value> {
   const deadline = performance.now() + limitMs
   for (;;) {

@@ -129,7 +129,7 @@ describeInBrowser('@postrider/analytics in a page of another site', () => {
   })
 })
 
-describe('a library of others', { timeout: 60_000 }, () => {
+describe('a library of others', () => {
   it.each(Object.keys(libraries))('%s reaches the endpoint with every call, once', async (name) => {
     await using receiver = await startReceiver()
     const source = await node.createSource()

@@ -77,7 +77,7 @@ export const untilOutcome = (handle: DeliveryHandle, outcome: string): Promise<v
   until(`${handle.workflowId} is ${outcome}`, async () => (await outcomeAttribute(handle)) === outcome)
 
 /** Waits for a condition. @throws Error naming `what` when it is not met within the limit */
-export async function until(what: string, isMet: () => Promise<boolean> | boolean, withinMs = 20_000): Promise<void> {
+export async function until(what: string, isMet: () => Promise<boolean> | boolean, withinMs = 90_000): Promise<void> {
   const deadline = Date.now() + withinMs
   while (!(await isMet())) {
     if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`)

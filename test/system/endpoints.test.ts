@@ -11,8 +11,8 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Answer } from '../support/receiver.ts'
 import { deliver, deliveryOf, failureOf, outcomeAttribute, until, untilOutcome } from './deliveries.ts'
 
-/** Retries go on this long unless a test says otherwise. */
-const limit = 60_000
+/** Longer than retries go on unless a test says otherwise. */
+const limit = 120_000
 
 let node: TestApp
 const logLines: string[] = []

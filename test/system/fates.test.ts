@@ -31,7 +31,7 @@ afterAll(async () => {
   await postgres?.stop()
 })
 
-onPostgres('are counted for every event, per source and minute', { timeout: 60_000 }, async () => {
+onPostgres('are counted for every event, per source and minute', async () => {
   await using receiver = await startReceiver()
   const [source, lonely] = [await node.createSource(), await node.createSource()]
   await node.connect([source], [receiver.url])

@@ -64,7 +64,7 @@ it.concurrent('makes no attempts while paused in the middle of retries, and goes
   expect(result.destinations[0]?.endpoints).toMatchObject([{ outcome: 'delivered', attempts: before + 1 }])
 })
 
-it.concurrent('lets the window stand still while paused', { timeout: 60_000 }, async ({ expect }) => {
+it.concurrent('lets the window stand still while paused', async ({ expect }) => {
   await using receiver = await startReceiver()
   receiver.answer({ status: 503 })
   const { source, destination } = await connected(receiver)
@@ -101,7 +101,7 @@ it.concurrent('lets the window stand still while paused', { timeout: 60_000 }, a
   }
 })
 
-it.concurrent('gives back a pause that no attempt met', { timeout: 60_000 }, async ({ expect }) => {
+it.concurrent('gives back a pause that no attempt met', async ({ expect }) => {
   await using receiver = await startReceiver()
   receiver.answer({ status: 503, headers: { 'retry-after': '5' } })
   const { source, destination } = await connected(receiver)
@@ -118,7 +118,7 @@ it.concurrent('gives back a pause that no attempt met', { timeout: 60_000 }, asy
   expect((await delivery.result()).destinations[0]?.endpoints).toMatchObject([{ outcome: 'delivered', attempts: 3 }])
 })
 
-it.concurrent('ends with the window all the same when the pause is over', { timeout: 60_000 }, async ({ expect }) => {
+it.concurrent('ends with the window all the same when the pause is over', async ({ expect }) => {
   await using receiver = await startReceiver()
   receiver.answer({ status: 503 })
   const { source, destination } = await connected(receiver)
@@ -129,7 +129,10 @@ it.concurrent('ends with the window all the same when the pause is over', { time
   await untilOutcome(delivery, 'held')
   await resume(destination)
   const { result } = await failureOf(delivery)
-  expect(result.destinations[0]?.endpoints).toMatchObject([{ outcome: 'failed', attempts: receiver.requests.length }])
+  const [endpoint] = result.destinations[0]?.endpoints ?? []
+  expect(endpoint?.outcome).toBe('failed')
+  // The end of the window may meet one request, which nobody waits for.
+  expect([receiver.requests.length, receiver.requests.length - 1]).toContain(endpoint?.attempts)
 })
 
 it.concurrent('finds what waits for its turn, but not what may be in its first attempt', async ({ expect }) => {
@@ -148,7 +151,7 @@ it.concurrent('finds what waits for its turn, but not what may be in its first a
 it.concurrent.for<[string, { enabled: false } | undefined]>([
   ['switched off', { enabled: false }],
   ['deleted', undefined],
-])('discards what waits when the destination is %s', { timeout: 60_000 }, async ([, change], { expect }) => {
+])('discards what waits when the destination is %s', async ([, change], { expect }) => {
   await using receiver = await startReceiver()
   receiver.answer({ status: 503 })
   const source = await node.createSource()

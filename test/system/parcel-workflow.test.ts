@@ -47,7 +47,7 @@ interface ParcelOptions {
   age?: number
 }
 
-describe.skipIf(findPostgres() === undefined)('a parcel', { timeout: 90_000 }, () => {
+describe.skipIf(findPostgres() === undefined)('a parcel', () => {
   let postgres: PostgresServer
   let database: Database
   let node: TestApp
@@ -198,8 +198,10 @@ describe.skipIf(findPostgres() === undefined)('a parcel', { timeout: 90_000 }, (
     const counts = countsAt(receiver, 4)
     expect(counts.slice(0, 2)).toEqual([1, 1])
     expect(Math.min(...counts.slice(2))).toBeGreaterThan(1)
-    const statuses = ['delivered', 'failed', 'failed', 'failed']
-    expect(await parcel.outcomes()).toEqual(statuses.map((status, n) => [status, counts[n]]))
+    const outcomes = await parcel.outcomes()
+    expect(outcomes.map(([status]) => status)).toEqual(['delivered', 'failed', 'failed', 'failed'])
+    // The end of the window may meet one request, which nobody waits for.
+    for (const [n, [, attempts]] of outcomes.entries()) expect([counts[n], (counts[n] ?? 0) - 1]).toContain(attempts)
   })
 
   it.concurrent('waits for as long as an endpoint asks, from the first answer on', async ({ expect }) => {

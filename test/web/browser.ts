@@ -13,7 +13,7 @@ import { temporalAddress } from '../support/temporal.ts'
 export { describeInBrowser } from '../support/chromium.ts'
 
 /** How long the app may take for a step on a loaded machine, in milliseconds. */
-const stepLimitMs = 20_000
+const stepLimitMs = 60_000
 
 /** A node and a browser that the tests of a file share. */
 export interface WebTest {

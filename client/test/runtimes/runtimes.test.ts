@@ -58,7 +58,7 @@ describe.each(runtimes)('a program of %s', (name, args) => {
   it('that just ends delivers in order and compressed, through failures that pass', async () => {
     const server = await startServer()
     server.answers.push({ status: 503 }, 'cut', 'hang')
-    const source = `${open('requestTimeoutMs: 200')}
+    const source = `${open('requestTimeoutMs: 3_000')}
       for (let i = 0; i < 5_000; i++) analytics.track({ userId: 'u1', event: String(i) })`
     expect(await run(source, { ENDPOINT: server.url }).ended).toEqual({ code: 0, signal: null, output: '' })
     expect(server.messages().map(({ event }) => event)).toEqual(Array.from({ length: 5_000 }, (_, i) => String(i)))

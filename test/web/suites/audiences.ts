@@ -10,7 +10,7 @@ export const audiences = (web: WebTest) =>
       return { userId, ...traits }
     }
 
-    it('are created, filled from a file after a preview, and taken back', { timeout: 120_000 }, async () => {
+    it('are created, filled from a file after a preview, and taken back', async () => {
       await using receiver = await startReceiver()
       await web.node.connect([], [receiver.url])
       const { page, errors } = await web.open({ signedInTo: web.node.url })

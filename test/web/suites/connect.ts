@@ -6,7 +6,7 @@ import { eventually, type WebTest } from '../browser.ts'
 
 export const connecting = (web: WebTest) =>
   describe('connecting Webhooks from the catalog', () => {
-    it('leads from the search to an event that arrives, signed', { timeout: 120_000 }, async () => {
+    it('leads from the search to an event that arrives, signed', async () => {
       await using receiver = await startReceiver()
       await using broken = await startReceiver()
       broken.answer({ status: 500, body: 'out of order' })

@@ -16,7 +16,7 @@ export const deliveries = (web: WebTest) =>
       return body.items.map(({ status }) => status).sort()
     }
 
-    it('shows why they fail, and wakes them once the endpoint is repaired', { timeout: 120_000 }, async () => {
+    it('shows why they fail, and wakes them once the endpoint is repaired', async () => {
       await using broken = await startReceiver()
       await using repaired = await startReceiver()
       broken.answer({ status: 503, body: 'database is down' })
@@ -85,7 +85,7 @@ export const deliveries = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
-    it('delivers a selection again, after a count', { timeout: 120_000 }, async () => {
+    it('delivers a selection again, after a count', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Blog')
       await web.node.connect([source], [receiver.url])
@@ -120,7 +120,7 @@ export const deliveries = (web: WebTest) =>
       await receiver.received(6)
     })
 
-    it('stops on the way through all that match', { timeout: 120_000 }, async () => {
+    it('stops on the way through all that match', async () => {
       const source = await web.node.createSource('Stopped')
       const { id } = await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
       await web.node.api('PATCH', `/destinations/${id}`, { paused: true })

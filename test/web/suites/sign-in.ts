@@ -89,7 +89,7 @@ export const signingIn = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
-    it('leads with the keyboard alone to the sources and to a new one', { timeout: 90_000 }, async () => {
+    it('leads with the keyboard alone to the sources and to a new one', async () => {
       const { page } = await web.open()
       await page.goto(web.node.url)
       await page.getByLabel('Token').waitFor()
