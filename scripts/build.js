@@ -1,7 +1,9 @@
-/** Builds all: the server and the bundle of its workflows, and beside them the client library and the web app. */
+/** Builds all: the server, the bundle of its workflows and the embedded database that a first start copies; and beside them the
+ *  client library and the web app. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { renameSync, rmSync, statSync } from 'node:fs'
 import process from 'node:process'
 
 const run = async (command) => {
@@ -11,7 +13,19 @@ const run = async (command) => {
 
 const server = async () => {
   await run('tsc -p tsconfig.build.json')
-  await run('node dist/src/commands/bundle-workflows.js')
+  await Promise.all([run('node dist/src/commands/bundle-workflows.js'), databaseTemplate()])
+}
+
+/** Making it takes seconds: it stays until there are other tables or another PGlite. */
+const databaseTemplate = async () => {
+  const folder = 'dist/database-template'
+  const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const madeFrom = ['dist/src/db/migrate.js', 'node_modules/@electric-sql/pglite/package.json']
+  if (madeFrom.every((path) => timeOf(path) < timeOf(folder))) return
+  rmSync(`${folder}.new`, { recursive: true, force: true })
+  await run(`node dist/src/db/make-database.js ${folder}.new`)
+  rmSync(folder, { recursive: true, force: true })
+  renameSync(`${folder}.new`, folder)
 }
 
 const results = await Promise.allSettled([server(), run('npm run build --workspaces --if-present')])

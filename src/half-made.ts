@@ -4,11 +4,13 @@
 import { access, rm, writeFile } from 'node:fs/promises'
 
 /** Before it is opened: removes what was left half made, and marks what is yet to be made.
- *  @param files  all that belongs to it; the thing itself unless given */
-export async function beginMaking(path: string, files: readonly string[] = [path]): Promise<void> {
-  if ((await exists(path)) && !(await exists(markOf(path)))) return
+ *  @param files  all that belongs to it; the thing itself unless given
+ *  @returns whether it is yet to be made */
+export async function beginMaking(path: string, files: readonly string[] = [path]): Promise<boolean> {
+  if ((await exists(path)) && !(await exists(markOf(path)))) return false
   await writeFile(markOf(path), '', { mode: 0o600 })
   for (const file of files) await rm(file, { recursive: true, force: true })
+  return true
 }
 
 /** It is made, and must never be removed again: called before anything is kept in it. */

@@ -2,9 +2,8 @@
 /** The thread of the embedded database: PGlite behind its own socket server. JavaScript, because Node starts threads
  *  from files, and a thread knows nothing of the loader that runs the TypeScript sources in tests. */
 
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync } from 'node:fs'
+import { fsyncSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
 import { NodeFS } from '@electric-sql/pglite/nodefs'
@@ -36,22 +35,14 @@ class SyncedFolder extends NodeFS {
   }
 }
 
-/** PGlite's own parameters but for -F, which leaves out syncs. Of the ways to sync only this one reaches the folder above. */
-const startParams = [...PGlite.defaultStartParams.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
+/** PGlite's own parameters but for -F, which leaves out syncs. Of the ways to sync only this one reaches the folder above.
+ *  PostgreSQL's usual 128 MB of buffers would stay resident from the start on; pages beyond these come from the system's cache. */
+const startParams = [
+  ...PGlite.defaultStartParams.filter((param) => param !== '-F'),
+  ...['-c', 'wal_sync_method=fsync', '-c', 'shared_buffers=16MB'],
+]
 
-/** What is made at the first start is written by a program of its own, which does not sync. */
-function syncAll() {
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() && !entry.isDirectory()) continue
-    const descriptor = openSync(join(entry.parentPath, entry.name), 'r')
-    fsyncSync(descriptor)
-    closeSync(descriptor)
-  }
-}
-
-const isNew = !existsSync(join(folder, 'PG_VERSION'))
 const database = await PGlite.create({ fs: new SyncedFolder(folder), startParams })
-if (isNew) syncAll()
 // A hard kill leaves it, and then nothing can be bound to it.
 await rm(socket, { force: true })
 const server = new PGLiteSocketServer({ db: database, path: socket, maxConnections: 16 })

@@ -7,6 +7,7 @@ import { beginMaking, finishMaking } from '../half-made.ts'
 import type { Logger } from '../logger.ts'
 import { fitsSocket } from '../socket-path.ts'
 import type { Database } from './database.ts'
+import { makePgliteFolder } from './pglite-folder.ts'
 import { databaseOf } from './pooled-database.ts'
 
 /** PGlite has one session, and its socket server takes turns by protocol message, not by query: the statements of two
@@ -28,7 +29,7 @@ const socketName = '.s.PGSQL.5432'
 export async function openPglite(folder: string, logger: Logger): Promise<Database> {
   const fits = fitsSocket(join(folder, socketName))
   const socketFolder = fits ? folder : await mkdtemp(join(tmpdir(), 'postrider-'))
-  await beginMaking(folder)
+  if (await beginMaking(folder)) await makePgliteFolder(folder)
   const worker = await startWorker({ folder, socket: join(socketFolder, socketName) })
   await finishMaking(folder)
   worker.on('error', (error) => logger.fatal({ error: error.message }, 'database.failed'))
