@@ -13,8 +13,9 @@ import type {
 } from '../src/contracts/parcels.ts'
 import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { Database } from '../src/db/database.ts'
-import { recordedProgress, recordProgress } from '../src/db/parcels.ts'
+import { recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcels.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
+import { inGroups } from '../src/in-groups.ts'
 import { within } from '../src/within.ts'
 import type { AttemptDependencies } from './delivery.ts'
 import { attemptRound, type RoundResult } from './parcel-round.ts'
@@ -22,8 +23,13 @@ import { attemptRound, type RoundResult } from './parcel-round.ts'
 /** Milliseconds between two heartbeats. */
 const heartbeatMs = 2_000
 
-/** Events whose outcomes are written together while a round goes on: what a node that dies did not write is sent again. */
+/** Events whose outcomes are written together while a round goes on, and for how long it goes on before they are, in milliseconds:
+ *  what a node that dies did not write is sent again, and most rounds are over sooner. */
 const recordedTogether = 50
+const recordAfterMs = 100
+
+/** Records of different parcels that are written in one statement: each costs a sync to the disk. */
+const maxRecords = 10
 
 /** How long a round waits for the list to be written, in milliseconds; it is written later otherwise. */
 const recordLimitMs = 2_000
@@ -39,10 +45,11 @@ export interface ParcelDependencies extends AttemptDependencies {
 
 export function createParcelActivities(dependencies: ParcelDependencies): ParcelActivities {
   const { database, pendingRecord, startEvent, load } = dependencies
+  const writeRecord = inGroups((records: readonly ParcelRecord[]) => recordProgress(database, records), maxRecords)
 
   return {
     async attemptParcel({ events }) {
-      const recorder = createRecorder(database)
+      const recorder = createRecorder(database, writeRecord)
       const underWay = load.begin(events.length)
       try {
         const known = load.isFresh(parcelId()) ? new Map<number, undefined>() : await recorder.known()
@@ -71,7 +78,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       })
       let result: RoundResult
       const timer = setInterval(() => context.heartbeat({ progress }), heartbeatMs)
-      const recorder = createRecorder(database)
+      const recorder = createRecorder(database, writeRecord)
       try {
         result = await attemptRound(
           dependencies,
@@ -104,10 +111,10 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
 
     async startFromParcel({ place, input }) {
       await startEvent(input, parcelId())
-      await recordProgress(database, parcelId(), [{ place, destinations: [], end: 'left' }], true)
+      await writeRecord({ parcelId: parcelId(), progress: [{ place, destinations: [], end: 'left' }] })
     },
 
-    recordParcel: (progress) => recordProgress(database, parcelId(), progress, true),
+    recordParcel: (progress) => writeRecord({ parcelId: parcelId(), progress }),
   }
 }
 
@@ -151,13 +158,14 @@ interface Recorder {
 }
 
 /** Never holds up a round for long: a database that is away is told later. */
-function createRecorder(database: Database): Recorder {
+function createRecorder(database: Database, writeRecord: (record: ParcelRecord) => Promise<void>): Recorder {
   const id = parcelId()
+  const firstWriteAt = performance.now() + recordAfterMs
   let waiting: EventProgress[] = []
   let writing = Promise.resolve(true)
 
-  const write = (events: readonly EventProgress[], isCounted: boolean): Promise<boolean> =>
-    within(recordLimitMs, 'the database', recordProgress(database, id, events, isCounted)).then(
+  const write = (events: readonly EventProgress[]): Promise<boolean> =>
+    within(recordLimitMs, 'the database', writeRecord({ parcelId: id, progress: events })).then(
       () => true,
       () => false,
     )
@@ -165,17 +173,17 @@ function createRecorder(database: Database): Recorder {
   return {
     known: () => within(recordLimitMs, 'the database', recordedProgress(database, id)).catch(() => new Map()),
     note(event) {
-      if (waiting.length >= recordedTogether) {
+      if (waiting.length >= recordedTogether && performance.now() >= firstWriteAt) {
         const together = waiting
         waiting = []
-        writing = writing.then((isWritten) => isWritten && write(together, false))
+        writing = writing.then((isWritten) => isWritten && write(together))
       }
       waiting.push(event)
     },
     async end(events) {
       // What was written on the way stays as it is, unless that failed.
       const rest = (await writing) ? waiting : events
-      return write(rest, true)
+      return write(rest)
     },
   }
 }

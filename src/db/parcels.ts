@@ -163,46 +163,65 @@ export async function removeFromParcel(
   await countParcel(database, parcelId)
 }
 
-/** Takes note of how far events of a parcel are; those that left it are shown by a workflow of their own.
- *  @param isCounted  whether the parcel's figures follow */
-export async function recordProgress(
-  database: Queryable,
-  parcelId: string,
-  progress: readonly EventProgress[],
-  isCounted: boolean,
-): Promise<void> {
-  const left = progress.filter(({ end }) => end === 'left').map(({ place }) => place)
-  const others = progress.filter(({ end }) => end !== 'left')
-  const statuses = others.map(eventStatus)
-  const changes = `update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
-       progress = now.progress::json, input = null,
-       ended_at = case when now.status in ('delivering', 'retrying', 'held') then null else coalesce(ended_at, now()) end
-     from unnest($2::int[], $3::text[], $4::int[], $5::text[], $6::text[]) as now(place, status, attempts, reason, progress)
-     where parcel_events.parcel_id = $1 and parcel_events.place = now.place`
+/** How far events of a parcel are. */
+export interface ParcelRecord {
+  parcelId: string
+  progress: readonly EventProgress[]
+}
+
+/** Takes note of how far events are, and brings the figures of their parcels up to date; events that left their parcel are shown
+ *  by a workflow of their own.
+ *  @param records  of an event that stands in several the last one counts */
+export async function recordProgress(database: Queryable, records: readonly ParcelRecord[]): Promise<void> {
+  const parcelIds = [...new Set(records.map(({ parcelId }) => parcelId))]
+  const known = new Map<string, { parcelId: string; event: EventProgress }>()
+  for (const { parcelId, progress } of records)
+    for (const event of progress) known.set(`${parcelId} ${event.place}`, { parcelId, event })
+  const left = [...known.values()].filter(({ event }) => event.end === 'left')
+  const others = [...known.values()].filter(({ event }) => event.end !== 'left')
+  const notLeft =
+    left.length === 0
+      ? ''
+      : `and not exists (select from unnest($8::text[], $9::int[]) as gone(parcel_id, place)
+           where gone.parcel_id = events.parcel_id and gone.place = events.place)`
+  const leftEvents = [left.map(({ parcelId }) => parcelId), left.map(({ event }) => event.place)]
   await database.query(
-    isCounted
-      ? // A statement sees the rows as they were before it.
-        `with changed as (${changes} returning parcel_events.place, parcel_events.status, parcel_events.ended_at)
-         ${countsFrom({
-           status: 'coalesce(changed.status, events.status)',
-           isUnheard: 'events.input is not null and changed.place is null',
-           endedAt: 'case when changed.place is null then events.ended_at else changed.ended_at end',
-         })}
-           from parcel_events as events left join changed on changed.place = events.place
-           where events.parcel_id = $1 and not events.place = any($7::int[])) as counted where id = $1`
-      : `with in_flux as (update parcels set last_end = 'infinity' where id = $1 and last_end < 'infinity') ${changes}`,
+    `with changed as (
+       update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
+         progress = now.progress::json, input = null,
+         ended_at = case when now.status in ('delivering', 'retrying', 'held') then null else coalesce(ended_at, now()) end
+       from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[])
+         as now(parcel_id, place, status, attempts, reason, progress)
+       where parcel_events.parcel_id = now.parcel_id and parcel_events.place = now.place
+       returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.ended_at)
+     -- A statement sees the rows as they were before it.
+     ${countsFrom({
+       parcelId: 'recorded.id',
+       status: 'coalesce(changed.status, events.status)',
+       isUnheard: 'events.input is not null and changed.place is null',
+       endedAt: 'case when changed.place is null then events.ended_at else changed.ended_at end',
+     })}
+       from unnest($7::text[]) as recorded(id)
+       left join parcel_events as events on events.parcel_id = recorded.id ${notLeft}
+       left join changed on changed.parcel_id = events.parcel_id and changed.place = events.place
+       group by recorded.id) as counted where id = counted.parcel_id`,
     [
-      parcelId,
-      others.map(({ place }) => place),
-      statuses,
-      others.map(attemptsOf),
-      others.map((event) => reasonOf(event) ?? null),
-      others.map((event) => (isPlain(event) ? null : JSON.stringify(event))),
-      ...(isCounted ? [left] : []),
+      others.map(({ parcelId }) => parcelId),
+      others.map(({ event }) => event.place),
+      others.map(({ event }) => eventStatus(event)),
+      others.map(({ event }) => attemptsOf(event)),
+      others.map(({ event }) => reasonOf(event) ?? null),
+      others.map(({ event }) => (isPlain(event) ? null : JSON.stringify(event))),
+      parcelIds,
+      ...(left.length === 0 ? [] : leftEvents),
     ],
   )
   if (left.length > 0)
-    await database.query('delete from parcel_events where parcel_id = $1 and place = any($2::int[])', [parcelId, left])
+    await database.query(
+      `delete from parcel_events using unnest($1::text[], $2::int[]) as gone(parcel_id, place)
+       where parcel_events.parcel_id = gone.parcel_id and parcel_events.place = gone.place`,
+      leftEvents,
+    )
 }
 
 /** An event whose story is told by its status and figures. */
@@ -214,18 +233,19 @@ const isPlain = (event: EventProgress): boolean =>
 
 /** Expressions of an event of a parcel. */
 interface CountedEvent {
+  parcelId: string
   status: string
   /** Whether its outcome is still to come. */
   isUnheard: string
   endedAt: string
 }
 
-/** Brings a parcel's figures up to date, as far as the events that the statement goes on to name. */
-const countsFrom = ({ status, isUnheard, endedAt }: CountedEvent): string =>
+/** Brings figures of parcels up to date, as far as the events that the statement goes on to name. */
+const countsFrom = ({ parcelId, status, isUnheard, endedAt }: CountedEvent): string =>
   `update parcels set taken_at = case when counted.unheard = 0 then coalesce(taken_at, now()) else taken_at end,
      first_end = counted.first_end, last_end = counted.last_end,
      ${parcelStatuses.map((name) => `${name} = counted.${name}`).join(', ')}
-   from (select count(*) filter (where ${isUnheard}) as unheard,
+   from (select ${parcelId} as parcel_id, count(*) filter (where ${isUnheard}) as unheard,
      coalesce(min(${endedAt}), '-infinity') as first_end, coalesce(max(${endedAt}), '-infinity') as last_end,
      ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}`
 
@@ -253,8 +273,8 @@ export async function openAmong(database: Queryable, parcelIds: readonly string[
 
 const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
   database.query(
-    `${countsFrom({ status: 'status', isUnheard: 'input is not null', endedAt: 'ended_at' })}
-     from parcel_events where parcel_id = $1) as counted where id = $1`,
+    `${countsFrom({ parcelId: '$1', status: 'status', isUnheard: 'input is not null', endedAt: 'ended_at' })}
+     from parcel_events where parcel_id = $1) as counted where id = counted.parcel_id`,
     [parcelId],
   )
 

@@ -25,6 +25,9 @@ import type { ParcelLoad } from '../delivery/parcel-load.ts'
 /** Parcels that are made together, and whose workflows are started side by side. */
 const parcelsTogether = 4
 
+/** Parcels of newcomers that are on their way beside them. */
+const newcomersTogether = 4
+
 /** Up to so many events that wait have workflows of their own. */
 export const maxSingles = 4
 
@@ -37,13 +40,17 @@ const claimPauseMs = 5_000
 /** Before a start that failed is tried again, in milliseconds. */
 const failurePauseMs = 1_000
 
+/** Whether events come behind those that are on their way, or are of sources that sent nothing lately: these go beside a flood
+ *  of others. */
+export type Place = 'inTurn' | 'newcomers'
+
 export interface ParcelStarts {
   /** Whether new events are to travel in parcels, which can be started and sent now. */
-  hasRoom(events: readonly NewInboxEvent[]): boolean
+  hasRoom(events: readonly NewInboxEvent[], place: Place): boolean
   /** Writes new events into parcels, and starts these.
    *  @returns how many were new
    *  @throws what the database throws */
-  write(events: readonly NewInboxEvent[]): Promise<number>
+  write(events: readonly NewInboxEvent[], place: Place): Promise<number>
   /** Moves the oldest events of these turns into parcels, and starts them as soon as there is room.
    *  @returns how many events there were
    *  @throws what the database throws */
@@ -76,6 +83,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   const { database, start, knownDeliveries, isRunning, load, isProven, isShut, retry, count, logger } = dependencies
   const stopping = new AbortController()
   const underWay = new Map<string, Promise<void>>()
+  const newcomers = new Map<string, Promise<void>>()
   let waiting = 0
   let claimedAt = -Infinity
 
@@ -91,12 +99,9 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   }
 
   const endAll = (parcel: ParcelToStart, end: (event: EventProgress) => EventProgress): Promise<void> =>
-    recordProgress(
-      database,
-      parcel.id,
-      parcel.events.map((event, place) => end(beginEvent(event, place))),
-      true,
-    )
+    recordProgress(database, [
+      { parcelId: parcel.id, progress: parcel.events.map((event, place) => end(beginEvent(event, place))) },
+    ])
 
   const startOnce = async (given: ParcelToStart): Promise<void> => {
     const parcel = await withoutKnown(given)
@@ -130,35 +135,41 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     }
   }
 
+  const begin = (parcel: ParcelToStart, among: Map<string, Promise<void>>): void => {
+    const { length } = parcel.events
+    waiting += length
+    const aboutToCome = load.begin(length)
+    const starting = startUntilTaken(parcel).finally(() => {
+      waiting -= length
+      aboutToCome.end()
+      among.delete(parcel.id)
+    })
+    among.set(parcel.id, starting)
+  }
+
+  /** A parcel lets those who came beside it go first, once: it and its like take the whole machine otherwise. */
   const startAll = async (parcels: readonly ParcelToStart[]): Promise<void> => {
     for (const parcel of parcels) {
+      await Promise.all(newcomers.values())
       while (underWay.size >= parcelsTogether) await Promise.race(underWay.values())
       await load.room(stopping.signal)
       if (stopping.signal.aborted) return
-      if (underWay.has(parcel.id)) continue
-      const { length } = parcel.events
-      waiting += length
-      const aboutToCome = load.begin(length)
-      const starting = startUntilTaken(parcel).finally(() => {
-        waiting -= length
-        aboutToCome.end()
-        underWay.delete(parcel.id)
-      })
-      underWay.set(parcel.id, starting)
+      if (!underWay.has(parcel.id)) begin(parcel, underWay)
     }
   }
 
   return {
-    hasRoom: (events) =>
-      events.length > maxSingles &&
-      isProven() &&
-      underWay.size + Math.ceil(events.length / maxParcelEvents) <= parcelsTogether &&
-      load.hasRoom() &&
-      !events.some(({ input }) => isShut(input.targets)),
-    async write(events) {
+    hasRoom(events, place) {
+      if (!isProven() || events.some(({ input }) => isShut(input.targets))) return false
+      const needed = Math.ceil(events.length / maxParcelEvents)
+      if (place === 'newcomers') return newcomers.size + needed <= newcomersTogether
+      return events.length > maxSingles && underWay.size + needed <= parcelsTogether && load.hasRoom()
+    },
+    async write(events, place) {
       const parcels = await writeIntoParcels(database, `parcel/${randomUUID()}`, events)
       for (const { id } of parcels) load.expect(id)
-      void startAll(fewestFirst(parcels))
+      if (place === 'inTurn') void startAll(fewestFirst(parcels))
+      else for (const parcel of parcels) begin(parcel, newcomers)
       return parcels.reduce((sum, parcel) => sum + parcel.events.length, 0)
     },
     async move(turns) {
@@ -176,7 +187,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     },
     async stop() {
       stopping.abort()
-      await Promise.all(underWay.values())
+      await Promise.all([...underWay.values(), ...newcomers.values()])
     },
   }
 }

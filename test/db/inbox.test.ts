@@ -88,8 +88,28 @@ function inboxSuite(database: () => Database): void {
     )
   const lease = (turns: string[], perTurn = 10) => leaseFromInbox(database(), turns, perTurn, leaseMs)
   const turnsOf = (...sourceIds: string[]): string[] => sourceIds.map((sourceId) => turnOf(sourceId, 'dst'))
-  const allOpen = () => createInboxTurns(database(), () => 'open')
+  const allOpen = () => createInboxTurns(database(), () => 'open').next
   const turnsIn = () => turnsInInbox(database(), '', 100)
+
+  it('knows which sources may have something waiting: those of the last look, and those that wrote since', async () => {
+    const turns = createInboxTurns(database(), () => 'open')
+    expect(turns.mayWait('src')).toBe(true)
+    await add('src', 1)
+    await turns.next()
+    expect([turns.mayWait('src'), turns.mayWait('other')]).toEqual([true, false])
+    turns.noteWritten(['other'])
+    expect(turns.mayWait('other')).toBe(true)
+    await database().query('delete from inbox')
+    await turns.next()
+    expect([turns.mayWait('src'), turns.mayWait('other')]).toEqual([false, false])
+    // More than are looked at together: nobody knows of the rest.
+    await addToInbox(
+      database(),
+      numbered('src', 60).map((id) => event({ messageId: id, sourceId: id })),
+    )
+    await turns.next()
+    expect(turns.mayWait('other')).toBe(true)
+  })
 
   it('leases the oldest of each turn in order of arrival, and has each event once', async () => {
     expect(await inboxDepth(database())).toBe(0)
@@ -126,7 +146,7 @@ function inboxSuite(database: () => Database): void {
     await add('two', 1, { destinationIds: ['up'] })
     await add('none', 1, { destinationIds: [] })
     const asked: (readonly string[])[] = []
-    const next = createInboxTurns(database(), (destinationIds) => {
+    const { next } = createInboxTurns(database(), (destinationIds) => {
       asked.push(destinationIds)
       if (destinationIds.includes('up') || destinationIds.length === 0) return 'open'
       return destinationIds.includes('away') ? 'shut' : 'probe'
@@ -295,7 +315,7 @@ function inboxSuite(database: () => Database): void {
     expect(claimed).toEqual([made])
     expect(await claim()).toEqual([])
     await madeAgo(60)
-    await recordProgress(database(), id, events.map(beginEvent), true)
+    await recordProgress(database(), [{ parcelId: id, progress: events.map(beginEvent) }])
     expect(await claim()).toEqual([])
   })
 
@@ -328,9 +348,9 @@ function inboxSuite(database: () => Database): void {
     const delivered = after(0, { kind: 'delivered', attempt })
     const failedOnce = { ...attempt, status: 503, error: 'status 503' }
     const retrying = after(1, { kind: 'unavailable', attempt: failedOnce, pausedTotalMs: 0 })
-    await recordProgress(database(), id, [delivered, retrying], false)
-    // Of two of them nothing was heard yet: the parcel's own figures follow later.
-    expect(await countsOf(id)).toMatchObject({ delivering: 4, taken_at: null })
+    await recordProgress(database(), [{ parcelId: id, progress: [delivered, retrying] }])
+    // Of two of them nothing was heard yet.
+    expect(await countsOf(id)).toMatchObject({ delivering: 2, retrying: 1, delivered: 1, taken_at: null })
     expect(await recordedProgress(database(), id)).toEqual(
       new Map([
         [0, undefined],
@@ -338,7 +358,9 @@ function inboxSuite(database: () => Database): void {
       ]),
     )
     const rejected = after(2, { kind: 'rejected', reason: 'status 404', attempt: { ...attempt, status: 404 } })
-    await recordProgress(database(), id, [rejected, { ...after(3, { kind: 'held' }), end: 'left' }], true)
+    await recordProgress(database(), [
+      { parcelId: id, progress: [rejected, { ...after(3, { kind: 'held' }), end: 'left' }] },
+    ])
     expect(await countsOf(id)).toMatchObject({ delivering: 0, retrying: 1, delivered: 1, failed: 1, held: 0 })
     expect((await countsOf(id))?.['taken_at']).toBeInstanceOf(Date)
     expect(
@@ -355,7 +377,7 @@ function inboxSuite(database: () => Database): void {
     const soon = new Date(Date.now() + 60_000)
     await removeOldParcels(database(), soon)
     expect(await placesOf(id)).toHaveLength(3)
-    await recordProgress(database(), id, [after(1, { kind: 'delivered', attempt })], true)
+    await recordProgress(database(), [{ parcelId: id, progress: [after(1, { kind: 'delivered', attempt })] }])
     await removeOldParcels(database(), new Date(Date.now() - 60_000))
     expect(await hasParcels(database())).toBe(true)
     await removeOldParcels(database(), soon)
