@@ -7,7 +7,7 @@ import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { refusalText } from '../temporal/grpc-errors.ts'
-import type { NextTurns } from './inbox-turns.ts'
+import type { InboxTurns, NextTurns } from './inbox-turns.ts'
 import { maxSingles, type ParcelStarts } from './start-parcels.ts'
 import type { SingleStarts } from './start-singles.ts'
 
@@ -47,7 +47,7 @@ export interface Drainer {
 
 export interface DrainerDependencies {
   database: Database
-  nextTurns: () => Promise<NextTurns>
+  inboxTurns: Pick<InboxTurns, 'next'>
   singles: SingleStarts
   /** Undefined when events never share a workflow. */
   parcels: ParcelStarts | undefined
@@ -61,7 +61,7 @@ export interface DrainerDependencies {
 }
 
 export function runDrainer(dependencies: DrainerDependencies): Drainer {
-  const { database, nextTurns, singles, parcels, isResting, isProven, windowMs, logger } = dependencies
+  const { database, inboxTurns, singles, parcels, isResting, isProven, windowMs, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
   /** What is in a parcel cannot be cancelled before Temporal has it: a single event finds out whether it takes any. */
@@ -109,7 +109,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 
   const readTurns = async (): Promise<NextTurns> => {
     if (isBehind() && turns.open.length === 1 && performance.now() < turnsUntil) return turns
-    turns = await nextTurns()
+    turns = await inboxTurns.next()
     turnsUntil = performance.now() + turnsAgeMs
     return turns
   }

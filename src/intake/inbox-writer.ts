@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts'
 import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 import { within } from '../within.ts'
+import type { InboxTurns } from './inbox-turns.ts'
 import type { ParcelStarts } from './start-parcels.ts'
 
 /** Events in one statement. */
@@ -50,14 +51,18 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
-/** @param onWritten  told after each group that left something new in the inbox
- *  @param parcels  takes groups that need not wait; undefined when events never share a workflow */
-export function createInboxWriter(
-  database: Database,
-  inboxMax: number,
-  onWritten: () => void,
-  parcels?: Pick<ParcelStarts, 'hasRoom' | 'waiting' | 'write'>,
-): InboxWriter {
+export interface InboxWriterDependencies {
+  database: Database
+  inboxMax: number
+  turns: Pick<InboxTurns, 'noteWritten' | 'mayWait'>
+  /** Told after each group that left something new in the inbox. */
+  onWritten: () => void
+  /** Takes events that need not wait; undefined when events never share a workflow. */
+  parcels: Pick<ParcelStarts, 'hasRoom' | 'waiting' | 'write'> | undefined
+}
+
+export function createInboxWriter(dependencies: InboxWriterDependencies): InboxWriter {
+  const { database, inboxMax, turns, onWritten, parcels } = dependencies
   const queue: Waiting[] = []
   let waitingEvents = 0
   let underWay: Promise<void> | undefined
@@ -109,7 +114,16 @@ export function createInboxWriter(
 
   /** Straight into parcels where these can be started now, and nobody waits whom they would overtake. */
   const writeEvents = async (events: NewInboxEvent[]): Promise<number> => {
-    if (depth === 0 && parcels?.hasRoom(events) === true) return parcels.write(events)
+    if (depth === 0 && parcels?.hasRoom(events, 'inTurn') === true) return parcels.write(events, 'inTurn')
+    const newcomers = events.filter(({ input }) => !turns.mayWait(input.sourceId))
+    if (newcomers.length === 0 || parcels?.hasRoom(newcomers, 'newcomers') !== true) return writeToInbox(events)
+    const written = await parcels.write(newcomers, 'newcomers')
+    return written + (await writeToInbox(events.filter((event) => !newcomers.includes(event))))
+  }
+
+  const writeToInbox = async (events: NewInboxEvent[]): Promise<number> => {
+    if (events.length === 0) return 0
+    turns.noteWritten(events.map(({ input }) => input.sourceId))
     const added = await addToInbox(database, events)
     depth += added
     if (added > 0) onWritten()

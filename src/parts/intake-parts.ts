@@ -83,10 +83,17 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
           count,
           logger,
         })
-  const inbox = createInboxWriter(database, config.inboxMax, () => drainer.wake(), parcels)
+  const inboxTurns = createInboxTurns(database, dependencies.readiness)
+  const inbox = createInboxWriter({
+    database,
+    inboxMax: config.inboxMax,
+    turns: inboxTurns,
+    onWritten: () => drainer.wake(),
+    parcels,
+  })
   const drainer = runDrainer({
     database,
-    nextTurns: createInboxTurns(database, dependencies.readiness),
+    inboxTurns,
     singles: createSingleStarts({
       database,
       start,

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { expect, it, onTestFinished } from 'vitest'
 import type { NewInboxEvent } from '../../src/db/inbox.ts'
 import { openPglite } from '../../src/db/pglite.ts'
+import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
 import { createInboxWriter } from '../../src/intake/inbox-writer.ts'
 import { makeDataFolder } from '../support/app.ts'
 
@@ -29,7 +30,13 @@ it('takes what fits of a group in order of arrival, and refuses only what does n
     await database.close()
     await rm(folder, { recursive: true })
   })
-  const inbox = createInboxWriter(database, 10, () => {})
+  const inbox = createInboxWriter({
+    database,
+    inboxMax: 10,
+    turns: createInboxTurns(database, () => 'open'),
+    onWritten: () => {},
+    parcels: undefined,
+  })
 
   const answers = await Promise.allSettled([
     inbox.write(events('fits', 4)),

@@ -9,11 +9,13 @@ import { signals, type RetrySchedule } from '../../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { ParcelResult } from '../../src/contracts/parcels.ts'
 import type { Database } from '../../src/db/database.ts'
-import { addToInbox, turnsInInbox } from '../../src/db/inbox.ts'
+import { addToInbox, turnsInInbox, type NewInboxEvent } from '../../src/db/inbox.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { moveIntoParcels } from '../../src/db/parcels.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createParcelLoad } from '../../src/delivery/parcel-load.ts'
+import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
+import { createInboxWriter } from '../../src/intake/inbox-writer.ts'
 import { createParcelStarts } from '../../src/intake/start-parcels.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { isRunning, knownWorkflows, startParcel } from '../../src/temporal/start-parcel.ts'
@@ -394,4 +396,73 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     await starts.stop()
     await separate.close()
   })
+
+  it.concurrent(
+    'lets a source that comes beside a flood go first, and keeps the others in their order',
+    async ({ expect }) => {
+      const separate = openPostgres(await postgres.createDatabase(), pino({ level: 'silent' }))
+      await migrate(separate)
+      const { temporal } = node.app
+      const retry = { windowMs: 60_000, initialMs: 200, maxMs: 1_000 }
+      const eventsOf = (sourceId: string, count: number, from = 0): NewInboxEvent[] =>
+        Array.from({ length: count }, (_, n) => {
+          const messageId = `${sourceId}-${from + n}`
+          const message = { type: 'track' as const, messageId, timestamp: '', event: 'Beside' }
+          const targets = [{ destinationId: 'dst_none', endpointIds: ['ep_none'], successPolicy: 'any' as const }]
+          return { receivedAt: new Date(), input: { sourceId, messageId, message, targets, retry } }
+        })
+      let isProven = true
+      const turns = createInboxTurns(separate, () => 'open')
+      const starts = createParcelStarts({
+        database: separate,
+        start: (parcel) => startParcel(temporal, parcel),
+        knownDeliveries: (of) => knownWorkflows(temporal, of),
+        isRunning: (id) => isRunning(temporal, id),
+        load: createParcelLoad(),
+        isProven: () => isProven,
+        isShut: () => false,
+        retry,
+        count: () => undefined,
+        logger: pino({ level: 'silent' }),
+      })
+      const inbox = createInboxWriter({
+        database: separate,
+        inboxMax: 1_000,
+        turns,
+        onWritten: () => undefined,
+        parcels: starts,
+      })
+      const sourcesIn = async (table: 'inbox' | 'parcel_events') =>
+        (
+          await separate.query<{ source_id: string; count: number }>(
+            `select source_id, count(*)::int as count from ${table} group by 1 order by 1`,
+          )
+        ).map(({ source_id, count }) => [source_id, count])
+      const [flood, beside, later] = ['flood', 'beside', 'later'].map((name) => `src_${name}_${randomUUID()}`)
+      if (flood === undefined || beside === undefined || later === undefined) throw new Error('no names')
+
+      await addToInbox(separate, eventsOf(flood, 300))
+      await turns.next()
+      await Promise.all([inbox.write(eventsOf(flood, 5, 300)), inbox.write(eventsOf(beside, 20))])
+      expect(await sourcesIn('inbox')).toEqual([[flood, 305]])
+      expect(await sourcesIn('parcel_events')).toEqual([[beside, 20]])
+      const [parcel] = await separate.query<{ id: string }>('select id from parcels')
+      const handle = temporal.client.workflow.getHandle<typeof deliverParcel>(parcel?.id ?? '')
+      const result = await until('Temporal has it', () => handle.result().catch(() => undefined))
+      expect(result.counts).toEqual({ discarded: 20 })
+
+      // Nobody knows whether Temporal would take it.
+      isProven = false
+      await inbox.write(eventsOf(later, 2))
+      isProven = true
+      // What waits of a source is not overtaken by what comes after it, although no drainer has seen it yet.
+      await inbox.write(eventsOf(later, 3, 2))
+      expect(await sourcesIn('inbox')).toEqual([
+        [flood, 305],
+        [later, 5],
+      ])
+      await starts.stop()
+      await separate.close()
+    },
+  )
 })
