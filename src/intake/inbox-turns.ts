@@ -17,7 +17,7 @@ export interface NextTurns {
 
 export interface InboxTurns {
   /** Tells the next turns; when there are more than can be looked at together, it goes on behind them the next time. */
-  next(): Promise<NextTurns>
+  next: () => Promise<NextTurns>
   /** Events of these sources were written to the inbox. */
   noteWritten(sourceIds: Iterable<string>): void
   /** Whether events of the source may wait in the inbox: there were some at the last look, or some came since. */
