@@ -22,6 +22,8 @@ export interface BenchNode {
   /** Suspends the Temporal server, and lets it go on. */
   stopTemporal(): Promise<void>
   continueTemporal(): Promise<void>
+  /** Ends the node and its server without any warning; the data folder stays. */
+  kill(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -29,12 +31,17 @@ const adminToken = 'bench-admin-token'
 const readyLimitMs = 600_000
 
 /** @param environment  settings beside these; `PORT` is a free one unless given
- *  @param keptDataDir  stays when the node ends, so that the next one finds what this one left; a fresh one unless given */
-export async function startNode(environment: Record<string, string> = {}, keptDataDir?: string): Promise<BenchNode> {
+ *  @param keptDataDir  stays when the node ends, so that the next one finds what this one left; a fresh one unless given
+ *  @param program  of another build, instead of this one's */
+export async function startNode(
+  environment: Record<string, string> = {},
+  keptDataDir?: string,
+  program = builtCommand,
+): Promise<BenchNode> {
   const dataDir = keptDataDir ?? (await mkdtemp(join(tmpdir(), 'postrider-bench-')))
   const [freePort = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
   const port = environment['PORT'] ?? String(freePort)
-  const child = spawn(process.execPath, [builtCommand, 'start', '--json'], {
+  const child = spawn(process.execPath, [program, 'start', '--json'], {
     env: {
       ...process.env,
       PORT: port,
@@ -78,6 +85,12 @@ export async function startNode(environment: Record<string, string> = {}, keptDa
     },
     stopTemporal: () => signalTemporal('SIGSTOP'),
     continueTemporal: () => signalTemporal('SIGCONT'),
+    async kill() {
+      const exited = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGKILL')
+      await signalTemporal('SIGKILL')
+      await exited
+    },
     async stop() {
       const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
