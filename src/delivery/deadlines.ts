@@ -1,6 +1,10 @@
 /** Time limits of one length under one timer: with async hooks, as Temporal's activities have them, a timer for each costs
  *  more than what it guards. */
 
+/** A timer that fires so much too late, in milliseconds, tells that this process stood still: what it was to send, or to read, may
+ *  be sent and read only now. */
+const standstillMs = 1_000
+
 /** What runs under a limit. */
 export interface Deadline {
   /** By `performance.now`. */
@@ -16,19 +20,23 @@ export interface Deadlines {
   lift(deadline: Deadline): void
 }
 
-/** @param ms  how long after it was set each of them ends */
+/** @param ms  how long after it was set each of them ends; where this process stood still meanwhile, how long after that */
 export function createDeadlines(ms: number): Deadlines {
   // An array without order: a set that is written all the time keeps what left it alive in its outgrown tables.
   const running: Deadline[] = []
   let timer: NodeJS.Timeout | undefined
+  let timerAt = 0
 
   const watch = (inMs: number): void => {
+    timerAt = performance.now() + inMs
     // It may outlive what it was started for, and holds up no process that is done.
     timer = setTimeout(endThoseDue, inMs).unref()
   }
   const endThoseDue = (): void => {
     timer = undefined
     const now = performance.now()
+    const stoodStill = now - timerAt > standstillMs
+    if (stoodStill) for (const deadline of running) deadline.at = now + ms
     for (const deadline of running.filter(({ at }) => at <= now)) {
       lift(deadline)
       deadline.expire()

@@ -1,8 +1,9 @@
+import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createSender } from '../../src/delivery/send.ts'
 import type { Sender, SenderOptions, SendOutcome } from '../../src/delivery/send.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -49,6 +50,22 @@ describe('the time limit', () => {
     expect(await sender.send({ url: receiver.url, ...request })).toMatchObject({ kind: 'delivered' })
     receiver.answer({ delayMs: 2_500 })
     expectTimeout(await sender.send({ url: receiver.url, ...request }), 2_000)
+  })
+
+  it('begins anew when this process stood still for longer than it lasts: the request may have gone out only then', async () => {
+    const answering = spawn(process.execPath, [
+      '-e',
+      `const http = require('node:http')
+       let requests = 0
+       const server = http.createServer((request, response) => setTimeout(() => response.end(String(++requests)), 150))
+       server.listen(0, '127.0.0.1', () => console.log(server.address().port))`,
+    ])
+    onTestFinished(() => void answering.kill())
+    const [port] = (await once(answering.stdout, 'data')) as [Buffer]
+    const sending = senderWith({ timeoutMs: 1_000 }).send({ url: `http://127.0.0.1:${String(port).trim()}`, ...request })
+    await new Promise(setImmediate)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
+    expect(await sending).toMatchObject({ kind: 'delivered' })
   })
 
   it('covers a head that does not end', async () => {
