@@ -62,7 +62,10 @@ describe('the time limit', () => {
     ])
     onTestFinished(() => void answering.kill())
     const [port] = (await once(answering.stdout, 'data')) as [Buffer]
-    const sending = senderWith({ timeoutMs: 1_000 }).send({ url: `http://127.0.0.1:${String(port).trim()}`, ...request })
+    const sending = senderWith({ timeoutMs: 1_000 }).send({
+      url: `http://127.0.0.1:${String(port).trim()}`,
+      ...request,
+    })
     await new Promise(setImmediate)
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
     expect(await sending).toMatchObject({ kind: 'delivered' })
