@@ -1,6 +1,6 @@
 /** The activities of `deliverEvent`: look up the settings as they are now, sign, send, say what came of it. */
 
-import { ApplicationFailure, Context } from '@temporalio/activity'
+import { Context } from '@temporalio/activity'
 import type {
   Attempt,
   AttemptInput,
@@ -12,7 +12,7 @@ import type {
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { namedUsers } from '../src/contracts/named-users.ts'
-import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
 import { gatedEndpoint, type AttemptKind, type AttemptResult, type Gate } from '../src/delivery/gate.ts'
 import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
@@ -21,9 +21,8 @@ import type { UnlessTaken } from '../src/delivery/taken.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Logger } from '../src/logger.ts'
-
-/** Milliseconds between two heartbeats: how long a cancellation takes to reach a running request. */
-const heartbeatMs = 2_000
+import { heartbeating } from './heartbeating.ts'
+import { recordOfLastTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
 /** Attempts kept in the record of one activity: a window of 4 hours has about 25. */
 const maxRecordedAttempts = 100
@@ -37,7 +36,7 @@ export interface AttemptDependencies {
   /** Users to whom nothing goes out any more. */
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Says whether an attempt may go now; one that may not is deferred. */
-  gate: Pick<Gate, 'admit'>
+  gate: Pick<Gate, 'admit' | 'closedSince'>
   /** Keeps an attempt from being made again that an endpoint took, when only its report came too late. */
   unlessTaken: UnlessTaken
   /** Told of each attempt that was made. */
@@ -69,21 +68,21 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
     attemptDelivery: (input) => attempt(dependencies, 'first', input),
 
     async attemptInTurn(input) {
-      const outcome = await withHeartbeat(() => attempt(dependencies, 'retry', input))
-      if (outcome.kind === 'deferred') throw notAttempted(input, outcome, [])
+      const outcome = await heartbeating(() => attempt(dependencies, 'retry', input))
+      const isTold = outcome.kind === 'deferred' && outcome.isDown === true && input.tellsWhenDown === true
+      if (outcome.kind === 'deferred' && !isTold) throw again(input, outcome, [])
       return { outcome, attempts: attemptsOf(outcome) }
     },
 
     async retryDelivery(input): Promise<RetryOutcome> {
-      const earlier = (Context.current().info.heartbeatDetails as AttemptRecord | undefined)?.attempts ?? []
-      const outcome = await withHeartbeat(() => attempt(dependencies, 'retry', input))
-      if (outcome.kind === 'deferred') throw notAttempted(input, outcome, earlier)
-      const attempts = [...earlier, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
-      if (outcome.kind !== 'unavailable') return { outcome, attempts }
-      const record: AttemptRecord = { attempts, pauseMs: pauseMs(input, outcome.retryAfterMs) }
-      // Details of a heartbeat outlive the failed attempt; the next one goes on with them.
-      Context.current().heartbeat(record)
-      throw failure(failureTypes.endpointUnavailable, outcome.attempt.error ?? 'the endpoint is unavailable', record)
+      const record = recordOfLastTry<AttemptRecord>()
+      const outcome = await heartbeating(
+        () => attempt(dependencies, 'retry', input),
+        () => record,
+      )
+      const attempts = [...(record?.attempts ?? []), ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
+      if (outcome.kind === 'deferred' || outcome.kind === 'unavailable') throw again(input, outcome, attempts)
+      return { outcome, attempts }
     },
 
     async readPendingAttempts(endpointId) {
@@ -147,7 +146,9 @@ async function attemptNow(
   const admission = await gate.admit(gatedEndpoint(endpoint), kind)
   if (admission.kind === 'later') {
     const { inMs, reason } = admission
-    return { kind: 'deferred', turnInMs: inMs, reason, pausedTotalMs: pausedSoFarMs(destination) }
+    const isDown = gate.closedSince(endpoint.id) !== undefined
+    const pausedTotalMs = pausedSoFarMs(destination)
+    return { kind: 'deferred', turnInMs: inMs, reason, pausedTotalMs, ...(isDown && { isDown }) }
   }
   let result: AttemptResult = 'unused'
   try {
@@ -276,46 +277,24 @@ function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {
 const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
   'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
 
-/** The gate let no attempt pass: Temporal tries again when one may. */
-const notAttempted = (
-  input: RetryInput,
-  { turnInMs = 0, reason = 'not attempted' }: Extract<AttemptOutcome, { kind: 'deferred' }>,
+/** Temporal tries again: the endpoint failed in a way that may pass, or the gate let no attempt pass. */
+function again(
+  { attemptsBefore, retry }: RetryInput,
+  outcome: Extract<AttemptOutcome, { kind: 'deferred' | 'unavailable' }>,
   attempts: Attempt[],
-): ApplicationFailure =>
-  failure(failureTypes.endpointSaturated, reason, {
-    attempts,
-    pauseMs: Math.max(pauseMs(input), Math.min(turnInMs, input.retry.maxMs)),
-  })
-
-/** A failed attempt of the receiver's making; Temporal makes the next one after the record's pause. */
-const failure = (type: string, message: string, record: AttemptRecord): ApplicationFailure =>
-  ApplicationFailure.create({
-    type,
-    message,
-    details: [record],
-    category: 'BENIGN',
-    nextRetryDelay: record.pauseMs,
-  })
-
-const pauseMs = ({ attemptsBefore, retry }: RetryInput, retryAfterMs?: number): number => {
-  const { attempt, scheduledTimestampMs, scheduleToCloseTimeoutMs } = Context.current().info
-  const remainingMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - Date.now()
-  return retryDelayMs({
-    attempt: attemptsBefore + attempt,
-    initialMs: retry.initialMs,
-    maxMs: retry.maxMs,
-    retryAfterMs: retryAfterMs === undefined ? undefined : obeyedRetryAfterMs(retryAfterMs, remainingMs),
-    random: Math.random,
-  })
-}
-
-async function withHeartbeat<Result>(work: () => Promise<Result>): Promise<Result> {
-  const context = Context.current()
-  const earlier: unknown = context.info.heartbeatDetails
-  const timer = setInterval(() => context.heartbeat(earlier), heartbeatMs)
-  try {
-    return await work()
-  } finally {
-    clearInterval(timer)
+): Error {
+  const state = {
+    attempts: attemptsBefore + Context.current().info.attempt,
+    retry,
+    windowEndsAt: windowEndsAt(),
+    pausesInVain: true,
   }
+  const now = Date.now()
+  const step = nextStep(state, outcome, { now, random: Math.random })
+  const pauseMs = step.kind === 'wait' ? step.until - now : 0
+  const [type, reason = 'the endpoint is unavailable'] =
+    outcome.kind === 'deferred'
+      ? [failureTypes.endpointSaturated, outcome.reason ?? notAttempted]
+      : [failureTypes.endpointUnavailable, outcome.attempt.error]
+  return tryAgain(type, reason, { attempts, pauseMs } satisfies AttemptRecord, pauseMs)
 }

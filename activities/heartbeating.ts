@@ -3,10 +3,11 @@ import { Context } from '@temporalio/activity'
 /** Milliseconds between two heartbeats: how long it takes until a stop reaches the activity. */
 const heartbeatMs = 1_000
 
-/** Runs work of any length while Temporal is told that it goes on. */
-export async function heartbeating<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs work of any length while Temporal is told that it goes on.
+ *  @param details  what the next try of the activity goes on with, when this one is lost with its worker */
+export async function heartbeating<Result>(work: () => Promise<Result>, details?: () => unknown): Promise<Result> {
   const context = Context.current()
-  const timer = setInterval(() => context.heartbeat(), heartbeatMs)
+  const timer = setInterval(() => context.heartbeat(details?.()), heartbeatMs)
   try {
     return await work()
   } finally {

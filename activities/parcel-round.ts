@@ -8,6 +8,7 @@ import {
   openEndpoints,
   settleDestination,
   withDestination,
+  type Pace,
 } from '../src/contracts/parcel-progress.ts'
 import type { EndpointProgress, EventProgress, ParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
 import type { AttemptKind } from '../src/delivery/gate.ts'
@@ -18,6 +19,16 @@ const perEndpoint = 16
 
 /** No attempt of a round begins later, in milliseconds after its beginning. */
 const roundMs = 6_000
+
+/** A round of attempts. */
+export interface Round {
+  kind: AttemptKind
+  pace: Pace
+  /** Endpoints that are due later get no attempt, in milliseconds since 1970. */
+  dueBy: number
+  /** Told of each event when its last attempt of the round is over. */
+  onThrough: (event: EventProgress) => void
+}
 
 export interface RoundEvent {
   event: Omit<ParcelEvent, 'targets'>
@@ -40,19 +51,19 @@ interface Due {
   endpointId: string
 }
 
-/** @param onThrough  told of each event when its last attempt of the round is over */
 export async function attemptRound(
   dependencies: AttemptDependencies,
-  kind: AttemptKind,
+  { kind, pace, dueBy, onThrough }: Round,
   events: readonly RoundEvent[],
-  onThrough: (event: EventProgress) => void,
 ): Promise<RoundResult> {
   const lastBegin = performance.now() + roundMs
+  // What failed together comes again together: the same chance for all.
+  const chance = Math.random()
   const progress = new Map(events.map((one) => [one.progress.place, one.progress]))
   const toCome = new Map<number, number>()
   const queues = new Map<string, Due[]>()
   const times: RoundResult['times'] = {}
-  for (const due of events.flatMap(dueOf)) {
+  for (const due of events.flatMap((event) => dueOf(event, dueBy))) {
     const { place } = due.event.progress
     toCome.set(place, (toCome.get(place) ?? 0) + 1)
     const queue = queues.get(due.endpointId)
@@ -64,7 +75,9 @@ export async function attemptRound(
     const { place } = due.event.progress
     const event = progress.get(place)
     if (event === undefined) return
-    const after = noteOutcome(event, due, outcome)
+    const after = noteOutcome(event, due, (endpoint) =>
+      afterAttempt(endpoint, outcome, pace, { now: Date.now(), random: () => chance }),
+    )
     progress.set(place, after)
     noteTimes((times[due.destinationId] ??= {}), outcome)
     const left = (toCome.get(place) ?? 0) - 1
@@ -102,16 +115,14 @@ export async function attemptRound(
   return { progress: [...progress.values()], times }
 }
 
-function dueOf(event: RoundEvent): Due[] {
+function dueOf(event: RoundEvent, dueBy: number): Due[] {
   const { progress, onlyAt } = event
   return progress.destinations
     .filter(({ destinationId }) => onlyAt === undefined || destinationId === onlyAt)
     .flatMap((destination) =>
-      openEndpoints(destination).map(({ endpointId }) => ({
-        event,
-        destinationId: destination.destinationId,
-        endpointId,
-      })),
+      openEndpoints(destination)
+        .filter(({ dueAt = 0 }) => dueAt <= dueBy)
+        .map(({ endpointId }) => ({ event, destinationId: destination.destinationId, endpointId })),
     )
 }
 
@@ -122,24 +133,23 @@ function isStillDue(event: EventProgress | undefined, { destinationId, endpointI
   return destination !== undefined && openEndpoints(destination).some((endpoint) => endpoint.endpointId === endpointId)
 }
 
-function noteOutcome(event: EventProgress, { destinationId, endpointId }: Due, outcome: AttemptOutcome): EventProgress {
+function noteOutcome(
+  event: EventProgress,
+  { destinationId, endpointId }: Due,
+  after: (endpoint: EndpointProgress) => EndpointProgress,
+): EventProgress {
   const destination = destinationOf(event, destinationId)
   if (destination === undefined) return event
-  const endpoints = destination.endpoints.map((endpoint: EndpointProgress) =>
-    endpoint.endpointId === endpointId && endpoint.end === undefined ? afterAttempt(endpoint, outcome) : endpoint,
+  const endpoints = destination.endpoints.map((endpoint) =>
+    endpoint.endpointId === endpointId && endpoint.end === undefined ? after(endpoint) : endpoint,
   )
   return withDestination(event, settleDestination({ ...destination, endpoints }))
 }
 
 function noteTimes(times: RoundTimes, outcome: AttemptOutcome): void {
   if (outcome.kind !== 'unavailable' && outcome.kind !== 'deferred') return
-  noteLongest(times, 'pausedTotalMs', outcome.pausedTotalMs)
-  if (outcome.kind === 'unavailable') noteLongest(times, 'retryAfterMs', outcome.retryAfterMs)
-  else noteLongest(times, 'turnInMs', outcome.turnInMs)
-}
-
-function noteLongest(times: RoundTimes, name: keyof RoundTimes, ms: number | undefined): void {
-  if (ms !== undefined) times[name] = Math.max(times[name] ?? 0, ms)
+  const { pausedTotalMs } = outcome
+  if (pausedTotalMs !== undefined) times.pausedTotalMs = Math.max(times.pausedTotalMs ?? 0, pausedTotalMs)
 }
 
 /** The attempt was not made, or nobody knows what came of it: it is made again. */

@@ -1,27 +1,24 @@
 /** The activities of `deliverParcel`: rounds of attempts for many events, and the list that tells where each stands. */
 
-import { ApplicationFailure, Context } from '@temporalio/activity'
-import { failureTypes, type DeliverEventInput, type RetrySchedule } from '../src/contracts/delivery.ts'
-import { beginEvent, isOpenAt, openEndpointsAt } from '../src/contracts/parcel-progress.ts'
+import { Context } from '@temporalio/activity'
+import { failureTypes, type DeliverEventInput } from '../src/contracts/delivery.ts'
+import { beginEvent, isOpenAt, nextRoundAt, openEndpointsAt } from '../src/contracts/parcel-progress.ts'
 import type {
   EndpointProgress,
   EventProgress,
   ParcelActivities,
   ParcelEvent,
   ParcelRetryRecord,
-  RoundTimes,
 } from '../src/contracts/parcels.ts'
-import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
 import type { Database } from '../src/db/database.ts'
 import { recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcels.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
 import { inGroups } from '../src/in-groups.ts'
 import { within } from '../src/within.ts'
 import type { AttemptDependencies } from './delivery.ts'
+import { heartbeating } from './heartbeating.ts'
 import { attemptRound, type RoundResult } from './parcel-round.ts'
-
-/** Milliseconds between two heartbeats. */
-const heartbeatMs = 2_000
+import { recordOfLastTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
 /** Events whose outcomes are written together while a round goes on, and for how long it goes on before they are, in milliseconds:
  *  what a node that dies did not write is sent again, and most rounds are over sooner. */
@@ -48,17 +45,21 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
   const writeRecord = inGroups((records: readonly ParcelRecord[]) => recordProgress(database, records), maxRecords)
 
   return {
-    async attemptParcel({ events }) {
+    async attemptParcel({ events, retry }) {
       const recorder = createRecorder(database, writeRecord)
       const underWay = load.begin(events.length)
       try {
         const known = load.isFresh(parcelId()) ? new Map<number, undefined>() : await recorder.known()
         const progress = events.map((event, place) => knownProgress(known, event, place))
         const open = progress.filter(({ place }) => !known.has(place))
-        const { progress: after, times } = await attemptRound(dependencies, 'first', placed(open, events), (event) => {
+        const now = Date.now()
+        const onThrough = (event: EventProgress): void => {
           recorder.note(event)
           underWay.through()
-        })
+        }
+        const pace = { retry, windowEndsAt: now + retry.windowMs }
+        const round = { kind: 'first', pace, dueBy: now, onThrough } as const
+        const { progress: after, times } = await attemptRound(dependencies, round, placed(open, events))
         for (const event of after) progress[event.place] = event
         return { progress, times: openTimes(times, progress), isRecorded: await recorder.end(after) }
       } finally {
@@ -66,45 +67,31 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       }
     },
 
-    async retryInParcel(input) {
-      const context = Context.current()
-      const earlier = context.info.heartbeatDetails as ParcelRetryRecord | undefined
-      const { events, destinationId } = input
-      const known = new Map(earlier?.progress.map((progress) => [progress.place, progress]))
+    async retryInParcel({ events, destinationId, retry }) {
+      const pace = { retry, windowEndsAt: windowEndsAt() }
+      const known = new Map(recordOfLastTry<ParcelRetryRecord>()?.progress.map((event) => [event.place, event]))
       const progress = events.map((event) => known.get(event.progress.place) ?? event.progress)
       const open = events.flatMap(({ event }, index) => {
         const before = progress[index]
-        return before !== undefined && isOpenAt(before, destinationId) ? [{ event, progress: before }] : []
+        return before !== undefined && isOpenAt(before, destinationId)
+          ? [{ event, progress: before, onlyAt: destinationId }]
+          : []
       })
-      let result: RoundResult
-      const timer = setInterval(() => context.heartbeat({ progress }), heartbeatMs)
       const recorder = createRecorder(database, writeRecord)
-      try {
-        result = await attemptRound(
-          dependencies,
-          'retry',
-          open.map((one) => ({ ...one, onlyAt: destinationId })),
-          recorder.note,
-        )
-      } finally {
-        clearInterval(timer)
-      }
+      const round = { kind: 'retry', pace, dueBy: Date.now(), onThrough: recorder.note } as const
+      const result = await heartbeating(
+        () => attemptRound(dependencies, round, open),
+        () => ({ progress }),
+      )
       for (const event of result.progress) progress[progress.findIndex(({ place }) => place === event.place)] = event
       await recorder.end(result.progress)
-      const times = result.times[destinationId] ?? {}
-      const record: ParcelRetryRecord = { ...times, progress }
+      const record: ParcelRetryRecord = { ...result.times[destinationId], progress }
       const waiting = openEndpointsAt(progress, destinationId)
       const isHeld = waiting.some(({ waits }) => waits === 'hold')
-      if (waiting.length === 0 || isHeld || context.cancellationSignal.aborted) return record
-      // Details of a heartbeat outlive the failed round; the next one goes on with them.
-      context.heartbeat(record)
-      throw ApplicationFailure.create({
-        type: failureTypes.endpointUnavailable,
-        message: messageOf(waiting),
-        details: [record],
-        category: 'BENIGN',
-        nextRetryDelay: pauseMs(input.retry, waiting, times),
-      })
+      if (waiting.length === 0 || isHeld || Context.current().cancellationSignal.aborted) return record
+      const now = Date.now()
+      const inMs = nextRoundAt(waiting, pace, { now, random: Math.random }) - now
+      throw tryAgain(failureTypes.endpointUnavailable, messageOf(waiting), record, Math.max(1, inMs))
     },
 
     readParcelProgress: (destinationId) => pendingRecord(parcelId(), destinationId),
@@ -196,17 +183,4 @@ const messageOf = (waiting: readonly EndpointProgress[]): string => {
   const reasons = new Map<string, number>()
   for (const { reason = 'not attempted' } of waiting) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
   return [...reasons].map(([reason, count]) => `${count} times: ${reason}`).join('; ')
-}
-
-function pauseMs(
-  retry: RetrySchedule,
-  waiting: readonly EndpointProgress[],
-  { turnInMs, retryAfterMs }: RoundTimes,
-): number {
-  if (turnInMs !== undefined) return Math.min(turnInMs, retry.maxMs)
-  const attempt = Math.max(1, ...waiting.map(({ attempts }) => attempts))
-  const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = Context.current().info
-  const remainingMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - Date.now()
-  const obeyedMs = retryAfterMs === undefined ? undefined : obeyedRetryAfterMs(retryAfterMs, remainingMs)
-  return retryDelayMs({ ...retry, attempt, retryAfterMs: obeyedMs, random: Math.random })
 }

@@ -1,12 +1,12 @@
 /** The story of a parcel: one first round for all of its events, then each destination on its own. */
 
-import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow'
+import { ApplicationFailure, isCancellation } from '@temporalio/workflow'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../src/contracts/names.ts'
 import { beginEvent, eventStatus, isOpenAt, reasonOf } from '../src/contracts/parcel-progress.ts'
 import type { DeliverParcelInput, ParcelResult, ParcelRound } from '../src/contracts/parcels.ts'
 import { createParcel, type Parcel } from './parcel.ts'
-import { parcelLocal, persistentRecord } from './parcel-activities.ts'
+import { parcelLocal, record, recordForSure } from './parcel-activities.ts'
 import { pursueInParcel } from './parcel-pursuit.ts'
 import { steerParcel } from './parcel-steering.ts'
 
@@ -22,7 +22,7 @@ export async function deliverParcel(input: DeliverParcelInput): Promise<ParcelRe
   } catch (error) {
     if (!isCancellation(error)) throw error
     parcel.cancelOpen()
-    await CancellationScope.nonCancellable(() => record(parcel))
+    await recordForSure(parcel)
     throw error
   }
   await record(parcel)
@@ -50,11 +50,6 @@ async function pursueAll(parcel: Parcel, times: ParcelRound['times']): Promise<v
   // When the parcel is cancelled, each pursuit first takes note of what its activity did.
   const failed = (await Promise.allSettled(pursuits)).find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
-}
-
-async function record(parcel: Parcel): Promise<void> {
-  const changed = parcel.unrecorded()
-  if (changed.length > 0) await persistentRecord(changed)
 }
 
 function resultOf(parcel: Parcel): ParcelResult {

@@ -10,6 +10,7 @@ import type {
   DestinationState,
   EndpointResult,
 } from '../src/contracts/delivery.ts'
+import { endpointResult, nextStep, type Wait } from '../src/contracts/next-step.ts'
 import { local } from './activities.ts'
 import { pursueEndpoint, type Pursuit } from './endpoint-pursuit.ts'
 import { createHold } from './hold.ts'
@@ -69,12 +70,17 @@ export function deliverToDestination(
     const isWaiting = ({ kind }: AttemptOutcome): boolean => (enough(succeeded) ? kind === 'deferred' : isOpen(kind))
     const waiting = [...firsts].filter(([, first]) => isWaiting(first))
     for (const [endpointId, first] of firsts)
-      if (!isWaiting(first)) settled.set(endpointId, firstResult(endpointId, first))
+      if (!isWaiting(first)) settled.set(endpointId, firstResult(input, endpointId, first))
     if (enough(succeeded) && waiting.length > 0) outcomes.report(destinationId, 'delivered')
 
-    // An endpoint that only waits for its turn writes nothing: that would cost Temporal as much as an attempt.
-    const noteFailure = (): void => outcomes.report(destinationId, 'retrying')
-    const shared = { input, destinationId, clock, steering, noteFailure, untilResumed }
+    let isDelivered = enough(succeeded)
+    const noteWait = (wait: Wait): void => {
+      // One that still gets its first attempt does not change what the destination has come to.
+      if (isDelivered) return
+      outcomes.report(destinationId, 'retrying')
+      outcomes.explain(wait)
+    }
+    const shared = { input, destinationId, clock, steering, noteWait, untilResumed }
     for (const [endpointId, first] of waiting) {
       const before = resumed?.waiting.find((endpoint) => endpoint.endpointId === endpointId)
       pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before))
@@ -85,6 +91,7 @@ export function deliverToDestination(
         const endpoint = await result
         settled.set(endpoint.endpointId, endpoint)
         if (enough(endpoint.outcome === 'delivered')) {
+          isDelivered = true
           supersedeAll(pursuits)
           if (pursuits.size > 1) outcomes.report(destinationId, 'delivered')
         }
@@ -137,32 +144,14 @@ const supersedeAll = (pursuits: Map<string, Pursuit>): void => {
   for (const pursuit of pursuits.values()) pursuit.supersede()
 }
 
-/** What the first attempt alone says of an endpoint that was not pursued further. */
-function firstResult(endpointId: string, first: AttemptOutcome): EndpointResult {
-  switch (first.kind) {
-    case 'delivered':
-      return { endpointId, outcome: 'delivered', attempts: 1 }
-    case 'rejected':
-      return {
-        endpointId,
-        outcome: 'failed',
-        attempts: first.attempt === undefined ? 0 : 1,
-        reason: first.reason,
-        ...(first.attempt && { lastAttempt: first.attempt }),
-      }
-    case 'discarded':
-      return { endpointId, outcome: 'discarded', attempts: 0, reason: first.reason }
-    case 'unavailable':
-      return {
-        endpointId,
-        outcome: 'superseded',
-        attempts: 1,
-        ...(first.attempt.error && { reason: first.attempt.error }),
-      }
-    case 'deferred':
-    case 'held':
-      return { endpointId, outcome: 'superseded', attempts: 0 }
-  }
+/** What the first attempt alone says of an endpoint that is not pursued further. */
+function firstResult({ retry }: DeliverEventInput, endpointId: string, first: AttemptOutcome): EndpointResult {
+  const lastAttempt = 'attempt' in first ? first.attempt : undefined
+  const attempts = lastAttempt === undefined ? 0 : 1
+  const now = Date.now()
+  const state = { attempts, retry, windowEndsAt: now, isSuperseded: true }
+  const step = nextStep(state, first, { now, random: Math.random })
+  return endpointResult({ endpointId, attempts, lastAttempt }, step.kind === 'settle' ? step : { end: 'superseded' })
 }
 
 function outcomeOf({ successPolicy }: DeliveryTarget, endpoints: EndpointResult[]): DestinationResult['outcome'] {

@@ -1,8 +1,9 @@
 /** The search attribute that tells where an unfinished delivery stands. */
 
-import { upsertSearchAttributes } from '@temporalio/workflow'
+import { upsertMemo, upsertSearchAttributes } from '@temporalio/workflow'
 import type { OutcomeAttribute } from '../src/contracts/delivery.ts'
 import type { SearchAttributeName } from '../src/contracts/names.ts'
+import type { Wait } from '../src/contracts/next-step.ts'
 
 const name: SearchAttributeName = 'PostriderOutcome'
 
@@ -12,17 +13,24 @@ const precedence: readonly OutcomeAttribute[] = ['held', 'retrying', 'delivered'
 export interface OutcomeReport {
   /** Each destination tells when its state changes; a change for the whole event is written (one visibility update). */
   report(destinationId: string, state: OutcomeAttribute): void
+  /** Keeps in the memo why it waits and until when, from the first time on that an endpoint is down: lists show it. */
+  explain(wait: Wait): void
 }
 
 export function createOutcomeReport(): OutcomeReport {
   const states = new Map<string, OutcomeAttribute>()
   let written: OutcomeAttribute | undefined
+  let isExplained = false
   return {
     report(destinationId, state) {
       states.set(destinationId, state)
       const overall = precedence.find((candidate) => [...states.values()].includes(candidate)) ?? state
       if (overall !== written) writeOutcome(overall)
       written = overall
+    },
+    explain({ reason, until, isDown = false }) {
+      isExplained ||= isDown
+      if (isExplained) upsertMemo({ reason, nextAttemptAt: new Date(until).toISOString() })
     },
   }
 }

@@ -7,8 +7,9 @@ import {
   proxyLocalActivities,
 } from '@temporalio/workflow'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
-import type { EventProgress, ParcelActivities, ParcelRetryRecord } from '../src/contracts/parcels.ts'
+import type { ParcelActivities, ParcelRetryRecord } from '../src/contracts/parcels.ts'
 import { retryPriority } from './activities.ts'
+import type { Parcel } from './parcel.ts'
 
 /** No attempt of a round begins later than after some seconds, and each takes 5 s at most. */
 const roundLimit = '30 seconds'
@@ -60,4 +61,12 @@ const persistent = proxyActivities<Pick<ParcelActivities, 'recordParcel' | 'star
 
 export const { startFromParcel } = persistent
 
-export const persistentRecord = (progress: EventProgress[]): Promise<void> => persistent.recordParcel(progress)
+/** Brings the list of deliveries up to date, unless it is. */
+export async function record(parcel: Pick<Parcel, 'unrecorded'>): Promise<void> {
+  const changed = parcel.unrecorded()
+  if (changed.length > 0) await persistent.recordParcel(changed)
+}
+
+/** The same, also when the workflow is cancelled meanwhile. */
+export const recordForSure = (parcel: Pick<Parcel, 'unrecorded'>): Promise<void> =>
+  CancellationScope.nonCancellable(() => record(parcel))

@@ -1,190 +1,185 @@
 /** One destination of a parcel after the first round: waiting and trying on until no event is open there. */
 
+import { ActivityFailure, ApplicationFailure, condition, isCancellation, TimeoutFailure } from '@temporalio/workflow'
+import type { DestinationState } from '../src/contracts/delivery.ts'
+import { destinationGone, nextStep } from '../src/contracts/next-step.ts'
 import {
-  ActivityFailure,
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  isCancellation,
-  TimeoutFailure,
-} from '@temporalio/workflow'
-import type {
-  EndpointProgress,
-  EventProgress,
-  ParcelRetryInput,
-  ParcelRetryRecord,
-  RoundTimes,
-} from '../src/contracts/parcels.ts'
-import { destinationOf, endOpen, openEndpointsAt, withDestination } from '../src/contracts/parcel-progress.ts'
-import { obeyedRetryAfterMs, retryDelayMs } from '../src/contracts/retry-delay.ts'
+  destinationOf,
+  dueAtOnce,
+  endOpen,
+  nextRoundAt,
+  openEndpointsAt,
+  withDestination,
+  type Pace,
+} from '../src/contracts/parcel-progress.ts'
+import type { EndpointProgress, ParcelRetryInput, ParcelRetryRecord, RoundTimes } from '../src/contracts/parcels.ts'
 import { readDestination } from './activities.ts'
-import { createHold } from './hold.ts'
+import { createHold, type Hold } from './hold.ts'
 import type { Parcel } from './parcel.ts'
-import { lastRound, persistentRecord, readParcelProgress, retried } from './parcel-activities.ts'
-import { createRetryClock } from './retry-clock.ts'
+import { lastRound, readParcelProgress, recordForSure, retried } from './parcel-activities.ts'
+import { createRetryClock, type RetryClock } from './retry-clock.ts'
+import { unless } from './unless.ts'
 
-/** Events that only wait for a turn come again soon: what the endpoint has to spare decides, and no pause. */
-const turnPauseMs = 1_000
-
-const destinationGone = 'the destination was switched off or deleted'
 const nothingMade = 'the last attempt was not finished within the retry window'
+
+interface Pursuit {
+  readonly parcel: Parcel
+  readonly destinationId: string
+  readonly clock: RetryClock
+  readonly hold: Hold
+  /** A change of the destination was told since the last pause began. */
+  isChanged: boolean
+  /** It was switched off or deleted. */
+  isGone: boolean
+  /** Nobody was there in the whole window, and one more round was made. */
+  hadLastRound: boolean
+}
 
 /** Ends when every event is settled at the destination.
  *  @param times  what the first round told */
 export async function pursueInParcel(parcel: Parcel, destinationId: string, times: RoundTimes = {}): Promise<void> {
-  const { retry, steering } = parcel
-  const clock = createRetryClock(retry.windowMs)
+  const clock = createRetryClock(parcel.retry.windowMs)
   parcel.clocks.set(destinationId, clock)
-  const hold = createHold(destinationId, steering, () => undefined)
-  let changed = false
-  let isGone = false
-  let hadLastRound = false
-  let { retryAfterMs } = times
-  if (times.pausedTotalMs !== undefined) clock.notePause(times.pausedTotalMs)
-  /** End of a pause that an operator's order for one event interrupted. */
-  let dueAt: number | undefined
-  const stopListening = steering.onDestinationChanged(destinationId, () => {
-    changed = true
-    void lookWhetherGone()
-  })
-
-  /** One that stays, or cannot be read now, is seen by the next round. */
-  const lookWhetherGone = async (): Promise<void> => {
-    const state = await readDestination(destinationId).catch(() => undefined)
-    isGone = state?.kind === 'discarded'
-  }
-
-  const open = (): EventProgress[] => parcel.openAt(destinationId)
-  const waiting = (): EndpointProgress[] => openEndpointsAt(open(), destinationId)
-  const endAll = (end: 'failed' | 'discarded', reason: (endpoint: EndpointProgress) => string): void =>
-    parcel.noteAt(
-      destinationId,
-      open().flatMap((event) => {
-        const destination = destinationOf(event, destinationId)
-        return destination === undefined ? [] : [withDestination(event, endOpen(destination, end, reason))]
-      }),
-    )
-
-  const record = async (): Promise<void> => {
-    const unrecorded = parcel.unrecorded()
-    if (unrecorded.length > 0) await CancellationScope.nonCancellable(() => persistentRecord(unrecorded))
-  }
-
-  const note = (record: ParcelRetryRecord | undefined): void => {
-    parcel.noteAt(destinationId, record?.progress ?? [])
-    if (record?.pausedTotalMs !== undefined) clock.notePause(record.pausedTotalMs)
-    retryAfterMs = record?.retryAfterMs
-  }
-
-  const pauseMs = (): number => {
-    const endpoints = waiting()
-    if (endpoints.some(({ waits }) => waits === 'turn')) return turnPauseMs
-    const obeyedMs = retryAfterMs === undefined ? undefined : obeyedRetryAfterMs(retryAfterMs, clock.remainingMs())
-    const attempt = Math.max(1, ...endpoints.map(({ attempts }) => attempts))
-    return retryDelayMs({ ...retry, attempt, retryAfterMs: obeyedMs, random: Math.random })
-  }
-
-  const input = (): ParcelRetryInput => ({
+  const hold = createHold(destinationId, parcel.steering, () => undefined)
+  const pursuit: Pursuit = {
+    parcel,
     destinationId,
-    retry,
-    events: open().map((progress) => {
-      const { targets: _, ...event } = parcel.eventAt(progress.place)
-      return { progress, event }
-    }),
+    clock,
+    hold,
+    isChanged: false,
+    isGone: false,
+    hadLastRound: false,
+  }
+  if (times.pausedTotalMs !== undefined) clock.notePause(times.pausedTotalMs)
+  const stopListening = parcel.steering.onDestinationChanged(destinationId, () => {
+    pursuit.isChanged = true
+    void lookWhetherGone(pursuit)
   })
-
-  const isStopped = (): boolean => parcel.isSteered() || isGone
-
-  const tryOn = async (): Promise<void> => {
-    const activities = hadLastRound
-      ? lastRound(destinationId, retry)
-      : retried(destinationId, retry, Math.max(1, clock.remainingMs()))
-    let known: ParcelRetryRecord | undefined
-    const beforeStop = async (): Promise<void> => {
-      known = await readParcelProgress(destinationId)
-    }
-    try {
-      note((await unless(isStopped, () => activities.retryInParcel(input()), beforeStop)) ?? known)
-    } catch (error) {
-      note(isCancellation(error) ? known : recordOf(error))
-      if (isCancellation(error)) throw error
-    }
-  }
-
-  /** Waits for the destination to be resumed. */
-  const holdOn = async (): Promise<void> => {
-    await record()
-    const state = await unless(
-      () => parcel.isSteered(),
-      () => hold.untilResumed(undefined),
-    )
-    if (state?.kind === 'discarded') endAll('discarded', () => destinationGone)
-    if (state === undefined || state.kind === 'discarded') return
-    if (waiting().every(({ attempts }) => attempts === 0)) clock.start()
-    clock.notePause(state.pausedTotalMs)
-    await tryOn()
-  }
-
-  const pauseAndTryOn = async (): Promise<void> => {
-    const ms = dueAt === undefined ? pauseMs() : Math.max(1, dueAt - Date.now())
-    if (ms >= clock.remainingMs()) {
-      const state = await readDestination(destinationId)
-      clock.notePause(state.pausedTotalMs)
-      // The window stands still: the attempt finds the destination paused, and is not made.
-      if (state.kind === 'paused') return tryOn()
-    }
-    if (ms >= clock.remainingMs()) {
-      const isUntried = waiting().some(({ attempts, reason }) => attempts === 0 && reason === undefined)
-      if (hadLastRound || !isUntried) return endAll('failed', ({ reason }) => reason ?? nothingMade)
-      hadLastRound = true
-    } else {
-      await record()
-      changed = false
-      dueAt = Date.now() + ms
-      await condition(() => changed || parcel.isSteered(), ms, { summary: destinationId })
-      if (parcel.isSteered()) return
-    }
-    dueAt = undefined
-    await tryOn()
-  }
-
-  while (open().length > 0) {
+  while (parcel.openAt(destinationId).length > 0) {
     if (parcel.isSteered()) await parcel.standStill()
-    else if (isGone) endAll('discarded', () => destinationGone)
-    else if (waiting().some(({ waits }) => waits === 'hold')) await holdOn()
-    else await pauseAndTryOn()
+    else if (pursuit.isGone) endAll(pursuit, 'discarded', () => destinationGone)
+    else if (waiting(pursuit).some(({ waits }) => waits === 'hold')) await holdOn(pursuit)
+    else await pauseAndTryOn(pursuit)
   }
   stopListening()
 }
 
-/** Runs something until it ends, is to be stopped, or the workflow is cancelled.
- *  @param beforeStop  done before it is cancelled
- *  @returns undefined when it was stopped without a result */
-async function unless<Result>(
-  isStopped: () => boolean,
-  work: () => Promise<Result>,
-  beforeStop: () => Promise<void> = () => Promise.resolve(),
-): Promise<Result | undefined> {
-  // What is done before it is cancelled comes first, also when the whole workflow is.
-  const scope = new CancellationScope({ cancellable: true, parent: new CancellationScope({ cancellable: false }) })
-  let isOver = false
-  const stop = async (): Promise<void> => {
-    await condition(() => isOver || isStopped()).catch(() => undefined)
-    if (isOver) return
-    await beforeStop()
-    scope.cancel()
+/** One that stays, or cannot be read now, is seen by the next round. */
+async function lookWhetherGone(pursuit: Pursuit): Promise<void> {
+  const state = await readDestination(pursuit.destinationId).catch(() => undefined)
+  pursuit.isGone = state?.kind === 'discarded'
+}
+
+const waiting = ({ parcel, destinationId }: Pursuit): EndpointProgress[] =>
+  openEndpointsAt(parcel.openAt(destinationId), destinationId)
+
+const paceOf = ({ parcel, clock }: Pursuit): Pace => ({ retry: parcel.retry, windowEndsAt: clock.endsAt() })
+
+const moment = () => ({ now: Date.now(), random: Math.random })
+
+function endAll(
+  { parcel, destinationId }: Pursuit,
+  end: 'failed' | 'discarded',
+  reason: (endpoint: EndpointProgress) => string,
+): void {
+  const ended = parcel.openAt(destinationId).flatMap((event) => {
+    const destination = destinationOf(event, destinationId)
+    return destination === undefined ? [] : [withDestination(event, endOpen(destination, end, reason))]
+  })
+  parcel.noteAt(destinationId, ended)
+}
+
+function note({ parcel, destinationId, clock }: Pursuit, record: ParcelRetryRecord | undefined): void {
+  parcel.noteAt(destinationId, record?.progress ?? [])
+  if (record?.pausedTotalMs !== undefined) clock.notePause(record.pausedTotalMs)
+}
+
+/** @param atOnce  whether all that is open is attempted, or what is due */
+function retryInput({ parcel, destinationId }: Pursuit, atOnce: boolean): ParcelRetryInput {
+  const events = parcel.openAt(destinationId).map((progress) => {
+    const { targets: _, ...event } = parcel.eventAt(progress.place)
+    return { progress: atOnce ? dueAtOnce(progress) : progress, event }
+  })
+  return { destinationId, retry: parcel.retry, events }
+}
+
+async function tryOn(pursuit: Pursuit, { atOnce }: { atOnce: boolean }): Promise<void> {
+  const { parcel, destinationId, clock, hadLastRound } = pursuit
+  const activities = hadLastRound
+    ? lastRound(destinationId, parcel.retry)
+    : retried(destinationId, parcel.retry, Math.max(1, clock.remainingMs()))
+  let known: ParcelRetryRecord | undefined
+  const beforeStop = async (): Promise<void> => {
+    known = await readParcelProgress(destinationId)
   }
-  const outer = CancellationScope.current()
-  const stopping = stop()
+  const isStopped = (): boolean => parcel.isSteered() || pursuit.isGone
+  const work = () => activities.retryInParcel(retryInput(pursuit, atOnce))
   try {
-    return await scope.run(work)
+    note(pursuit, (await unless(isStopped, work, beforeStop)) ?? known)
   } catch (error) {
-    if (!isCancellation(error) || outer.consideredCancelled) throw error
-    return undefined
-  } finally {
-    isOver = true
-    await stopping
+    note(pursuit, isCancellation(error) ? known : recordOf(error))
+    if (isCancellation(error)) throw error
   }
+}
+
+/** Waits for the destination to be resumed. */
+async function holdOn(pursuit: Pursuit): Promise<void> {
+  const { parcel, hold, clock } = pursuit
+  await recordForSure(parcel)
+  const state = await unless(
+    () => parcel.isSteered(),
+    () => hold.untilResumed(undefined),
+  )
+  if (state === undefined) return
+  const step = nextStep({ ...paceOf(pursuit), attempts: mostAttempts(pursuit) }, { kind: 'resumed', state }, moment())
+  if (step.kind === 'settle') return endAll(pursuit, 'discarded', () => destinationGone)
+  clock.notePause(state.pausedTotalMs)
+  if (step.kind === 'attempt' && step.beginsWindow) clock.start()
+  await tryOn(pursuit, { atOnce: true })
+}
+
+const mostAttempts = (pursuit: Pursuit): number => Math.max(0, ...waiting(pursuit).map(({ attempts }) => attempts))
+
+async function pauseAndTryOn(pursuit: Pursuit): Promise<void> {
+  const { clock } = pursuit
+  const at = nextRoundAt(waiting(pursuit), paceOf(pursuit), moment())
+  if (at >= clock.endsAt()) {
+    const state = await readAgain(pursuit)
+    // The window stands still: the attempt finds the destination paused, and is not made.
+    if (state.kind === 'paused') return tryOn(pursuit, { atOnce: true })
+  }
+  if (at >= clock.endsAt()) return endWithWindow(pursuit)
+  const isChanged = await pauseUntil(pursuit, at)
+  if (!pursuit.parcel.isSteered()) await tryOn(pursuit, { atOnce: isChanged })
+}
+
+/** A pause of the destination meanwhile has given time back. */
+async function readAgain({ destinationId, clock }: Pursuit): Promise<DestinationState> {
+  const state = await readDestination(destinationId)
+  clock.notePause(state.pausedTotalMs)
+  return state
+}
+
+/** @returns whether a change of the destination ended the pause */
+async function pauseUntil(pursuit: Pursuit, at: number): Promise<boolean> {
+  const { parcel, destinationId } = pursuit
+  await recordForSure(parcel)
+  pursuit.isChanged = false
+  const ms = Math.max(1, at - Date.now())
+  return condition(() => pursuit.isChanged || parcel.isSteered(), ms, { summary: destinationId })
+}
+
+/** The window is over before the next round: events that nobody was there for get one more, the others have failed. */
+async function endWithWindow(pursuit: Pursuit): Promise<void> {
+  if (pursuit.hadLastRound || !waiting(pursuit).some((endpoint) => isOwedAttempt(pursuit, endpoint)))
+    return endAll(pursuit, 'failed', ({ reason }) => reason ?? nothingMade)
+  pursuit.hadLastRound = true
+  await tryOn(pursuit, { atOnce: true })
+}
+
+function isOwedAttempt(pursuit: Pursuit, { attempts, reason }: EndpointProgress): boolean {
+  const outcome = { kind: 'exhausted', reason: reason ?? nothingMade, wasTurnedAway: reason !== undefined } as const
+  return nextStep({ ...paceOf(pursuit), attempts }, outcome, moment()).kind === 'attempt'
 }
 
 /** What an activity that Temporal gave up left: in the details of its last failure, or of the last heartbeat. */

@@ -2,9 +2,12 @@ import type { ClockReading } from '../src/contracts/delivery.ts'
 
 /** The retry window of one destination: it runs from the first attempt on, and stands still while the destination is paused. */
 export interface RetryClock {
-  /** Begins the window; a delivery that was held before its first attempt begins it anew. */
+  /** Begins the window anew: the first attempt was held, or nobody was there to make it. What the destination was paused for
+   *  until now was noted before. */
   start(): void
   remainingMs(): number
+  /** When the window ends, in milliseconds since 1970, as far as pauses were noted. */
+  endsAt(): number
   /** Takes note of how long the destination has been paused in all; the first figure is where counting begins. */
   notePause(pausedTotalMs: number): void
   /** With what another clock goes on. */
@@ -13,13 +16,14 @@ export interface RetryClock {
 
 export function createRetryClock(windowMs: number, reading?: ClockReading): RetryClock {
   let { startedAt, pausedAtStart, pausedNow } = reading ?? { startedAt: Date.now(), pausedNow: 0 }
+  const endsAt = (): number => startedAt + windowMs + (pausedAtStart === undefined ? 0 : pausedNow - pausedAtStart)
   return {
     start() {
       startedAt = Date.now()
-      pausedAtStart = undefined
+      pausedAtStart = pausedNow
     },
-    remainingMs: () =>
-      windowMs - (Date.now() - startedAt) + (pausedAtStart === undefined ? 0 : pausedNow - pausedAtStart),
+    remainingMs: () => endsAt() - Date.now(),
+    endsAt,
     notePause(pausedTotalMs) {
       pausedAtStart ??= pausedTotalMs
       pausedNow = Math.max(pausedNow, pausedTotalMs)

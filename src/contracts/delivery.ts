@@ -76,6 +76,8 @@ export interface RetryInput extends AttemptInput {
   retry: RetrySchedule
   /** Attempts that were made before this activity. */
   attemptsBefore: number
+  /** Whether it answers when the endpoint is down, in place of coming again. */
+  tellsWhenDown?: boolean
 }
 
 /** One request to one endpoint, as the delivery log shows it. */
@@ -99,9 +101,9 @@ export type AttemptOutcome =
   | { kind: 'unavailable'; attempt: Attempt; retryAfterMs?: number; pausedTotalMs: number }
   /** Failed for good; no request was made when there is no attempt. */
   | { kind: 'rejected'; reason: string; attempt?: Attempt }
-  /** Not made: as many as the endpoint may have are under way, or it is down.
+  /** Not made: as many as the endpoint may have are under way, or it is down (`isDown`).
    *  `turnInMs`: when to come again, in milliseconds; absent where that is not known. `reason`: why, in words for the operator. */
-  | { kind: 'deferred'; turnInMs?: number; pausedTotalMs?: number; reason?: string }
+  | { kind: 'deferred'; turnInMs?: number; pausedTotalMs?: number; reason?: string; isDown?: true }
   /** Not made: the destination is paused. */
   | { kind: 'held' }
   /** Not made: the destination is switched off or deleted, or the user is. */

@@ -1,6 +1,7 @@
-/** What follows the outcome of an attempt, for the events of a parcel. Pure: the workflow and its activities use it alike. */
+/** How far the events of a parcel are. Pure: the workflow and its activities use it alike. */
 
 import type { Attempt, AttemptOutcome, DeliveryTarget, DestinationResult } from './delivery.ts'
+import { nextStep, type EndpointState, type Moment } from './next-step.ts'
 import type { DestinationProgress, EndpointProgress, EventProgress, ParcelEvent, ParcelEventStatus } from './parcels.ts'
 
 /** Newest attempts that are kept of an event at an endpoint; the others are only counted. */
@@ -26,34 +27,72 @@ const withoutExcerpt = ({ excerpt: _, ...attempt }: Attempt): Attempt => attempt
 const brief = (attempt: Attempt): Attempt =>
   attempt.excerpt === undefined ? attempt : { ...attempt, excerpt: attempt.excerpt.slice(0, maxExcerpt) }
 
+/** The retry window of a destination, and its pauses. */
+export type Pace = Pick<EndpointState, 'retry' | 'windowEndsAt'>
+
+/** An endpoint that was not told when its turn is comes again after this pause, in milliseconds. */
+const untoldTurnMs = 1_000
+
 /** The endpoint after an attempt, or after none was made. */
-export function afterAttempt(before: EndpointProgress, outcome: AttemptOutcome): EndpointProgress {
-  const { endpointId } = before
+export function afterAttempt(
+  before: EndpointProgress,
+  outcome: AttemptOutcome,
+  pace: Pace,
+  moment: Moment,
+): EndpointProgress {
+  const { endpointId, reason } = before
   const attempt = 'attempt' in outcome ? outcome.attempt : undefined
   const made =
     attempt === undefined ? before.made : [...before.made.map(withoutExcerpt), brief(attempt)].slice(-maxKept)
   const counted = { endpointId, attempts: before.attempts + (attempt === undefined ? 0 : 1), made }
-  switch (outcome.kind) {
-    case 'delivered':
-      return { ...counted, end: 'delivered' }
-    case 'rejected':
-      return { ...counted, end: 'failed', reason: outcome.reason }
-    case 'discarded':
-      return { ...counted, end: 'discarded', reason: outcome.reason }
-    case 'unavailable':
+  const step = nextStep({ ...pace, attempts: counted.attempts, reason }, outcome, moment)
+  switch (step.kind) {
+    case 'settle':
+      return { ...counted, end: step.end, ...(step.reason !== undefined && { reason: step.reason }) }
+    case 'hold':
+      return { ...counted, waits: 'hold', ...(reason !== undefined && { reason }) }
+    case 'wait': {
+      const { until, isDown } = step
+      return { ...counted, waits: step.for, dueAt: until, reason: step.reason, ...(isDown && { isDown }) }
+    }
+    case 'attempt':
       return {
         ...counted,
-        waits: 'retry',
-        ...(outcome.attempt.error !== undefined && { reason: outcome.attempt.error }),
+        waits: counted.attempts === 0 ? 'turn' : 'retry',
+        dueAt: moment.now + untoldTurnMs,
+        ...(reason !== undefined && { reason }),
       }
-    case 'deferred': {
-      const reason = outcome.reason ?? before.reason
-      return { ...counted, waits: before.attempts === 0 ? 'turn' : 'retry', ...(reason !== undefined && { reason }) }
-    }
-    case 'held':
-      return { ...counted, waits: 'hold', ...(before.reason !== undefined && { reason: before.reason }) }
   }
 }
+
+/** Endpoints that are due within such a time of the first one are attempted in one round, in milliseconds. */
+const togetherMs = 500
+
+/** When the next round is, in milliseconds since 1970. A round costs Temporal as much for one event as for a hundred: what is due
+ *  within twice the shortest wait comes together, when the last of it is due. */
+export function nextRoundAt(waiting: readonly EndpointProgress[], pace: Pace, moment: Moment): number {
+  const { now } = moment
+  const waits = waiting.map((endpoint) => Math.max(0, dueAt(endpoint, pace, moment) - now))
+  const shortest = Math.min(...waits)
+  return now + Math.max(...waits.filter((ms) => ms - shortest <= Math.max(shortest, togetherMs)))
+}
+
+/** An endpoint that nobody was there for, and one of a parcel that began with an early version, was told nothing. */
+function dueAt({ dueAt, waits, attempts, reason = '' }: EndpointProgress, pace: Pace, moment: Moment): number {
+  if (dueAt !== undefined) return dueAt
+  if (waits === 'turn') return moment.now + untoldTurnMs
+  const step = nextStep({ ...pace, attempts }, { kind: 'exhausted', reason, wasTurnedAway: true }, moment)
+  return step.kind === 'wait' ? step.until : moment.now
+}
+
+/** The events with endpoints that may be attempted at once. */
+export const dueAtOnce = (event: EventProgress): EventProgress => ({
+  ...event,
+  destinations: event.destinations.map((destination) => ({
+    ...destination,
+    endpoints: destination.endpoints.map(({ dueAt: _, ...endpoint }) => endpoint),
+  })),
+})
 
 /** Ends what need not go on: where any endpoint is enough and one took the event, the others that had their attempt. */
 export function settleDestination(destination: DestinationProgress): DestinationProgress {
@@ -128,7 +167,7 @@ export function eventStatus({ end, destinations }: EventProgress): ParcelEventSt
   if (outcomes.includes(undefined)) {
     const open = destinations.flatMap(openEndpoints)
     if (open.some(({ waits }) => waits === 'hold')) return 'held'
-    return open.some(({ waits }) => waits === 'retry') ? 'retrying' : 'delivering'
+    return open.some(({ waits, isDown }) => waits === 'retry' || isDown) ? 'retrying' : 'delivering'
   }
   if (outcomes.includes('failed')) return 'failed'
   return outcomes.includes('delivered') ? 'delivered' : 'discarded'

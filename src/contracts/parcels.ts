@@ -35,6 +35,10 @@ export interface EndpointProgress {
   waits?: 'retry' | 'turn' | 'hold'
   /** Why it ended so, or waits. */
   reason?: string
+  /** When its next attempt may be made, in milliseconds since 1970. */
+  dueAt?: number
+  /** Its attempt was not made, for the endpoint is down. */
+  isDown?: true
 }
 
 export interface DestinationProgress extends Pick<DeliveryTarget, 'destinationId' | 'successPolicy'> {
@@ -50,13 +54,9 @@ export interface EventProgress {
   end?: 'cancelled' | 'left'
 }
 
-/** What the endpoints of a destination told of time in a round, all in milliseconds. */
+/** What a round told of a destination. */
 export interface RoundTimes {
-  /** When an endpoint that took no attempt may take one. */
-  turnInMs?: number
-  /** Longest `Retry-After` that an endpoint asked for. */
-  retryAfterMs?: number
-  /** For how long the destination had been paused in all. */
+  /** For how long it had been paused in all, in milliseconds. */
   pausedTotalMs?: number
 }
 
@@ -72,7 +72,7 @@ export interface ParcelRound {
 /** Input of the activity that tries on at one destination. */
 export interface ParcelRetryInput {
   destinationId: string
-  /** Those that are open there. */
+  /** Those that are open there; an endpoint gets no attempt before it is due. */
   events: { progress: EventProgress; event: Omit<ParcelEvent, 'targets'> }[]
   retry: RetrySchedule
 }

@@ -7,10 +7,13 @@ import {
   attemptsOf,
   beginEvent,
   destinationOutcome,
+  dueAtOnce,
   endOpen,
   eventStatus,
   isOpenAt,
+  nextRoundAt,
   openEndpoints,
+  openEndpointsAt,
   reasonOf,
   settleDestination,
   withDestination,
@@ -27,12 +30,19 @@ const unavailable: AttemptOutcome = {
 const rejected: AttemptOutcome = { kind: 'rejected', reason: 'status 404', attempt: { ...attempt, status: 404 } }
 const discarded: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }
 const held: AttemptOutcome = { kind: 'held' }
+const keptAway: AttemptOutcome = { kind: 'deferred', turnInMs: 400, reason: 'the endpoint is down', isDown: true }
 const turnedAway: AttemptOutcome = { kind: 'deferred', turnInMs: 50, reason: 'not attempted: endpoint saturated' }
 
 const begun: EndpointProgress = { endpointId: 'ep', attempts: 0, made: [], waits: 'turn' }
 
+const now = 1_800_000_000_000
+const moment = { now, random: () => 1 }
+const pace = { retry: { initialMs: 10_000, maxMs: 900_000 }, windowEndsAt: now + 14_400_000 }
+const then = (before: EndpointProgress, outcome: AttemptOutcome): EndpointProgress =>
+  afterAttempt(before, outcome, pace, moment)
+
 /** An endpoint after some outcomes, in turn. */
-const after = (...outcomes: AttemptOutcome[]): EndpointProgress => outcomes.reduce(afterAttempt, begun)
+const after = (...outcomes: AttemptOutcome[]): EndpointProgress => outcomes.reduce(then, begun)
 
 const destination = (successPolicy: SuccessPolicy, ...endpoints: EndpointProgress[]): DestinationProgress => ({
   destinationId: 'dst',
@@ -74,6 +84,7 @@ describe('an endpoint after an attempt', () => {
     ],
     ['is not to have it any more', discarded, { attempts: 0, end: 'discarded', reason: 'the user was deleted' }],
     ['had no place', turnedAway, { attempts: 0, waits: 'turn', reason: 'not attempted: endpoint saturated' }],
+    ['was down', keptAway, { attempts: 0, waits: 'turn', reason: 'the endpoint is down', isDown: true }],
     ['is paused', held, { attempts: 0, waits: 'hold' }],
   ])('%s', (_, outcome, expected) => {
     const endpoint = after(outcome)
@@ -89,7 +100,7 @@ describe('an endpoint after an attempt', () => {
     const endpoint = after(...many)
     expect(endpoint.attempts).toBe(14)
     expect(endpoint.made.map(({ error }) => error)).toEqual(Array.from({ length: 10 }, (_, n) => `failure ${n + 4}`))
-    expect(afterAttempt(endpoint, delivered)).toMatchObject({ attempts: 15, end: 'delivered' })
+    expect(then(endpoint, delivered)).toMatchObject({ attempts: 15, end: 'delivered' })
   })
 
   it('still waits for a retry, and not for a first turn, when an attempt was made before', () => {
@@ -105,6 +116,39 @@ describe('an endpoint after an attempt', () => {
     expect(after(unavailable, held)).toMatchObject({ waits: 'hold', reason: 'status 503' })
     expect(after(held, unavailable)).toMatchObject({ waits: 'retry', attempts: 1 })
     expect(after(unavailable, delivered)).not.toHaveProperty('reason')
+  })
+})
+
+describe('the next attempt of an endpoint', () => {
+  it.each<[string, AttemptOutcome[], number | undefined]>([
+    ['is after its own pause', [unavailable], 10_000],
+    ['is after a pause that grows', [unavailable, unavailable], 20_000],
+    ['is in its turn', [turnedAway], 50],
+    ['is in its turn when it failed before', [unavailable, turnedAway], 50],
+    ['is soon where its turn was not told', [{ kind: 'deferred' }], 1_000],
+    ['is open while the destination is paused', [unavailable, held], undefined],
+    ['is never once it is settled', [unavailable, delivered], undefined],
+  ])('%s', (_, outcomes, inMs) => {
+    expect(after(...outcomes).dueAt).toBe(inMs === undefined ? undefined : now + inMs)
+  })
+
+  const due = (...ms: number[]): EndpointProgress[] => ms.map((inMs) => ({ ...begun, dueAt: now + inMs }))
+
+  it.each<[string, EndpointProgress[], number]>([
+    ['the one that is due', due(10_000), 10_000],
+    ['those that failed together', due(10_000, 9_400, 12_000), 12_000],
+    ['those that wait for a turn, long before those that failed', due(300, 10_000, 700, 10_100), 700],
+    ['those that are late', due(-5_000, 300, 10_000), 300],
+    ['an endpoint of which nothing is known', [begun], 1_000],
+    ['one that failed in a parcel of an early version', [{ ...begun, attempts: 3, waits: 'retry' }], 40_000],
+  ])('comes with a round for %s', (_, waiting, inMs) => {
+    expect(nextRoundAt(waiting, pace, moment)).toBe(now + inMs)
+  })
+
+  it('may be at once', () => {
+    const early = dueAtOnce(event([after(unavailable)], [after(turnedAway), after(delivered)]))
+    expect(openEndpointsAt([early], 'dst-0')).toMatchObject([{ attempts: 1, waits: 'retry', reason: 'status 503' }])
+    expect(JSON.stringify(early)).not.toContain('dueAt')
   })
 })
 
@@ -181,6 +225,8 @@ describe('an event', () => {
   it.each<[string, EventProgress, string | undefined]>([
     ['delivering', event([after(turnedAway)], [after(delivered)]), 'not attempted: endpoint saturated'],
     ['retrying', event([after(unavailable)], [begun]), 'status 503'],
+    ['retrying', event([after(keptAway)], [begun]), 'the endpoint is down'],
+    ['delivering', event([after(keptAway, turnedAway)]), 'not attempted: endpoint saturated'],
     ['retrying', event([after(rejected)], [after(unavailable)]), 'status 503'],
     ['held', event([after(unavailable)], [after(held)]), 'status 503'],
     ['held', event([after(held)]), undefined],

@@ -337,11 +337,13 @@ function inboxSuite(database: () => Database): void {
     await add('src', 4)
     const { id, events } = only(await move('group', turnsOf('src')))
     const begun = events.map(beginEvent)
+    const moment = { now: Date.now(), random: Math.random }
+    const pace = { retry: { initialMs: 1_000, maxMs: 1_000 }, windowEndsAt: moment.now + 60_000 }
     const after = (place: number, outcome: AttemptOutcome): EventProgress => {
       const before = begun[place]
       const [destination] = before?.destinations ?? []
       if (before === undefined || destination === undefined) throw new Error(`no event at place ${place}`)
-      const endpoints = destination.endpoints.map((endpoint) => afterAttempt(endpoint, outcome))
+      const endpoints = destination.endpoints.map((endpoint) => afterAttempt(endpoint, outcome, pace, moment))
       return withDestination(before, { ...destination, endpoints })
     }
     const attempt = { endpointId: 'dst-ep', at: '2026-01-01T00:00:00.000Z', durationMs: 1 }

@@ -17,6 +17,7 @@ import { createParcelLoad } from '../../src/delivery/parcel-load.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
 import { createInboxWriter } from '../../src/intake/inbox-writer.ts'
 import { createParcelStarts } from '../../src/intake/start-parcels.ts'
+import type { Delivery } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { isRunning, knownWorkflows, startParcel } from '../../src/temporal/start-parcel.ts'
 import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
@@ -219,6 +220,53 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     expect(second - first).toBeGreaterThanOrEqual(2_900)
     expect(third - second).toBeGreaterThanOrEqual(1_900)
     expect(receiver.requests).toHaveLength(3)
+  })
+
+  it.concurrent('gives each event its own pause, also beside those that wait for a turn', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    const count = 60
+    const isFailing = (messageId: string): boolean => Number(messageId.slice(2)) % 3 === 0
+    // So slow that the endpoint takes only some of them at first.
+    receiver.answer(({ body }) => {
+      const { messageId } = JSON.parse(body.toString()) as { messageId: string }
+      const isFirst = requestsOf(receiver, messageId).length === 1
+      return { status: isFailing(messageId) && isFirst ? 503 : 200, delayMs: 400 }
+    })
+    const retry = { initialMs: 6_000, maxMs: 6_000 }
+    const parcel = await send([await node.connect([], [receiver.url])], ids(count), { retry })
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: count })
+    const times = ids(count).map((id) => requestsOf(receiver, id).map(({ arrivedAt }) => arrivedAt.getTime()))
+    expect(times.map(({ length }) => length)).toEqual(ids(count).map((id) => (isFailing(id) ? 2 : 1)))
+    // At least half of a pause is waited; the failure came after the request.
+    for (const [first = 0, second = Infinity] of times) expect(second - first).toBeGreaterThanOrEqual(3_000)
+    const firsts = times.map(([first = 0]) => first).sort((a, b) => a - b)
+    // Some were turned away, and did not wait for those that had failed.
+    expect(firsts.at(-1)).toBeLessThan(Math.max(...times.flatMap(([, second]) => second ?? [])))
+  })
+
+  it.concurrent('lists events as retrying that wait for an endpoint that is down', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer(down)
+    const destination = await node.connect([], [receiver.url])
+    const isKeptAway = ({ reason }: { reason: string | null }): boolean => reason?.includes('is down') === true
+    const first = await send([destination], ids(30))
+    await until('the endpoint is down', async () => (await first.list()).some(isKeptAway))
+    const sourceId = `src_${randomUUID()}`
+    // Pauses that are longer than the test until the endpoint is asked again.
+    const second = await send([destination], ids(5), { sourceId, retry: { initialMs: 60_000, maxMs: 60_000 } })
+    await until('all are kept away', async () => (await second.list()).every(isKeptAway))
+    const shown = await until('the log says when they are due', async () => {
+      const path = `/deliveries?status=retrying&sourceId=${sourceId}`
+      const { items } = (await node.api<{ items: Delivery[] }>('GET', path)).body
+      return items.length === 5 && items.every(({ nextAttemptAt }) => nextAttemptAt !== null) ? items : undefined
+    })
+    for (const { attempts, reason } of shown) {
+      expect(attempts).toBe(0)
+      expect(reason).toMatch(/^not attempted: the endpoint is down since [^ ]+Z, next probe at [^ ]+Z$/)
+    }
+    receiver.answer(ok)
+    expect((await first.handle.result()).counts).toEqual({ delivered: 30 })
+    expect((await second.handle.result()).counts).toEqual({ delivered: 5 })
   })
 
   it.concurrent('makes several attempts whatever an endpoint asks for', async ({ expect }) => {

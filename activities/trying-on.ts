@@ -1,0 +1,23 @@
+/** Activities that try on: Temporal repeats them until the retry window is over, and each try goes on where the last one ended. */
+
+import { ApplicationFailure, Context } from '@temporalio/activity'
+
+/** When the retry window ends, in milliseconds since 1970. */
+export function windowEndsAt(): number {
+  const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = Context.current().info
+  return scheduledTimestampMs + scheduleToCloseTimeoutMs
+}
+
+/** What the last try left behind; undefined in the first one. */
+export const recordOfLastTry = <Record>(): Record | undefined =>
+  Context.current().info.heartbeatDetails as Record | undefined
+
+/** How a try ends that a further one follows: a failure of the receiver's making.
+ *  @param message  why, in words for the operator
+ *  @param record  what the next try, or the workflow, goes on with
+ *  @param inMs  until the next try, in milliseconds; none is made where the window ends before */
+export function tryAgain(type: string, message: string, record: object, inMs: number): ApplicationFailure {
+  // Details of a heartbeat outlive the failed try.
+  Context.current().heartbeat(record)
+  return ApplicationFailure.create({ type, message, details: [record], category: 'BENIGN', nextRetryDelay: inMs })
+}

@@ -1,0 +1,142 @@
+/** What follows at an endpoint: one decision for single events and parcels, in workflows and activities. Pure: time and chance
+ *  are given. */
+
+import type { Attempt, AttemptOutcome, DestinationState, EndpointResult, RetrySchedule } from './delivery.ts'
+import { obeyedRetryAfterMs, retryDelayMs } from './retry-delay.ts'
+
+/** What is known of one event at one endpoint when an outcome is in. Times are milliseconds since 1970. */
+export interface EndpointState {
+  /** Attempts so far, that of the outcome included. */
+  attempts: number
+  retry: Pick<RetrySchedule, 'initialMs' | 'maxMs'>
+  /** When the retry window ends, as far as the destination was not paused further. */
+  windowEndsAt: number
+  /** Another endpoint took the event, and one is enough. */
+  isSuperseded?: boolean
+  /** Why it failed, or was not attempted, before this outcome. */
+  reason?: string | undefined
+  /** An attempt that may not go pauses like one that failed, as each try costs Temporal a task of its own. */
+  pausesInVain?: boolean
+  /** A `Retry-After` is obeyed beyond its share of the window, as it was for deliveries that began with an early version. */
+  obeysInFull?: boolean
+}
+
+/** What may be the case at an endpoint: beside the outcome of an attempt, two that come without one. */
+export type EndpointOutcome =
+  | AttemptOutcome
+  /** The destination is paused no longer. */
+  | { kind: 'resumed'; state: DestinationState }
+  /** Temporal gave up the activity that tried, at the end of the window. `wasTurnedAway`: the last try was told why there is no
+   *  attempt; `pauseMs`: what the next try would have waited, in milliseconds. */
+  | { kind: 'exhausted'; reason: string; wasTurnedAway: boolean; pauseMs?: number }
+
+/** The time in milliseconds since 1970, and a source of numbers from 0 up to 1. */
+export interface Moment {
+  now: number
+  random: () => number
+}
+
+export type NextStep =
+  /** An attempt, now; `beginsWindow`: the retry window counts from it on. */
+  | { kind: 'attempt'; beginsWindow: boolean }
+  | Wait
+  /** Nothing until the destination is resumed. */
+  | { kind: 'hold' }
+  | Settled
+
+/** An attempt at a time, in milliseconds since 1970: after a pause because one failed, or when its turn is. `isDown`: it was kept
+ *  away, for the endpoint is down. */
+export interface Wait {
+  kind: 'wait'
+  for: 'retry' | 'turn'
+  until: number
+  reason: string
+  isDown?: true
+}
+
+export interface Settled {
+  kind: 'settle'
+  end: EndpointResult['outcome']
+  reason?: string
+}
+
+export const destinationGone = 'the destination was switched off or deleted'
+export const notAttempted = 'not attempted'
+
+/** What follows an outcome, for as long as the window has room; see `withinWindow`. */
+export function nextStep(state: EndpointState, outcome: EndpointOutcome, moment: Moment): NextStep {
+  const { attempts, isSuperseded = false, reason } = state
+  switch (outcome.kind) {
+    case 'delivered':
+      return settled('delivered')
+    case 'rejected':
+      return settled('failed', outcome.reason)
+    case 'discarded':
+      return settled('discarded', outcome.reason)
+    case 'held':
+      return isSuperseded ? settled('superseded', reason) : { kind: 'hold' }
+    case 'resumed':
+      if (outcome.state.kind === 'discarded') return settled('discarded', destinationGone)
+      return { kind: 'attempt', beginsWindow: attempts === 0 }
+    case 'deferred':
+      return afterDeferral(state, outcome, moment)
+    case 'unavailable': {
+      const error = outcome.attempt.error ?? reason
+      if (isSuperseded) return settled('superseded', error)
+      return waitForRetry(error, moment.now + pauseMs(state, moment, outcome.retryAfterMs))
+    }
+    case 'exhausted':
+      // Workers or the database were away, or busy, for the whole window: its first attempt is owed to every endpoint.
+      if (attempts === 0 && !outcome.wasTurnedAway) return { kind: 'attempt', beginsWindow: true }
+      if (isSuperseded) return settled('superseded', outcome.reason)
+      return waitForRetry(outcome.reason, moment.now + (outcome.pauseMs ?? pauseMs(state, moment)))
+  }
+}
+
+/** The step itself, or the end where the retry window is over before its wait is. */
+export const withinWindow = (step: NextStep, { windowEndsAt }: Pick<EndpointState, 'windowEndsAt'>): NextStep =>
+  step.kind === 'wait' && step.until >= windowEndsAt ? settled('failed', step.reason) : step
+
+/** An endpoint that is superseded still gets the attempt that it was not given. */
+function afterDeferral(
+  state: EndpointState,
+  { turnInMs = 0, reason = state.reason, isDown }: Extract<AttemptOutcome, { kind: 'deferred' }>,
+  moment: Moment,
+): NextStep {
+  const { attempts, retry, windowEndsAt, pausesInVain = false } = state
+  const { now } = moment
+  // Half of what is left at most: an endpoint that recovers earlier than foreseen still gets its attempt.
+  const turnMs = turnInMs > 0 ? Math.max(1, Math.min(turnInMs, retry.maxMs, (windowEndsAt - now) / 2)) : 0
+  const inMs = pausesInVain ? Math.max(turnMs, pauseMs(state, moment)) : turnMs
+  if (inMs === 0) return { kind: 'attempt', beginsWindow: false }
+  const wait = { kind: 'wait', until: now + inMs, reason: reason ?? notAttempted, ...(isDown && { isDown }) } as const
+  return { ...wait, for: attempts === 0 ? 'turn' : 'retry' }
+}
+
+const waitForRetry = (reason = notAttempted, until: number): NextStep => ({ kind: 'wait', for: 'retry', until, reason })
+
+const settled = (end: Settled['end'], reason?: string): Settled => ({
+  kind: 'settle',
+  end,
+  ...(reason !== undefined && { reason }),
+})
+
+/** Milliseconds before the next attempt, after one that failed. */
+function pauseMs(state: EndpointState, { now, random }: Moment, retryAfterMs?: number): number {
+  const { attempts, retry, windowEndsAt, obeysInFull = false } = state
+  const obeyedMs =
+    retryAfterMs === undefined || obeysInFull ? retryAfterMs : obeyedRetryAfterMs(retryAfterMs, windowEndsAt - now)
+  return retryDelayMs({ ...retry, attempt: Math.max(attempts, 1), retryAfterMs: obeyedMs, random })
+}
+
+/** What became of an endpoint, as the result of a delivery has it. */
+export const endpointResult = (
+  { endpointId, attempts, lastAttempt }: { endpointId: string; attempts: number; lastAttempt: Attempt | undefined },
+  { end, reason }: Pick<Settled, 'end' | 'reason'>,
+): EndpointResult => ({
+  endpointId,
+  outcome: end,
+  attempts,
+  ...(reason !== undefined && { reason }),
+  ...(end === 'failed' && lastAttempt && { lastAttempt }),
+})

@@ -1,0 +1,116 @@
+/** The attempts of one event at one endpoint that follow the first: activities make them, and here they are counted. */
+
+import { condition, isCancellation } from '@temporalio/workflow'
+import type {
+  Attempt,
+  AttemptOutcome,
+  DeliverEventInput,
+  HeldEndpoint,
+  RetryInput,
+  RetryOutcome,
+} from '../src/contracts/delivery.ts'
+import type { EndpointOutcome } from '../src/contracts/next-step.ts'
+import { once, readPendingAttempts, scheduled } from './activities.ts'
+import { readFailure } from './activity-failure.ts'
+import type { RetryClock } from './retry-clock.ts'
+
+export interface EndpointAttempts {
+  /** How many were made in all. */
+  count(): number
+  last(): Attempt | undefined
+  /** One, as soon as the endpoint takes it. @param tellsWhenDown  whether it ends with none when the endpoint is down */
+  inTurn(tellsWhenDown: boolean): Promise<EndpointOutcome>
+  /** Further ones, until one succeeds or fails for good. */
+  retries(): Promise<EndpointOutcome>
+  /** One beside those that wait in Temporal. */
+  beside(): Promise<EndpointOutcome>
+  /** Counts those of the activity that waits in Temporal, which is about to be cancelled. */
+  countPending(): Promise<void>
+}
+
+interface AttemptsContext {
+  input: DeliverEventInput
+  destinationId: string
+  clock: RetryClock
+  /** Called before each activity. */
+  onBegin: () => void
+}
+
+/** @param first  outcome of the first attempt
+ *  @param resumed  the endpoint as it waited in an earlier run of the workflow */
+export function createEndpointAttempts(
+  { input, destinationId, clock, onBegin }: AttemptsContext,
+  endpointId: string,
+  first: AttemptOutcome,
+  resumed?: HeldEndpoint,
+): EndpointAttempts {
+  const { sourceId, messageId, message, retry } = input
+  let count = resumed?.attempts ?? 0
+  let last: Attempt | undefined = resumed?.lastAttempt
+  const note = (made: readonly Attempt[]): void => {
+    count += made.length
+    last = made.at(-1) ?? last
+  }
+  if (first.kind === 'unavailable') note([first.attempt])
+
+  /** What Temporal gives up within the time that it has is an outcome, too. */
+  const run = async (activity: (input: RetryInput) => Promise<RetryOutcome>): Promise<EndpointOutcome> => {
+    onBegin()
+    try {
+      const { outcome, attempts } = await activity({
+        sourceId,
+        messageId,
+        message,
+        destinationId,
+        endpointId,
+        retry,
+        attemptsBefore: count,
+      })
+      note(attempts)
+      return outcome
+    } catch (error) {
+      if (isCancellation(error)) throw error
+      const { reason, record, isSaturated } = readFailure(error)
+      note(record?.attempts ?? [])
+      const { pauseMs } = record ?? {}
+      return { kind: 'exhausted', reason, wasTurnedAway: isSaturated, ...(pauseMs !== undefined && { pauseMs }) }
+    }
+  }
+  const activities = () => scheduled(endpointId, retry, Math.max(clock.remainingMs(), 1))
+
+  return {
+    count: () => count,
+    last: () => last,
+    inTurn: (tellsWhenDown) => run((next) => activities().attemptInTurn({ ...next, tellsWhenDown })),
+    retries: () => run((next) => activities().retryDelivery(next)),
+    beside: () => run((next) => once(endpointId).attemptInTurn(next)),
+    async countPending() {
+      const { attempts } = await readPendingAttempts(endpointId)
+      note(attempts)
+    },
+  }
+}
+
+/** A pause that can be ended early. */
+export interface Pause {
+  wait(ms: number): Promise<void>
+  /** @returns whether one was under way */
+  end(): boolean
+}
+
+/** @param summary  what the Temporal UI says of its timer */
+export function createPause(summary: string): Pause {
+  let isUnderWay = false
+  return {
+    async wait(ms) {
+      isUnderWay = true
+      await condition(() => !isUnderWay, ms, { summary })
+      isUnderWay = false
+    },
+    end() {
+      const wasUnderWay = isUnderWay
+      isUnderWay = false
+      return wasUnderWay
+    },
+  }
+}
