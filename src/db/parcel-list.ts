@@ -28,6 +28,8 @@ export interface CarriedEvent {
   receivedAt: Date
   endedAt: Date | null
   attempts: number
+  /** When an endpoint that waits for an attempt is due, as it was foreseen in the last round. */
+  dueAt: Date | null
   reason: string | null
 }
 
@@ -42,9 +44,16 @@ export type ListedEvent = CarriedEvent & { position: CarriedPosition }
 
 const micros = (time: string): string => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
+/** The earliest due time among the open endpoints; they have it in milliseconds since 1970. */
+const dueAt = `case when status = 'retrying' then (
+  select to_timestamp(min((endpoint->>'dueAt')::float8) / 1000)
+  from json_array_elements(progress->'destinations') as destination,
+    json_array_elements(destination->'endpoints') as endpoint
+  where endpoint->>'end' is null) end`
+
 const columns = `event_id as id, parcel_id as "parcelId", place, status, source_id as "sourceId",
   destination_ids as "destinationIds", type, event, message_id as "messageId", user_id as "userId",
-  received_at as "receivedAt", ended_at as "endedAt", attempts, reason`
+  received_at as "receivedAt", ended_at as "endedAt", attempts, ${dueAt} as "dueAt", reason`
 const positioned = `${columns}, json_build_object('endedAt', ${micros('ended_at')}, 'seq', seq::text) as position`
 
 /** Up to so many events of a user are sorted; more are looked for parcel by parcel. */

@@ -11,6 +11,7 @@ import { AppError } from '../errors.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
+import { whenToCome } from '../temporal/delivery-row.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { readCarried } from '../temporal/parcel-detail.ts'
 import { takeNewest } from '../temporal/take-newest.ts'
@@ -206,11 +207,12 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
 }
 
 /** An event of a parcel, as a row of the log. */
-function ofParcel({ status, receivedAt, endedAt, ...event }: CarriedEvent, isOnPaused: boolean): Delivery {
+function ofParcel({ status, receivedAt, endedAt, dueAt, ...event }: CarriedEvent, isOnPaused: boolean): Delivery {
+  const isHeld = status === 'retrying' && isOnPaused
   const { id, sourceId, destinationIds, type, messageId, userId, attempts, reason } = event
   return {
     id,
-    status: status === 'retrying' && isOnPaused ? 'held' : status,
+    status: isHeld ? 'held' : status,
     sourceId,
     destinationIds,
     type,
@@ -220,7 +222,7 @@ function ofParcel({ status, receivedAt, endedAt, ...event }: CarriedEvent, isOnP
     startedAt: receivedAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,
     attempts,
-    nextAttemptAt: null,
+    nextAttemptAt: isHeld ? null : whenToCome(dueAt?.toISOString()),
     reason,
   }
 }

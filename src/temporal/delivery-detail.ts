@@ -3,7 +3,7 @@
 import proto, { type temporal } from '@temporalio/proto'
 import type { Attempt, AttemptOutcome, AttemptRecord, DeliverEventInput, RetryOutcome } from '../contracts/delivery.ts'
 import { signals, type SteeringTrace } from '../contracts/delivery.ts'
-import type { DeliveryDetail } from '../schemas/delivery.ts'
+import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
 import { toDelivery, toDeliveryAttempt, toIso, type ExecutionInfo } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
@@ -69,7 +69,12 @@ export async function readDelivery(
       runId,
       attempts: timeline.length,
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
-      reason: story.reason ?? delivery.reason ?? timeline.findLast(({ error }) => error !== undefined)?.error ?? null,
+      reason:
+        story.reason ??
+        reasonNow(delivery, pendingActivities) ??
+        delivery.reason ??
+        timeline.findLast(({ error }) => error !== undefined)?.error ??
+        null,
       message: story.input.message,
       timeline: timeline.map(toDeliveryAttempt),
       pending,
@@ -180,6 +185,12 @@ function pendingAttempts({ lastFailure, heartbeatDetails }: PendingActivity): At
   const recorded = first<AttemptRecord>(heartbeatDetails)?.attempts ?? []
   return failed.length >= recorded.length ? failed : recorded
 }
+
+/** Why a delivery waits: what the last try of an activity came to. */
+const reasonNow = ({ status }: Pick<Delivery, 'status'>, activities: readonly PendingActivity[]): string | undefined =>
+  status === 'delivering' || status === 'retrying'
+    ? activities.flatMap(({ lastFailure }) => lastFailure?.message ?? []).at(-1)
+    : undefined
 
 function toPending(activity: PendingActivity): DeliveryDetail['pending'][number] {
   const input = activity.activityOptions

@@ -38,10 +38,15 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
     startedAt: toIso(info.startTime) ?? new Date(0).toISOString(),
     endedAt: toIso(info.closeTime),
     attempts: attempts ?? null,
-    nextAttemptAt: null,
-    reason: (memo('reason') as string | undefined) ?? null,
+    nextAttemptAt: status === 'retrying' ? whenToCome(memo('nextAttemptAt') as string | undefined) : null,
+    // One that was kept from an endpoint for a while has kept that in its memo.
+    reason: status === 'delivered' ? null : ((memo('reason') as string | undefined) ?? null),
   }
 }
+
+/** Lists know a time that was written once; later ones are the delivery's own. */
+export const whenToCome = (at: string | null | undefined): string | null =>
+  at !== null && at !== undefined && Date.parse(at) > Date.now() ? at : null
 
 function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPaused: boolean): StartedStatus {
   switch (info.status) {

@@ -209,10 +209,13 @@ function pendingOf({ activities, timers }: ParcelStory, { destinations }: EventP
     const running = activity?.state === PENDING_ACTIVITY_STATE_STARTED
     const timer = timers.find(({ summary }) => summary === destinationId)
     const scheduled = toIso(activity?.nextAttemptScheduleTime) ?? toIso(activity?.scheduledTime)
-    const nextAttemptAt = running ? null : (scheduled ?? timer?.firesAt.toISOString() ?? null)
+    const roundAt = running ? null : (scheduled ?? timer?.firesAt.toISOString() ?? null)
+    // The next round may be for others.
+    const notBefore = (dueAt = 0): string | null =>
+      roundAt !== null && dueAt > Date.parse(roundAt) ? new Date(dueAt).toISOString() : roundAt
     return openEndpoints(destination)
       .filter(({ waits }) => waits !== 'hold')
-      .map(({ endpointId }) => ({ endpointId, running, nextAttemptAt }))
+      .map(({ endpointId, dueAt }) => ({ endpointId, running, nextAttemptAt: notBefore(dueAt) }))
   })
 }
 

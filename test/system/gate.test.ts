@@ -1,6 +1,7 @@
 /** Endpoints that fail or hang, each with hundreds of events, and those beside them. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Answer, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
@@ -45,6 +46,17 @@ it(
       return found.find((text) => text?.includes('is down'))
     })
     expect(reason).toMatch(/^not attempted: the endpoint is down since \d{4}-[^ ]+Z, next probe at \d{4}-[^ ]+Z$/)
+    const untried = await until('the log says so of one that was never attempted', async () => {
+      const path = `/deliveries?status=retrying&destinationId=${destination.id}&limit=200`
+      const { items } = (await node.api<{ items: Delivery[] }>('GET', path)).body
+      for (const listed of items.filter((one) => one.reason?.includes('is down'))) {
+        const { body } = await node.api<DeliveryDetail>('GET', `/deliveries/${encodeURIComponent(listed.id)}`)
+        if (body.timeline.length === 0 && body.nextAttemptAt !== null) return { listed, shown: body }
+      }
+      return undefined
+    })
+    const told = { status: 'retrying', reason: expect.stringMatching(/^not attempted: the endpoint is down/) as string }
+    expect(untried).toMatchObject({ listed: told, shown: { ...told, attempts: 0 } })
     const before = receiver.requests.length
     const second = await postMany(source, 'second', 120)
     // The first ones come again meanwhile, each once a second.
@@ -60,6 +72,11 @@ it(
     const last = await deliver(node.app.temporal, source, [destination])
     expect((await last.result()).outcome).toBe('delivered')
     expect(taken.toSorted()).toEqual([...first, ...second, taken.at(-1)].toSorted())
+    await until('the log has it as delivered, without a reason', async () => {
+      const path = `/deliveries?messageId=${untried.listed.messageId}`
+      const { items } = (await node.api<{ items: Delivery[] }>('GET', path)).body
+      return items[0]?.status === 'delivered' && items[0].reason === null && items[0].nextAttemptAt === null
+    })
   },
 )
 
