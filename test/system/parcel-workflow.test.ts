@@ -189,7 +189,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       const { messageId } = JSON.parse(body.toString()) as { messageId: string }
       return messageId === 'm-0' ? ok : { status: messageId === 'm-1' ? 413 : 503 }
     })
-    const parcel = await send([await node.connect([], [receiver.url])], ids(4), { retry: { windowMs: 3_000 } })
+    const parcel = await send([await node.connect([], [receiver.url])], ids(4), { retry: { windowMs: 8_000 } })
     const { message, result } = await failureOf(parcel)
     expect(message).toBe('3 of 4 events failed')
     expect(result.counts).toEqual({ delivered: 1, failed: 3 })
@@ -246,7 +246,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
   it.concurrent('makes several attempts whatever an endpoint asks for', async ({ expect }) => {
     await using receiver = await startReceiver()
     receiver.answer({ ...down, headers: { 'retry-after': '3600' } })
-    const parcel = await send([await node.connect([], [receiver.url])], ids(1), { retry: { windowMs: 4_000 } })
+    const parcel = await send([await node.connect([], [receiver.url])], ids(1), { retry: { windowMs: 9_000 } })
     await failureOf(parcel)
     expect(receiver.requests.length).toBeGreaterThan(2)
   })

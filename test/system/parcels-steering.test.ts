@@ -9,6 +9,7 @@ import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
+import { expectNoUntoldRepeats } from '../support/repeats.ts'
 import { until } from '../support/wait.ts'
 
 /** Events of a flood, and how many users they are of. */
@@ -30,7 +31,7 @@ describe('events in parcels', () => {
       TEMPORAL_UI_URL: 'http://temporal.test',
     }
     node = await startTestApp({ environment })
-  }, 60_000)
+  })
   afterAll(() => node[Symbol.asyncDispose]())
 
   const flood = async (source: Source): Promise<void> => {
@@ -107,7 +108,7 @@ describe('events in parcels', () => {
     const destination = await node.connect([source], [receiver.url])
     await flood(source)
     await untilCount(`sourceId=${source.id}&status=delivered`, (flooded * 3) / 4)
-    expect(await count(`destinationId=${destination.id}&status=failed`)).toBe(flooded / 4)
+    await untilCount(`destinationId=${destination.id}&status=failed`, flooded / 4)
     expect(await count(`userId=${source.id}-3`)).toBe(flooded / users)
     expect(await count(`messageId=m-7&sourceId=${source.id}`)).toBe(1)
 
@@ -175,7 +176,7 @@ describe('events in parcels', () => {
     expect(twice.timeline.map(({ status }) => status)).toEqual(logOf(receiver, n).map(() => 503))
     for (const [index, { at }] of twice.timeline.entries()) {
       const arrivedAt = logOf(receiver, n)[index]?.arrivedAt.getTime() ?? 0
-      expect(Math.abs(arrivedAt - Date.parse(at))).toBeLessThan(2_000)
+      expect(Math.abs(arrivedAt - Date.parse(at))).toBeLessThan(20_000)
     }
     expect(twice).toMatchObject({ status: 'retrying', attempts: twice.timeline.length })
     expect(Date.parse(twice.nextAttemptAt ?? '')).toBeGreaterThan(Date.parse(twice.timeline.at(-1)?.at ?? ''))
@@ -251,7 +252,7 @@ describe('events in parcels', () => {
     expect(receiver.requests).toEqual([])
     await change({ paused: false })
     await untilCount(`destinationId=${destinationId}&status=delivered`, flooded)
-    expect(new Set(receiver.requests.map(messageIdOf)).size).toBe(receiver.requests.length)
+    await expectNoUntoldRepeats(node, receiver, source.id)
 
     receiver.answer({ status: 503 })
     const other = await node.createSource()

@@ -4,6 +4,7 @@ import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { messageIdsOf } from '../support/repeats.ts'
 import { createNamespace } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
@@ -105,7 +106,8 @@ describe.concurrent('steering', { timeout: 180_000 }, () => {
       await scene.node().api('PATCH', `/destinations/${destinationId}`, { paused: false })
       await scene.restart()
       await scene.untilStatus(id, 'delivered')
-      expect(scene.receiver.requests).toHaveLength(2)
+      // The killed node may have made the attempt: then Temporal, which does not know of it, has it repeated.
+      expect([...new Set(messageIdsOf(scene.receiver))]).toEqual([before, id].map((one) => one.split('/')[2]))
     })
   })
 
@@ -113,19 +115,29 @@ describe.concurrent('steering', { timeout: 180_000 }, () => {
     const scene = await setScene(context, {})
     const { receiver } = scene
     const node = scene.node()
-    receiver.answerInTurn({ status: 503 }, 'hang')
-    const { id } = await scene.track()
-    await receiver.received(2)
-    const { status } = await node.api('POST', path(id, '/cancel'))
-    expect(status).toBe(200)
-    await scene.untilStatus(id, 'cancelled')
-    await until('the request is dropped', () => receiver.requests[1]?.isAbandoned)
-    // It was stopped, and did not end by its own time limit.
-    expect(await node.output()).not.toContain('delivery.timed_out')
+    const cancelRunning = async (): Promise<string> => {
+      const before = receiver.requests.length
+      receiver.answerInTurn({ status: 503 }, 'hang')
+      const { id } = await scene.track()
+      await receiver.received(before + 2)
+      expect((await node.api('POST', path(id, '/cancel'))).status).toBe(200)
+      await scene.untilStatus(id, 'cancelled')
+      await until('the request is dropped', () => receiver.requests[before + 1]?.isAbandoned)
+      return id
+    }
+    const isOfOwnLimit = async (id: string): Promise<boolean> => {
+      const lines = (await node.output()).split('\n').filter((line) => line.includes('delivery.timed_out'))
+      return lines.some((line) => line.includes(id.split('/')[2] ?? '?'))
+    }
+    // A cancellation takes seconds, so that on a slow machine the request may end by its own time limit of 5 s before: then
+    // another one is cancelled.
+    let id = await cancelRunning()
+    for (let round = 1; round < 5 && (await isOfOwnLimit(id)); round++) id = await cancelRunning()
+    expect(await isOfOwnLimit(id)).toBe(false)
     const { body: source } = await node.api<{ writeKey: string }>('GET', `/sources/${id.split('/')[1]}`)
     const { body: other } = await node.post('/track', source.writeKey, { userId: 'u2', event: 'Hangs too' })
     const [otherId] = other.accepted as string[]
-    await until('the next event', () => receiver.requests.some((request) => request.body.includes(otherId ?? '?')))
-    expect(receiver.requests.filter((request) => !request.body.includes(otherId ?? '?'))).toHaveLength(2)
+    await until('the next event', () => messageIdsOf(receiver).includes(otherId ?? '?'))
+    expect(messageIdsOf(receiver).filter((one) => one === id.split('/')[2])).toHaveLength(2)
   })
 })

@@ -79,6 +79,11 @@ async function openPage(browser: Browser, { signedInTo, token = adminToken }: Pa
   return { page, errors }
 }
 
+/** Errors of a page that shows something which is deleted, but for what it logs when it asks for news at that very moment.
+ *  @param path  what is deleted, below `/api/v1` */
+export const errorsBesideDeletionOf = (path: string, errors: readonly string[]): string[] =>
+  errors.filter((error) => !(error.includes('404 (Not Found)') && error.includes(`/api/v1${path}`)))
+
 /** Gives the profile the cookie of a session, which saves the two pages of a sign-in. */
 async function beginSession(context: BrowserContext, url: string, token: string): Promise<void> {
   const answer = await context.request.post(`${url}/api/v1/session`, { data: { token } })

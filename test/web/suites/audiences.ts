@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Audience } from '../../../src/schemas/audience.ts'
 import { startReceiver, type ReceivedRequest } from '../../support/receiver.ts'
-import { type WebTest } from '../browser.ts'
+import { errorsBesideDeletionOf, type WebTest } from '../browser.ts'
 
 export const audiences = (web: WebTest) =>
   describe('audiences', () => {
@@ -86,7 +86,7 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('button', { name: 'Delete the audience' }).click()
       await page.getByRole('heading', { name: 'Audiences', level: 1 }).waitFor()
       expect((await web.node.api('GET', path)).status).toBe(404)
-      expect(errors).toEqual([])
+      expect(errorsBesideDeletionOf(path, errors)).toEqual([])
     })
 
     it('take another schedule, and say what is wrong with one', async () => {
