@@ -45,6 +45,7 @@ const paths = [
   'held-then-resumed',
   'held-until-told',
   'held-while-the-database-was-away',
+  'kept-away-while-the-endpoint-is-down',
   'not-attempted-in-the-whole-window',
   'parcel-cancelled',
   'parcel-delivered-at-once',

@@ -16,7 +16,10 @@ const moreThanTurns = 12
 const down = { status: 503 }
 const ok: Answer = {}
 
-export function deliveryPaths({ app, database, call, destinationFor }: Recorder): Paths {
+/** So many failures in a row, and more, show that an endpoint is down. */
+const manyFailures = 30
+
+export function deliveryPaths({ app, database, call, receiver, destinationFor }: Recorder): Paths {
   const change = (destination: Destination, patch: object) => call('PATCH', `/destinations/${destination.id}`, patch)
 
   const deliver = async (
@@ -141,6 +144,21 @@ export function deliveryPaths({ app, database, call, destinationFor }: Recorder)
     'retried-then-delivered': async () => deliver('retried', await destinationFor([down, down, ok])),
     'first-success-stops-the-rest': async () =>
       deliver('first-success', await destinationFor([down, down, ok], [down], [{ status: 404 }])),
+    'kept-away-while-the-endpoint-is-down': async () => {
+      const endpoint = await receiver(down)
+      const settings = { webhooks: [{ url: endpoint.url }] }
+      const destination = await call<Destination>('POST', '/destinations', { name: 'Down', type: 'webhooks', settings })
+      await Promise.all(Array.from({ length: manyFailures }, (_, n) => deliver(`failing-${n}`, destination)))
+      let n = 0
+      const handle = await until('a delivery is kept away', async () => {
+        const next = await deliver(`kept-away-${n++}`, destination)
+        await untilOutcome(next, 'retrying')
+        const { memo } = await next.describe()
+        return String(memo?.['reason']).includes('is down') && next
+      })
+      endpoint.answer(ok)
+      return handle
+    },
     'refused-by-all': async () => deliver('refused', await destinationFor([{ status: 404 }], [{ status: 410 }])),
     'window-over': async () => deliver('window', await destinationFor([down]), { windowMs: 3_000 }),
     'held-then-resumed': async () => {

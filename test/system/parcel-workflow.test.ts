@@ -17,6 +17,7 @@ import { createParcelLoad } from '../../src/delivery/parcel-load.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
 import { createInboxWriter } from '../../src/intake/inbox-writer.ts'
 import { createParcelStarts } from '../../src/intake/start-parcels.ts'
+import type { Delivery } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { isRunning, knownWorkflows, startParcel } from '../../src/temporal/start-parcel.ts'
 import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
@@ -241,6 +242,26 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     const firsts = times.map(([first = 0]) => first).sort((a, b) => a - b)
     // Some were turned away, and did not wait for those that had failed.
     expect(firsts.at(-1)).toBeLessThan(Math.max(...times.flatMap(([, second]) => second ?? [])))
+  })
+
+  it.concurrent('lists events as retrying that wait for an endpoint that is down', async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer(down)
+    const destination = await node.connect([], [receiver.url])
+    const isKeptAway = ({ reason }: { reason: string | null }): boolean => reason?.includes('is down') === true
+    const first = await send([destination], ids(30))
+    await until('the endpoint is down', async () => (await first.list()).some(isKeptAway))
+    const sourceId = `src_${randomUUID()}`
+    const second = await send([destination], ids(5), { sourceId })
+    const shown = await until('the log says of one that was never attempted when it is due', async () => {
+      const path = `/deliveries?status=retrying&sourceId=${sourceId}`
+      const { items } = (await node.api<{ items: Delivery[] }>('GET', path)).body
+      return items.find((one) => one.attempts === 0 && one.nextAttemptAt !== null)
+    })
+    expect(shown.reason).toMatch(/^not attempted: the endpoint is down since [^ ]+Z, next probe at [^ ]+Z$/)
+    receiver.answer(ok)
+    expect((await first.handle.result()).counts).toEqual({ delivered: 30 })
+    expect((await second.handle.result()).counts).toEqual({ delivered: 5 })
   })
 
   it.concurrent('makes several attempts whatever an endpoint asks for', async ({ expect }) => {
