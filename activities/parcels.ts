@@ -11,6 +11,7 @@ import type {
   ParcelRetryRecord,
 } from '../src/contracts/parcels.ts'
 import type { Database } from '../src/db/database.ts'
+import { turnIdOf } from '../src/db/inbox.ts'
 import { recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcels.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
 import { inGroups } from '../src/in-groups.ts'
@@ -47,7 +48,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
   return {
     async attemptParcel({ events, retry }) {
       const recorder = createRecorder(database, writeRecord)
-      const underWay = load.begin(events.length)
+      const underWay = load.begin(turnOf(events), events.length)
       try {
         const known = load.isFresh(parcelId()) ? new Map<number, undefined>() : await recorder.known()
         const progress = events.map((event, place) => knownProgress(known, event, place))
@@ -106,6 +107,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
 }
 
 const parcelId = (): string => Context.current().info.workflowExecution?.workflowId ?? ''
+
+const turnOf = ([first]: readonly ParcelEvent[]): string => (first === undefined ? '' : turnIdOf(first))
 
 const placed = (
   progress: readonly EventProgress[],

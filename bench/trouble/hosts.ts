@@ -9,8 +9,9 @@ import { hangingPath } from './receivers.ts'
 const hosts = 50
 const onOneHost = 13
 
-/** Events a second at each hanging endpoint. */
-const perSecond = 2
+/** Events a second at each hanging endpoint, and at each neighbour. */
+const perSecond = 1
+const ofNeighbour = 10
 
 const warmUpMs = 5_000
 
@@ -24,7 +25,7 @@ export async function measureHosts({ node, report, receivers }: Trouble, seconds
     receivers.open('answers'),
     receivers.open('hangs'),
   ])
-  const neighbours = [await startNeighbour(node, apart), await startNeighbour(node, shared)]
+  const neighbours = [await startNeighbour(node, apart, ofNeighbour), await startNeighbour(node, shared, ofNeighbour)]
   const enter = (phase: string): void => neighbours.forEach((neighbour) => neighbour.enter(phase))
   await sleep(warmUpMs)
   enter('alone')

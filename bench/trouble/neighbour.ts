@@ -7,7 +7,7 @@ import { quantile, type Report } from '../support/figures.ts'
 import type { BenchNode } from '../support/node.ts'
 import type { Receiver } from './receivers.ts'
 
-const perSecond = 20
+const usualPerSecond = 20
 
 /** How long the last events are waited for, in milliseconds. */
 const arrivalLimitMs = 60_000
@@ -19,9 +19,12 @@ export interface Neighbour {
   end(): Promise<Map<string, number[]>>
 }
 
-/** @param url  of the endpoint; the receiver's own unless given */
-export async function startNeighbour(node: BenchNode, receiver: Receiver, url = receiver.url): Promise<Neighbour> {
-  const source = await connect(node, url)
+export async function startNeighbour(
+  node: BenchNode,
+  receiver: Receiver,
+  perSecond = usualPerSecond,
+): Promise<Neighbour> {
+  const source = await connect(node, receiver.url)
   const posted: { messageId: string; at: number; phase: string }[] = []
   const answers: Promise<unknown>[] = []
   const prefix = `neighbour-${performance.now()}`

@@ -1,6 +1,8 @@
 /** The inbox: accepted events whose delivery was not started yet. */
 
-import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable, SqlValue } from './database.ts'
@@ -35,6 +37,17 @@ export const isWaiting = 'settled_at is null and (leased_until is null or leased
 export interface Turn {
   id: string
   destinationIds: string[]
+}
+
+/** Of the ids of destinations: the same few come over and over. */
+const digests = new LRUCache<string, string>({ max: 1_000 })
+
+/** The turn of an event, as the statements below name it. */
+export function turnIdOf(event: { sourceId: string; targets: readonly DeliveryTarget[] }): string {
+  const destinationIds = event.targets.map(({ destinationId }) => destinationId).join(',')
+  const digest = digests.get(destinationIds) ?? createHash('md5').update(destinationIds).digest('hex')
+  digests.set(destinationIds, digest)
+  return `${event.sourceId} ${digest}`
 }
 
 /** New events as a table, in their order, of the values that `newEventValues` gives first. */
@@ -100,6 +113,7 @@ export async function leaseFromInbox(
   perTurn: number,
   leaseMs: number,
 ): Promise<LeasedEvent[]> {
+  if (turns.length === 0) return []
   const rows = await database.query<LeasedRow>(
     `update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
      where seq in (

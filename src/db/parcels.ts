@@ -10,12 +10,12 @@ import {
 } from '../contracts/parcels.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database, Queryable } from './database.ts'
-import { isWaiting, newEvents, newEventValues, type NewInboxEvent } from './inbox.ts'
+import { isWaiting, newEvents, newEventValues, turnIdOf, type NewInboxEvent } from './inbox.ts'
 
 /** A parcel whose workflow is to be started. */
 export interface ParcelToStart {
   id: string
-  /** Source and destinations of its events. */
+  /** The turn of its events. */
   turn: string
   events: (ParcelEvent & { eventId: string })[]
 }
@@ -107,13 +107,11 @@ function toParcels(rows: readonly MovedRow[]): ParcelToStart[] {
     parcels.set(parcel_id, events)
   }
   return [...parcels]
-    .map(([id, events]) => ({ id, turn: turnOf(events), events }))
+    .flatMap(([id, events]) => {
+      const [first] = events.filter((event) => event !== undefined)
+      return first === undefined ? [] : [{ id, turn: turnIdOf(first), events }]
+    })
     .toSorted((a, b) => numberOf(a.id) - numberOf(b.id))
-}
-
-const turnOf = (events: ParcelToStart['events']): string => {
-  const [first] = events.filter((event) => event !== undefined)
-  return [first?.sourceId, ...(first?.targets.map(({ destinationId }) => destinationId) ?? [])].join(' ')
 }
 
 /** Which of its group a parcel is; those of a turn are numbered in order of arrival. */

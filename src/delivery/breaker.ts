@@ -4,6 +4,9 @@ export interface BreakerOptions {
   /** Failed attempts in a row that close it, and how long none was answered, in milliseconds. */
   maxFailures: number
   silentMs: number
+  /** So few close it where attempts take so long on average, in milliseconds: each keeps a place from others meanwhile. */
+  maxHanging: number
+  hangsMs: number
   /** The first pause between two probes, in milliseconds, doubled with each that fails up to the longest. */
   firstPauseMs: number
   longestPauseMs: number
@@ -31,7 +34,8 @@ export interface Breaker {
 }
 
 /** An open breaker. */
-export function createBreaker({ maxFailures, silentMs, firstPauseMs, longestPauseMs }: BreakerOptions): Breaker {
+export function createBreaker(options: BreakerOptions): Breaker {
+  const { maxFailures, silentMs, maxHanging, hangsMs, firstPauseMs, longestPauseMs } = options
   /** Failures since the last answer. */
   let failing: { count: number; since: number } | undefined
   let closed: { since: Date; pauseMs: number; probeAt: number; isProbing: boolean } | undefined
@@ -43,7 +47,8 @@ export function createBreaker({ maxFailures, silentMs, firstPauseMs, longestPaus
   }
 
   const closeWhereDown = (heldMs: number, now: number): boolean => {
-    if (failing === undefined || failing.count < maxFailures) return false
+    const enough = heldMs >= hangsMs ? maxHanging : maxFailures
+    if (failing === undefined || failing.count < enough) return false
     const quietMs = now - failing.since
     if (quietMs < silentMs + 2 * heldMs) return false
     const pauseMs = Math.min(firstPauseMs, longestPauseMs)

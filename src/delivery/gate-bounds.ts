@@ -6,7 +6,7 @@ import type { BreakerOptions } from './breaker.ts'
 
 /** Bounds of the first attempts, or of the retries. */
 export interface ShareBounds {
-  /** Attempts that an endpoint may have under way when nothing is known of it; a quarter of them while it hangs. */
+  /** Attempts that an endpoint may have under way when nothing is known of it; a quarter of them while it hangs, it seems. */
   start: number
   /** Those that it may have once it has answered enough of them. */
   most: number
@@ -57,6 +57,8 @@ export const gateBounds = (retry: RetrySchedule): GateBounds => ({
   breaker: {
     maxFailures: 20,
     silentMs: 1_000,
+    maxHanging: 4,
+    hangsMs,
     firstPauseMs: 100,
     longestPauseMs: Math.min(10_000, retry.maxMs),
   },

@@ -31,6 +31,8 @@ export interface Gate {
   admit(endpoint: GatedEndpoint, kind: AttemptKind): Admission | Promise<Admission>
   /** Whether a first attempt would be turned away now. */
   isShut(endpointId: string): boolean
+  /** Whether attempts come back with answers; not so where nothing is known yet. */
+  isAnswering(endpointId: string): boolean
   /** When an attempt may find out whether an endpoint that is down is back, in milliseconds from now; 0 when it is not down, or
    *  a probe is due. */
   probeInMs(endpointId: string): number
@@ -134,8 +136,10 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     first.taken.size + retry.taken.size + first.waiting.size === 0 && now - seenAt >= aloneMs
 
   const limitOf = (endpoint: Endpoint, share: Share, now: number): number => {
-    if (endpoint.heldMs >= hangsMs) return Math.min(share.places, hangingLimit(share))
-    return isSilent(endpoint, now) ? Math.min(share.places, share.start) : share.places
+    const silent = isSilent(endpoint, now)
+    if (endpoint.heldMs >= hangsMs || (silent && endpoint.missed >= manyMissed))
+      return Math.min(share.places, hangingLimit(share))
+    return silent ? Math.min(share.places, share.start) : share.places
   }
 
   const hasOwnPlace = (endpoint: Endpoint, share: Share, now: number): boolean =>
@@ -287,6 +291,10 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
       const now = performance.now()
       const hasPlace = hasPlaceInRoom(endpoint, first, now)
       return !hasPlace || !(fits(endpoint, first, now) || letsWait(endpoint, first, now))
+    },
+    isAnswering(endpointId) {
+      const endpoint = endpoints.peek(endpointId)
+      return endpoint !== undefined && !isClosed(endpoint) && isAnswering(endpoint, performance.now())
     },
     probeInMs: (endpointId) => endpoints.peek(endpointId)?.breaker.probeInMs(performance.now()) ?? 0,
     closedSince: (endpointId) => endpoints.peek(endpointId)?.breaker.closedSince(),

@@ -1,9 +1,9 @@
-/** How many events of parcels this node has yet to attempt: the next parcel is started when few are left, so that none waits
- *  in Temporal for a worker, and events of a source go out in their order. */
+/** How many events of parcels this node has yet to attempt: the next parcel of a turn is started when few of it are left, so that
+ *  events of a source go out in their order, and those of an endpoint that hangs hold up no others. */
 
 import { LRUCache } from 'lru-cache'
 
-/** Parcels are started while fewer events than this are left of those before: about as many as are attempted while a workflow
+/** Parcels are started while fewer events of their turn than this are left: about as many as are attempted while a workflow
  *  starts. */
 const maxLeft = 64
 
@@ -23,44 +23,54 @@ export interface ParcelLoad {
   expect(parcelId: string): void
   /** Whether no round of the parcel was made before, as far as is known: true once for each that was expected. */
   isFresh(parcelId: string): boolean
-  /** So many events are about to be attempted. */
-  begin(events: number): LoadOfEvents
-  /** Whether one more parcel may be started. */
-  hasRoom(): boolean
-  /** Resolves when there is room for one more parcel, or `signal` aborts. */
-  room(signal: AbortSignal): Promise<void>
+  /** So many events of a turn are about to be attempted. */
+  begin(turn: string, events: number): LoadOfEvents
+  /** Whether one more parcel of the turn may be started. */
+  hasRoom(turn: string): boolean
+  /** Resolves when there is room for one more parcel of the turn, or `signal` aborts. */
+  room(turn: string, signal: AbortSignal): Promise<void>
 }
 
 export function createParcelLoad(): ParcelLoad {
-  let left = 0
-  const waiting = new Set<() => void>()
+  /** Those of which some are left, and who waits for room. */
+  const turns = new Map<string, { left: number; waiting: Set<() => void> }>()
   const expected = new LRUCache<string, true>({ max: maxExpected })
-  const hasRoom = (): boolean => left < maxLeft
+  const hasRoom = (turn: string): boolean => (turns.get(turn)?.left ?? 0) < maxLeft
+
+  const turnOf = (id: string) => {
+    const turn = turns.get(id) ?? { left: 0, waiting: new Set() }
+    turns.set(id, turn)
+    return turn
+  }
+
   return {
     expect: (parcelId) => void expected.set(parcelId, true),
     isFresh: (parcelId) => expected.delete(parcelId),
-    begin(events) {
+    begin(id, events) {
+      const turn = turnOf(id)
       let open = events
-      left += events
+      turn.left += events
       const lift = (count: number): void => {
         open -= count
-        left -= count
-        if (hasRoom()) for (const look of [...waiting]) look()
+        turn.left -= count
+        if (hasRoom(id)) for (const look of [...turn.waiting]) look()
+        if (turn.left === 0 && turns.get(id) === turn) turns.delete(id)
       }
       return { through: () => lift(Math.min(1, open)), end: () => lift(open) }
     },
     hasRoom,
-    room: (signal) =>
-      new Promise((resolve) => {
+    room(id, signal) {
+      const waiting = turns.get(id)?.waiting
+      if (waiting === undefined || hasRoom(id) || signal.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
         const look = (): void => {
-          if (!hasRoom() && !signal.aborted) return
           waiting.delete(look)
           signal.removeEventListener('abort', look)
           resolve()
         }
         waiting.add(look)
         signal.addEventListener('abort', look)
-        look()
-      }),
+      })
+    },
   }
 }

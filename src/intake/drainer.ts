@@ -30,6 +30,10 @@ const idlePauseMs = 1_000
 const shutPauseMs = 100
 const failurePauseMs = 1_000
 
+/** Turns with endpoints of which nothing has come back that are seen to together, and those that are due for a probe: what they
+ *  cost must leave room for the others. */
+const trialsTogether = 4
+
 /** How long the same turns go on while more events wait than are taken, in milliseconds. */
 const turnsAgeMs = 250
 
@@ -41,6 +45,8 @@ const overdueBatch = 10_000
 export interface Drainer {
   /** Events have come: ends an idle pause. */
   wake: () => void
+  /** Parcels can be started that could not before: ends a pause, too. */
+  goOn: () => void
   /** Lets the starts under way finish; what was not started goes back. */
   stop(): Promise<void>
 }
@@ -71,7 +77,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const isBehind = (): boolean => mayTravel() && performance.now() < behindUntil
   const noteBehind = (): void => void (behindUntil = performance.now() + behindMs)
   let overdueAt = 0
-  let turns: NextTurns = { open: [], probe: [], shut: [] }
+  let turns: NextTurns = { open: [], trial: [], probe: [], shut: [] }
   let turnsUntil = 0
 
   const sleepUnlessStopped = (ms: number): Promise<void> =>
@@ -84,12 +90,12 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   }
 
   /** @returns how many events it saw to */
-  const startSingles = async ({ open, probe }: NextTurns): Promise<number> => {
+  const startSingles = async (open: readonly string[], probe: readonly string[]): Promise<number> => {
     const atMost = parcels === undefined ? (isResting() ? 1 : singlesBatch) : isProven() ? maxSingles + 1 : 1
     const perTurn = Math.max(1, Math.floor(atMost / Math.max(1, open.length)))
     const events = [
       ...(await leaseFromInbox(database, probe, 1, leaseMs)),
-      ...(await leaseFromInbox(database, open, perTurn, leaseMs)),
+      ...(await leaseFromInbox(database, open.slice(0, atMost), perTurn, leaseMs)),
     ]
     if (mayTravel() && areTooMany(events)) {
       await releaseInInbox(
@@ -108,7 +114,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   }
 
   const readTurns = async (): Promise<NextTurns> => {
-    if (isBehind() && turns.open.length === 1 && performance.now() < turnsUntil) return turns
+    if (isBehind() && turns.open.length + turns.trial.length === 1 && performance.now() < turnsUntil) return turns
     turns = await inboxTurns.next()
     turnsUntil = performance.now() + turnsAgeMs
     return turns
@@ -119,10 +125,12 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     await parcels?.claimLost()
     const turns = await readTurns()
     await giveUp([...turns.shut, ...turns.probe])
-    const inParcels = parcels !== undefined && isBehind() ? await startParcels(parcels, turns.open) : 0
-    const started = inParcels > 0 ? inParcels : await startSingles(turns)
+    const areFree = (ids: readonly string[]): string[] => rotated(ids.filter((id) => parcels?.isBusy(id) !== true))
+    const open = [...areFree(turns.open), ...areFree(turns.trial).slice(0, trialsTogether)]
+    const inParcels = parcels !== undefined && open.length > 0 && isBehind() ? await startParcels(parcels, open) : 0
+    const started = inParcels > 0 ? inParcels : await startSingles(open, rotated(turns.probe).slice(0, trialsTogether))
     if (started > 0) return 0
-    return turns.shut.length + turns.probe.length > 0 ? shutPauseMs : idlePauseMs
+    return Object.values(turns).some((ids) => ids.length > 0) ? shutPauseMs : idlePauseMs
   }
 
   const failures = createFailureLog(logger, 'inbox.not_drained', refusalText)
@@ -146,6 +154,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
       turnsUntil = 0
       pause.wake()
     },
+    goOn: pause.wake,
     async stop() {
       stopping.abort()
       pause.wake()
@@ -155,6 +164,12 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 }
 
 const neverTaken = 'not attempted: its endpoints were down for as long as it might be retried'
+
+/** From another place each time, so that none is always first. */
+function rotated(ids: readonly string[]): string[] {
+  const first = Math.floor(Math.random() * ids.length)
+  return [...ids.slice(first), ...ids.slice(0, first)]
+}
 
 const areTooMany = (events: readonly LeasedEvent[]): boolean =>
   events.length > maxSingles || events.some(({ receivedAt }) => Date.now() - receivedAt.getTime() > maxSinglesAgeMs)

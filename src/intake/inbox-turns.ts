@@ -6,14 +6,11 @@ import { turnsInInbox, type Turn } from '../db/inbox.ts'
 /** Turns that are looked at together. */
 const maxTurns = 50
 
-/** Whether the endpoints of some destinations take attempts now: all that come; one, to find out whether they are back; none. */
-export type Readiness = 'open' | 'probe' | 'shut'
+/** Whether the endpoints of some destinations take attempts now. `open`: all that come; `trial`: some, as nothing has come back
+ *  yet or lately; `probe`: one, to find out whether they are back; `shut`: none. */
+export type Readiness = 'open' | 'trial' | 'probe' | 'shut'
 
-export interface NextTurns {
-  open: string[]
-  probe: string[]
-  shut: string[]
-}
+export type NextTurns = Record<Readiness, string[]>
 
 export interface InboxTurns {
   /** Tells the next turns; when there are more than can be looked at together, it goes on behind them the next time. */
@@ -50,7 +47,7 @@ export function createInboxTurns(
       })
       seen = isWhole && turns.length < maxTurns ? new Set(turns.map(sourceOf)) : undefined
       after = turns.length < maxTurns ? '' : (turns.at(-1)?.id ?? '')
-      const next: NextTurns = { open: [], probe: [], shut: [] }
+      const next: NextTurns = { open: [], trial: [], probe: [], shut: [] }
       for (const { id, destinationIds } of turns) next[readiness(destinationIds)].push(id)
       return next
     },

@@ -6,7 +6,7 @@ import type { DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import { beginEvent } from '../contracts/parcel-progress.ts'
 import { maxParcelEvents, type DeliverParcelInput, type EventProgress } from '../contracts/parcels.ts'
 import type { Database } from '../db/database.ts'
-import type { NewInboxEvent } from '../db/inbox.ts'
+import { turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
 import {
   claimLostParcels,
   endLostParcel,
@@ -27,6 +27,9 @@ const parcelsTogether = 4
 
 /** Parcels of newcomers that are on their way beside them. */
 const newcomersTogether = 4
+
+/** Parcels that may wait here for their start. */
+const maxQueued = 200
 
 /** Up to so many events that wait have workflows of their own. */
 export const maxSingles = 4
@@ -51,7 +54,9 @@ export interface ParcelStarts {
    *  @returns how many were new
    *  @throws what the database throws */
   write(events: readonly NewInboxEvent[], place: Place): Promise<number>
-  /** Moves the oldest events of these turns into parcels, and starts them as soon as there is room.
+  /** Whether parcels of this turn, or too many of others, wait for their start, or many of its events are yet to be attempted. */
+  isBusy(turn: string): boolean
+  /** Moves the oldest events of these turns into parcels, and begins to start these: each turn as it has room.
    *  @returns how many events there were
    *  @throws what the database throws */
   move(turns: readonly string[]): Promise<number>
@@ -70,6 +75,8 @@ export interface ParcelStartsDependencies {
   knownDeliveries: (ids: readonly string[]) => Promise<Set<string>>
   isRunning: (id: string) => Promise<boolean>
   load: ParcelLoad
+  /** Told when a turn is no longer busy. */
+  onRoom: () => void
   /** Whether Temporal took an event a moment ago, and none in vain since. */
   isProven: () => boolean
   /** Whether no endpoint of an event takes an attempt now. */
@@ -80,10 +87,15 @@ export interface ParcelStartsDependencies {
 }
 
 export function createParcelStarts(dependencies: ParcelStartsDependencies): ParcelStarts {
-  const { database, start, knownDeliveries, isRunning, load, isProven, isShut, retry, count, logger } = dependencies
+  const { database, start, knownDeliveries, isRunning, load, onRoom, isProven, isShut, retry, count, logger } =
+    dependencies
   const stopping = new AbortController()
   const underWay = new Map<string, Promise<void>>()
   const newcomers = new Map<string, Promise<void>>()
+  /** By turn, for as long as parcels of it wait for their start. */
+  const queues = new Map<string, Promise<void>>()
+  /** Parcels that wait for their start, or are being started. */
+  const queued = new Set<string>()
   let waiting = 0
   let claimedAt = -Infinity
 
@@ -136,68 +148,100 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   }
 
   const begin = (parcel: ParcelToStart, among: Map<string, Promise<void>>): void => {
-    const { length } = parcel.events
-    waiting += length
-    const aboutToCome = load.begin(length)
+    const { turn, events } = parcel
+    const aboutToCome = load.begin(turn, events.length)
     const starting = startUntilTaken(parcel).finally(() => {
-      waiting -= length
+      waiting -= events.length
       aboutToCome.end()
       among.delete(parcel.id)
+      queued.delete(parcel.id)
     })
     among.set(parcel.id, starting)
   }
 
   /** A parcel lets those who came beside it go first, once: it and its like take the whole machine otherwise. */
-  const startAll = async (parcels: readonly ParcelToStart[]): Promise<void> => {
+  const startInOrder = async (parcels: readonly ParcelToStart[]): Promise<void> => {
     for (const parcel of parcels) {
       await Promise.all(newcomers.values())
-      while (underWay.size >= parcelsTogether) await Promise.race(underWay.values())
-      await load.room(stopping.signal)
+      await load.room(parcel.turn, stopping.signal)
+      while (underWay.size >= parcelsTogether && !stopping.signal.aborted) await Promise.race(underWay.values())
       if (stopping.signal.aborted) return
-      if (!underWay.has(parcel.id)) begin(parcel, underWay)
+      begin(parcel, underWay)
     }
   }
+
+  const expectStarts = (parcels: readonly ParcelToStart[]): void => {
+    waiting += sizeOf(parcels)
+    for (const { id } of parcels) queued.add(id)
+  }
+
+  /** Begins to start parcels, those of each turn one after the other. */
+  const enqueue = (parcels: readonly ParcelToStart[]): void => {
+    expectStarts(parcels)
+    for (const ofTurn of fewestFirst(parcels)) {
+      const turn = ofTurn[0]?.turn ?? ''
+      const queue = (queues.get(turn) ?? Promise.resolve())
+        .then(() => startInOrder(ofTurn))
+        .then(() => load.room(turn, stopping.signal))
+        .finally(() => {
+          if (queues.get(turn) === queue) queues.delete(turn)
+          onRoom()
+        })
+      queues.set(turn, queue)
+    }
+  }
+
+  const isBusy = (turn: string): boolean => queued.size >= maxQueued || queues.has(turn) || !load.hasRoom(turn)
 
   return {
     hasRoom(events, place) {
       if (!isProven() || events.some(({ input }) => isShut(input.targets))) return false
       const needed = Math.ceil(events.length / maxParcelEvents)
       if (place === 'newcomers') return newcomers.size + needed <= newcomersTogether
-      return events.length > maxSingles && underWay.size + needed <= parcelsTogether && load.hasRoom()
+      if (events.length <= maxSingles || underWay.size + needed > parcelsTogether) return false
+      return !events.some(({ input }) => isBusy(turnIdOf(input)))
     },
     async write(events, place) {
       const parcels = await writeIntoParcels(database, `parcel/${randomUUID()}`, events)
       for (const { id } of parcels) load.expect(id)
-      if (place === 'inTurn') void startAll(fewestFirst(parcels))
-      else for (const parcel of parcels) begin(parcel, newcomers)
-      return parcels.reduce((sum, parcel) => sum + parcel.events.length, 0)
+      if (place === 'inTurn') enqueue(parcels)
+      else {
+        expectStarts(parcels)
+        for (const parcel of parcels) begin(parcel, newcomers)
+      }
+      return sizeOf(parcels)
     },
+    isBusy,
     async move(turns) {
       const perTurn = maxParcelEvents * Math.max(1, Math.floor(parcelsTogether / Math.max(1, turns.length)))
       const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)
       for (const { id } of parcels) load.expect(id)
-      await startAll(fewestFirst(parcels))
-      return parcels.reduce((sum, { events }) => sum + events.length, 0)
+      enqueue(parcels)
+      return sizeOf(parcels)
     },
     waiting: () => waiting,
     async claimLost() {
-      if (performance.now() - claimedAt < claimPauseMs) return
+      if (performance.now() - claimedAt < claimPauseMs || queued.size >= maxQueued) return
       claimedAt = performance.now()
-      await startAll(await claimLostParcels(database, lostAfterMs, claimedTogether))
+      const claimed = await claimLostParcels(database, lostAfterMs, claimedTogether)
+      enqueue(claimed.filter(({ id }) => !queued.has(id)))
     },
     async stop() {
       stopping.abort()
-      await Promise.all([...underWay.values(), ...newcomers.values()])
+      await Promise.all([...queues.values(), ...underWay.values(), ...newcomers.values()])
     },
   }
 }
 
-/** Turns with few events first, who then wait least and hold up the others for a moment; those of each in order of arrival. */
-function fewestFirst(parcels: readonly ParcelToStart[]): ParcelToStart[] {
+const sizeOf = (parcels: readonly ParcelToStart[]): number =>
+  parcels.reduce((sum, { events }) => sum + events.length, 0)
+
+/** By turn, those with few events first, who then wait least and hold up the others for a moment; those of each in order of
+ *  arrival. */
+function fewestFirst(parcels: readonly ParcelToStart[]): ParcelToStart[][] {
   const turns = new Map<string, ParcelToStart[]>()
   for (const parcel of parcels) turns.set(parcel.turn, [...(turns.get(parcel.turn) ?? []), parcel])
-  const sizeOf = (turn: ParcelToStart[]): number => turn.reduce((sum, { events }) => sum + events.length, 0)
-  return [...turns.values()].toSorted((a, b) => sizeOf(a) - sizeOf(b)).flat()
+  return [...turns.values()].toSorted((a, b) => sizeOf(a) - sizeOf(b))
 }
 
 const refused = (event: EventProgress, reason: string): EventProgress => ({

@@ -114,7 +114,9 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
   })
   const readiness = (destinationIds: readonly string[]): Readiness => {
     const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
-    if (endpoints.length === 0 || endpoints.some(({ id }) => !gate.isShut(id))) return 'open'
+    if (endpoints.length === 0) return 'open'
+    const unshut = endpoints.filter(({ id }) => !gate.isShut(id))
+    if (unshut.length > 0) return unshut.some(({ id }) => gate.isAnswering(id)) ? 'open' : 'trial'
     return endpoints.some(({ id }) => gate.closedSince(id) !== undefined && gate.probeInMs(id) === 0) ? 'probe' : 'shut'
   }
   const rechecks = runStarter({

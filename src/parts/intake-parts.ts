@@ -61,7 +61,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
   }
   const start = slots.watch(pace.watch(repair.watch(startOne)))
   const isShut = (targets: readonly DeliveryTarget[]): boolean =>
-    dependencies.readiness(targets.map(({ destinationId }) => destinationId)) !== 'open'
+    ['probe', 'shut'].includes(dependencies.readiness(targets.map(({ destinationId }) => destinationId)))
   const cancel = ({ sourceId, messageId }: DeliverEventInput, trace: SteeringTrace) =>
     cancelDelivery(temporal, eventWorkflowId(sourceId, messageId), trace)
   const knownParcels = createKnownParcels(database)
@@ -77,6 +77,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
           },
           isRunning: (id) => isRunning(temporal, id),
           load: dependencies.parcelLoad,
+          onRoom: () => drainer.goOn(),
           isProven: () => slots.isProven(),
           isShut,
           retry: config.retry,

@@ -130,6 +130,20 @@ describe('places at an endpoint', () => {
     expect(await enterAll(gate, 'a')).toHaveLength(4)
   })
 
+  it('are fewer at an endpoint that is new as long as nothing comes back', async () => {
+    const gate = usualGate()
+    const begun = await enter(gate, 'a')
+    await enter(gate, 'a')
+    expect(gate.isShut('a')).toBe(false)
+    vi.advanceTimersByTime(600)
+    expect(gate.isShut('a')).toBe(true)
+    expect(gate.isAnswering('a')).toBe(false)
+    begun.leave('answered')
+    expect(gate.isShut('a')).toBe(false)
+    expect(gate.isAnswering('a')).toBe(true)
+    expect((await enterAll(gate, 'a')).length).toBeGreaterThan(usual.first.start / 2)
+  })
+
   it('are those of another endpoint where its address has changed', async () => {
     const gate = gateWith({ start: 1, most: 1 })
     await enter(gate, 'a')
@@ -324,6 +338,22 @@ describe('an endpoint that is down', () => {
       for (const { leave } of entered) leave('failed')
     }
     expect(gate.closedSince('a')).toEqual(new Date(begunAt))
+  })
+
+  it('is one that hangs after few attempts, as each keeps a place for long', async () => {
+    const gate = usualGate()
+    let failed = 0
+    while (gate.closedSince('a') === undefined) {
+      expect(failed).toBeLessThan(usual.breaker.maxFailures)
+      const { leave } = await enter(gate, 'a')
+      const beside = await enter(gate, 'a', 'retry')
+      vi.advanceTimersByTime(timeLimitMs)
+      leave('failed')
+      beside.leave('failed')
+      failed += 2
+    }
+    expect(failed).toBeLessThan(10)
+    expect(gate.isAnswering('a')).toBe(false)
   })
 
   it('opens by its first answer, step by step', async () => {
