@@ -1,6 +1,5 @@
 /** How the node and what it stands on do, for the operator. */
 
-import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { inboxDepth } from './db/inbox.ts'
@@ -8,6 +7,7 @@ import { packageVersion } from './package-version.ts'
 import type { MissingPart, Status } from './schemas/system.ts'
 import { answerWithin } from './temporal/answer-within.ts'
 import type { Temporal } from './temporal/connection.ts'
+import { durationMs } from './temporal/durations.ts'
 import { within } from './within.ts'
 
 /** How long a look at Temporal or the database may take, in milliseconds. */
@@ -21,7 +21,7 @@ export interface StatusDependencies {
   look: () => Promise<MissingPart[]>
 }
 
-/** @returns a function that looks; what does not answer is told as not healthy */
+/** @returns a function that looks; a part that does not answer is reported as not healthy */
 export function statusReader({ config, database, temporal, look }: StatusDependencies): () => Promise<Status> {
   const version = packageVersion()
   return async () => {
@@ -65,7 +65,7 @@ async function lookAtTemporal(temporal: Temporal) {
       workflowService.describeNamespace({ namespace: temporal.namespace }),
     ])
     const retention = config?.workflowExecutionRetentionTtl
-    return { serverVersion, retentionMs: retention ? tsToMs(retention) : undefined }
+    return { serverVersion, retentionMs: retention ? durationMs(retention) : undefined }
   })
 }
 

@@ -104,7 +104,12 @@ const layers: Record<string, Layer> = {
     values: [...rules, 'src/audiences', 'src/db', 'src/delivery'],
     types: ['src/deletions', 'src/observation', 'src/temporal'],
   },
-  workflows: { values: ['src/contracts'], types: ['src/schemas'], libraries: ['@temporalio/workflow'] },
+  'src/temporal/sdk-internals/stack-traces.ts': { values: [], libraries: [] },
+  workflows: {
+    values: ['src/contracts', 'src/temporal/sdk-internals/stack-traces.ts'],
+    types: ['src/schemas'],
+    libraries: ['@temporalio/workflow'],
+  },
 
   // The analytics library is installed into other people's programs: it has no library, and nothing of the server.
   'client/src': { values: [], libraries: ['node:'] },
@@ -186,19 +191,59 @@ const graphOf = (sources: Source[]): Map<string, string[]> =>
     ]),
   )
 
+const graph = graphOf(files)
+const importsOfFile = (name: string | undefined): string[] =>
+  files.find(({ file }) => file === name)?.imports.map((imported) => imported.name) ?? []
+
 describe('imports in a circle', () => {
   it('are nowhere, not even of types', () => {
-    expect(cyclesIn(graphOf(files))).toEqual([])
+    expect(cyclesIn(graph)).toEqual([])
   })
 
   it('are found: of types, late ones, and through others', () => {
-    const graph = graphOf([
+    const circle = graphOf([
       sourceOf('src/a.ts', `import type { B } from './b.ts'`),
       sourceOf('src/b.ts', `export * from './c.ts'`),
       sourceOf('src/c.ts', `const a = () => import('./a.ts')\nimport './d.ts'`),
       sourceOf('src/d.ts', ''),
     ])
-    expect(cyclesIn(graph)).toEqual([['src/a.ts', 'src/b.ts', 'src/c.ts']])
+    expect(cyclesIn(circle)).toEqual([['src/a.ts', 'src/b.ts', 'src/c.ts']])
+  })
+})
+
+describe("an event's way in the README", () => {
+  const [, list = ''] = /\nAn event's way, file by file:\n\n((?:\d+\. .*\n)+)/.exec(readCode('README.md')) ?? []
+  const way = [...list.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, file = '']) => file)
+  const pathsFrom = (name: string): string[] => graph.get(name) ?? []
+
+  /** A file that puts the two together: it imports both, or the port that the first one calls. */
+  const joins = (one: string, next: string): boolean => {
+    const ports = pathsFrom(one).filter((path) => path.endsWith('/port.ts'))
+    return files.some(({ file }) => {
+      const paths = pathsFrom(file)
+      return isIn(file, 'src') && paths.includes(next) && [one, ...ports].some((path) => paths.includes(path))
+    })
+  }
+
+  /** The workflow calls an activity by its name, which the other file implements. */
+  const callsActivity = (one: string, next: string): boolean =>
+    [...readCode(next).matchAll(/^ {4}(?:async )?(\w+)(?:: \(|\()/gm)].some(([, name = '']) =>
+      readCode(one).includes(`.${name}(`),
+    )
+
+  it('has at most nine files, and begins and ends at the network', () => {
+    expect(way.length).toBeGreaterThan(5)
+    expect(way.length).toBeLessThanOrEqual(9)
+    expect(importsOfFile(way[0])).toContain('fastify')
+    expect(importsOfFile(way.at(-1))).toContain('undici')
+  })
+
+  it.each(way.slice(1).map((next, index) => [way[index] ?? '', next]))('leads from %s to %s', (one, next) => {
+    const isStep =
+      one.startsWith('workflows/') && next.startsWith('activities/')
+        ? callsActivity(one, next)
+        : pathsFrom(one).includes(next) || joins(one, next)
+    expect(isStep).toBe(true)
   })
 })
 

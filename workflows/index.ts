@@ -1,4 +1,4 @@
-import './stack-traces.ts'
+import '../src/temporal/sdk-internals/stack-traces.ts'
 export { deletionRequest } from './deletion-request.ts'
 export { deliverEvent } from './deliver-event.ts'
 export { deliverParcel } from './deliver-parcel.ts'

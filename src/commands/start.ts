@@ -5,6 +5,7 @@ import { startApp } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { createLogger, type Logger } from '../logger.ts'
+import { workflowFailed } from '../temporal/sdk-internals/log-texts.ts'
 import { workflowCode } from '../temporal/workflow-code.ts'
 import { CommandError, exitCodes, reportFailure } from './shared/failure.ts'
 import type { Output } from './shared/output.ts'
@@ -49,9 +50,6 @@ export async function start(out: Output): Promise<void> {
     process.exit(reportFailure(new CommandError('failed', error.message), out.isJson))
   }
 }
-
-/** What the SDK logs for each workflow that ends as failed. */
-const workflowFailed = 'Workflow failed'
 
 /** Temporal's own log goes into ours, and its signal handlers stay out: a stop drains in an order of its own. */
 function installRuntime(logger: Logger): void {

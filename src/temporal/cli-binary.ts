@@ -9,8 +9,8 @@ import envPaths from 'env-paths'
 import { StartError } from '../errors.ts'
 import { acquireProcessLock } from '../process-lock.ts'
 import { buildCli } from './cli-build.ts'
-import { downloadCli } from './cli-download.ts'
 import type { Obtained, ObtainOptions } from './cli-source.ts'
+import { downloadCli } from './sdk-internals/cli-download.ts'
 
 export interface FindCliOptions {
   /** Environment of the tools that are run; its PATH is searched. */

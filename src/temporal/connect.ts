@@ -3,11 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
-import { NativeConnection, TransportError, type NativeConnectionOptions } from '@temporalio/worker'
+import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker'
 import { StartError } from '../errors.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import type { ConnectedTemporal, TemporalLink } from './connection.ts'
 import { isSettingsFault } from './grpc-errors.ts'
+import { isCredentialsRefused } from './sdk-internals/refused-credentials.ts'
 import { ensureSearchAttributes } from './search-attributes.ts'
 
 const connectPauseMs = 1_000
@@ -74,11 +75,7 @@ async function connectOnce(
 
 /** A server that answers something else than what is expected, or an address that is none. */
 const isFault = (error: unknown): boolean =>
-  error instanceof TransportError ? refusal.test(error.message) : error instanceof TypeError || isSettingsFault(error)
-
-/** How the first call of a connection tells that the credentials were refused: it has no code of its own. */
-const refusal =
-  /GetSystemInfo: code: '(The request does not have valid authentication|The caller does not have permission)/
+  isCredentialsRefused(error) || error instanceof TypeError || isSettingsFault(error)
 
 const cannotBeUsed = (address: string, error: unknown): StartError =>
   new StartError(`Temporal at ${address} cannot be used: ${(error as Error).message}`, { cause: error })

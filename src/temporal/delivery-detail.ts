@@ -7,17 +7,9 @@ import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
 import { toDelivery, toDeliveryAttempt, toIso, type ExecutionInfo } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
-import {
-  decode,
-  first,
-  historyOf,
-  isLocalActivity,
-  localResult,
-  noteTimers,
-  type HistoryEvent,
-  type RunningTimer,
-} from './history.ts'
+import { decode, first, historyOf, localResult, noteTimers, type HistoryEvent, type RunningTimer } from './history.ts'
 import { readParcelStory } from './parcel-detail.ts'
+import { isLocalActivity } from './sdk-internals/local-activity.ts'
 
 type Failure = temporal.api.failure.v1.IFailure
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo

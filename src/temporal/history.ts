@@ -3,15 +3,13 @@
 import { defaultPayloadConverter } from '@temporalio/common'
 import type { temporal } from '@temporalio/proto'
 import type { Temporal } from './connection.ts'
+import { localActivityResult } from './sdk-internals/local-activity.ts'
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent
 type Payloads = temporal.api.common.v1.IPayloads
 
 /** Pages of history that are read; a retry window of 4 hours has one. */
 const maxHistoryPages = 20
-
-/** Marker that the SDK records for a local activity. */
-const localActivityMarker = 'core_local_activity'
 
 /** Events of one run, oldest first. */
 export async function* historyOf(
@@ -40,13 +38,9 @@ export const first = <Value>(payloads: Payloads | null | undefined): Value | und
   return payload ? (decode(payload) as Value) : undefined
 }
 
-/** Whether a local activity left the event. */
-export const isLocalActivity = ({ markerRecordedEventAttributes: marker }: HistoryEvent): boolean =>
-  marker?.markerName === localActivityMarker
-
 /** What a local activity answered. */
-export const localResult = <Result>({ markerRecordedEventAttributes: marker }: HistoryEvent): Result | undefined =>
-  first<Result>(marker?.details?.['result'])
+export const localResult = <Result>(event: HistoryEvent): Result | undefined =>
+  first<Result>(localActivityResult(event))
 
 /** A timer that runs. */
 export interface RunningTimer {

@@ -15,15 +15,8 @@ import type { DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
 import { toDeliveryAttempt, toIso } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
-import {
-  first,
-  historyOf,
-  isLocalActivity,
-  localResult,
-  noteTimers,
-  type HistoryEvent,
-  type RunningTimer,
-} from './history.ts'
+import { first, historyOf, localResult, noteTimers, type HistoryEvent, type RunningTimer } from './history.ts'
+import { isLocalActivity } from './sdk-internals/local-activity.ts'
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo
 

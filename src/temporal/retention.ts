@@ -1,7 +1,7 @@
 /** How long Temporal keeps finished deliveries. */
 
 import type { ConnectionLike } from '@temporalio/client'
-import { msToTs, tsToMs } from '@temporalio/common/lib/time.js'
+import { durationMs, toDuration } from './durations.ts'
 
 /** The shortest retention that a Temporal server accepts for a namespace of one cluster (`MinRetentionLocal`). */
 export const minRetentionMs = 3_600_000
@@ -18,10 +18,10 @@ export async function ensureRetention(
   retentionMs: number,
 ): Promise<boolean> {
   const { config } = await connection.workflowService.describeNamespace({ namespace })
-  if (tsToMs(config?.workflowExecutionRetentionTtl) === retentionMs) return false
+  if (durationMs(config?.workflowExecutionRetentionTtl) === retentionMs) return false
   await connection.workflowService.updateNamespace({
     namespace,
-    config: { workflowExecutionRetentionTtl: msToTs(retentionMs) },
+    config: { workflowExecutionRetentionTtl: toDuration(retentionMs) },
   })
   return true
 }

@@ -1,10 +1,11 @@
 /** The worker: runs workflows and activities of this node, and comes back when it fails. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from '@temporalio/worker'
+import type { Worker } from '@temporalio/worker'
 import { taskQueue } from '../contracts/names.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from './connection.ts'
+import { UnguardedWorker } from './sdk-internals/unguarded-worker.ts'
 import type { WorkflowCode } from './workflow-code.ts'
 
 /** A first attempt that waits for a slow endpoint holds a workflow task; these are the slots for them. */
@@ -21,7 +22,7 @@ const longestPauseMs = 30_000
 
 /** When a worker counts as working again, and when workers that go on failing count as dead for good, in milliseconds. */
 export interface WorkerLimits {
-  /** Longer than a worker keeps asking in vain: what Temporal refuses ends it after a minute. */
+  /** Longer than a worker goes on asking a Temporal that refuses it: that ends the worker after a minute. */
   healthyMs: number
   deadAfterMs: number
 }
@@ -35,19 +36,6 @@ export interface NodeWorker {
   deadReason(): string | undefined
   /** Stops polling at once, and lets running attempts finish within a bound; further calls wait too. */
   stop(): Promise<void>
-}
-
-/** A worker whose workflows run without the SDK's guard against endless loops: a time limit on each of the 8 calls into their
- *  context that an event takes, for which Node starts and joins a thread. That was half of the time that an event spent in
- *  workflow code, and more on a busy machine. Workflow code here waits in each of its loops. */
-class UnguardedWorker extends Worker {
-  protected static override createWorkflowCreator(
-    ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
-  ): ReturnType<typeof Worker.createWorkflowCreator> {
-    // The SDK has no option for none, and Node takes undefined for it.
-    const isolateExecutionTimeoutMs = undefined as unknown as number
-    return super.createWorkflowCreator(bundle, { ...options, isolateExecutionTimeoutMs }, logger)
-  }
 }
 
 /** Keeps a worker at work from `start` until it is stopped: one that fails, or cannot be made, is followed by another.

@@ -7,13 +7,13 @@ import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NativeConnection } from '@temporalio/worker'
 import { Client, Connection } from '@temporalio/client'
-import { msToTs } from '@temporalio/common/lib/time.js'
 import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { taskQueue } from '../../src/contracts/names.ts'
 import { findFreePorts } from '../../src/ports.ts'
 import { endProcess } from '../../src/process-identity.ts'
 import { createTemporalLink } from '../../src/temporal/connection.ts'
+import { toDuration } from '../../src/temporal/durations.ts'
 import { startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { prepareWorker } from '../../src/temporal/worker.ts'
@@ -36,7 +36,7 @@ it(
     const { address } = server
     const admin = await Connection.connect({ address })
     const registerNamespace = () =>
-      admin.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') })
+      admin.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: toDuration(86_400_000) })
     await registerNamespace()
 
     const connection = await NativeConnection.connect({ address })

@@ -5,8 +5,8 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
-import { msToTs } from '@temporalio/common/lib/time.js'
 import { inject } from 'vitest'
+import { toDuration } from '../../src/temporal/durations.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -43,7 +43,7 @@ export async function createNamespace(address = temporalAddress()): Promise<stri
   const connection = await Connection.connect({ address })
   try {
     const { workflowService } = connection
-    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') })
+    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: toDuration(86_400_000) })
     await waitUntilUsable(connection, namespace)
   } finally {
     await connection.close()

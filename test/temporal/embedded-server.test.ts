@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, Connection } from '@temporalio/client'
-import { tsToMs } from '@temporalio/common/lib/time.js'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { StartError } from '../../src/errors.ts'
 import { findFreePorts } from '../../src/ports.ts'
 import { endProcess, isRunning } from '../../src/process-identity.ts'
+import { durationMs } from '../../src/temporal/durations.ts'
 import { endOrphan, startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { ensureRetention, minRetentionMs } from '../../src/temporal/retention.ts'
 import { isServing } from '../../src/temporal/server-health.ts'
@@ -56,7 +56,8 @@ async function withConnection<T>(address: string, use: (connection: Connection) 
 /** A program that starts the embedded server, says so, and on SIGINT waits for the test's leave to stop it. */
 const startInProcess = () =>
   runScript(
-    `import { startEmbeddedServer } from '../src/temporal/embedded-server.ts'
+    `import { durationMs } from '../../src/temporal/durations.ts'
+import { startEmbeddedServer } from '../src/temporal/embedded-server.ts'
      const [cli, dataDir] = process.argv.slice(2)
      const server = await startEmbeddedServer({ cli, dataDir, port: 0, uiPort: 0, onProgress: console.log })
      process.on('SIGINT', () => console.log('interrupted'))
@@ -273,7 +274,7 @@ describe('ensureRetention', { timeout }, () => {
   const retentionOf = (address: string) =>
     withConnection(address, async (connection) => {
       const { config } = await connection.workflowService.describeNamespace({ namespace: 'default' })
-      return tsToMs(config?.workflowExecutionRetentionTtl)
+      return durationMs(config?.workflowExecutionRetentionTtl)
     })
 
   it('sets the retention at the start, down to the shortest that the server accepts', async () => {

@@ -3,8 +3,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Obtained, ObtainOptions } from './cli-source.ts'
-import { runTool } from './run-tool.ts'
+import type { Obtained, ObtainOptions } from '../cli-source.ts'
+import { runTool } from '../run-tool.ts'
 
 /** Without a new byte for so long, the download is given up. */
 const stallMs = 20_000

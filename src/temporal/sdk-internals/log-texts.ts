@@ -1,0 +1,2 @@
+/** What the SDK logs for each workflow that ends as failed. */
+export const workflowFailed = 'Workflow failed'
