@@ -61,7 +61,7 @@ interface ChangesPage {
   changes: Change[]
 }
 
-/** Sends for some seconds. A call that failed in a way that may pass is handed on to a delivery of its own.
+/** Sends for some seconds. A call that failed in a way that may pass gets a delivery of its own.
  *  @throws ApplicationFailure EndpointDown, to be retried, when nothing gets through; all that was sent is settled
  *  @throws CancelledFailure when it is stopped, after the same */
 export async function sendChanges(dependencies: SendingDependencies, input: SendInput): Promise<SendResult> {
@@ -233,7 +233,7 @@ async function settle(
         break
     }
   }
-  // Who was taken off the audience meanwhile is told no more.
+  // Users who were taken off the audience meanwhile get no more calls.
   const left = handedOn.length === 0 ? handedOn : await openChanges(database, sync.number, link, handedOn)
   const starters = left.values()
   await Promise.all(

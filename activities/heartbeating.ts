@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity'
 /** Milliseconds between two heartbeats: how long it takes until a stop reaches the activity. */
 const heartbeatMs = 1_000
 
-/** Runs work of any length while Temporal is told that it goes on.
+/** Runs work of any length, with heartbeats that show Temporal that it goes on.
  *  @param details  what the next try of the activity goes on with, when this one is lost with its worker */
 export async function heartbeating<Result>(work: () => Promise<Result>, details?: () => unknown): Promise<Result> {
   const context = Context.current()

@@ -19,7 +19,7 @@ const maxPerSecond = 100
 /** A first round takes no longer, in milliseconds: an attempt has 5 s and waits half a second for its turn. */
 const firstRoundMs = 10_000
 
-/** Parcels that are read together to be told of a change. */
+/** Parcels that are read together, to be signalled a change. */
 const parcelsTogether = 100
 
 /** The clock of Temporal may be ahead of this node's by so many milliseconds. */

@@ -189,7 +189,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   })
   const url = await listen(server, config.host, config.port)
   cleanUps.add(() => server.close())
-  // Told first and awaited at its place above: attempts that begin later would make the stop longer.
+  // The worker is asked to stop first, and awaited at its place above: attempts that begin later would make the stop longer.
   cleanUps.add(() => void worker.stop())
 
   // Listening already: events are taken as soon as the settings are known, wherever Temporal is.

@@ -1,4 +1,4 @@
-/** Which of the parts that the node stands on answer: looked at again and again, and told once when one goes and once when it
+/** Which of the parts that the node stands on answer: looked at again and again, and logged once when one goes and once when it
  *  is back. */
 
 import type { Database } from './db/database.ts'

@@ -75,7 +75,7 @@ export type PartName = 'database' | 'temporal'
 /** How a text begins that tells of a part. */
 export const partTexts: Record<PartName, string> = { database: 'The database', temporal: 'Temporal' }
 
-/** A part that the node stands on is away for the moment: the caller is told which one, and when to come again. */
+/** A part that the node stands on is away for the moment: the answer says which one, and when to call again. */
 export class PartAwayError extends AppError {
   override name = 'PartAwayError'
   readonly reason: string
@@ -91,7 +91,7 @@ export class PartAwayError extends AppError {
   }
 }
 
-/** A reason not to start, told to the operator in one line; the process ends with an exit code other than 0. */
+/** A reason not to start, shown to the operator in one line; the process ends with an exit code other than 0. */
 export class StartError extends Error {
   override name = 'StartError'
 }

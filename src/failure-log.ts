@@ -8,8 +8,8 @@ export interface FailureLog {
   worked: () => void
 }
 
-/** @param line  what is logged, with the error; nothing for a part that has never been there, which is told elsewhere, once
- *  @param textOf  the error in words; its message unless told otherwise */
+/** @param line  what is logged, with the error; nothing for a part that has never been there, which is logged elsewhere, once
+ *  @param textOf  the error in words; by default its message */
 export function createFailureLog(
   logger: Logger,
   line: string,

@@ -5,7 +5,7 @@ import { createFailureLog } from './failure-log.ts'
 import type { Logger } from './logger.ts'
 import { createPause } from './pause.ts'
 
-/** Milliseconds between two looks, unless told otherwise. */
+/** Milliseconds between two looks at the database; the caller may set others. */
 const defaultPauseMs = 2_000
 
 export interface Starter {

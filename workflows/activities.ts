@@ -22,7 +22,7 @@ export const local = proxyLocalActivities<Pick<DeliveryActivities, 'attemptDeliv
   retry: { maximumAttempts: 1 },
 })
 
-/** The same for what takes milliseconds when the database and Temporal are there. */
+/** Reads inside a workflow task, which take milliseconds when the database and Temporal are there. */
 const localReads = proxyLocalActivities<Pick<DeliveryActivities, 'readDestination' | 'readPendingAttempts'>>({
   startToCloseTimeout: '3 seconds',
   retry: { maximumAttempts: 1 },

@@ -1,4 +1,4 @@
-/** The same for all deliveries that match: one activity walks them, oldest first, and can be stopped by cancellation. */
+/** Steers all deliveries that match a filter: one activity walks them, oldest first, and can be stopped by cancellation. */
 
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow'
 import type { SteerDeliveriesInput, SteeringActivities, SteeringProgress } from '../src/contracts/steering.ts'

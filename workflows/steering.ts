@@ -12,7 +12,7 @@ export interface Steering {
   onRetryNow(listener: () => void): () => void
   /** Calls `listener` when the destination, or an unnamed one, changed. */
   onDestinationChanged(destinationId: string, listener: () => void): () => void
-  /** How often it was told so far that the destination, or an unnamed one, changed. */
+  /** How many signals came so far that the destination, or an unnamed one, changed. */
   changes(destinationId: string): number
 }
 

@@ -37,7 +37,7 @@ export class BatchQueue {
     this.#open.add(message)
     this.bytes += this.#open.bytes - before
     this.messages++
-    // Last, because `onError` is told when the disk refuses, and may call.
+    // Last, because `onError` is called when the disk refuses, and may call in turn.
     this.#open.file?.append(json)
   }
 

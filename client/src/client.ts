@@ -139,12 +139,12 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
     if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
     const { messageId, json, bytes } = writeMessage(type, call, new Date())
     if (this.#tellsOfOverflow) {
-      // Told of that as well, `onError` would call again, and so on without end.
+      // Were `onError` called for this message too, it would call again, and so on without end.
       this.#delivery.dropped++
     } else if (bytes.length <= this.room) {
       this.#add(json, bytes)
     } else {
-      // A copy, because `onError` is told meanwhile and may call.
+      // A copy, because `onError` runs meanwhile and may call.
       this.#addToFull(json, bytes.slice())
     }
     return messageId

@@ -33,7 +33,8 @@ export class AnalyticsError extends Error {
  * - `rejected`: the server took the batch but not these messages of it
  * - `refused`: the server refused the whole batch for good (for example an unknown write key)
  * - `gave_up`: every retry failed
- * - `kept`: as the two before, but the spool holds what waits, and it is tried again; told once, until something is taken
+ * - `kept`: as `refused` and `gave_up`, but the spool holds what waits, and it is tried again; reported once, until the server
+ *   takes something
  * - `queue_full`: the queue was at `maxQueueBytes`; `overflow` says which messages were dropped
  * - `closed`: `close` ran out of time
  * - `spool_failed`: the disk refused; these messages are still being sent, but would not survive a crash

@@ -9,11 +9,11 @@ const OF_THE_BATCH = [400, 413, 415, 422]
 
 export interface Keeping {
   keeps: NonNullable<Platform['keeps']>
-  /** To be told of each answer. */
+  /** To be called with each answer of the server. */
   answered(answer: Answer): void
 }
 
-/** @param onError  told once when the server takes nothing, and again when it does so after it had taken something */
+/** @param onError  called once when the server takes nothing, and again when it does so after it had taken something */
 export function createKeeping(onError: (error: DeliveryError) => void): Keeping {
   let isTold = false
   return {

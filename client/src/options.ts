@@ -26,7 +26,7 @@ export interface AnalyticsOptions {
   requestTimeoutMs?: number
   /** Compress requests. Default: true; in browsers false, as a compressed request costs a preflight. */
   gzip?: boolean
-  /** Told of messages that were not delivered. Default: one line to the console. */
+  /** Called with the messages that were not delivered. Default: one line to the console. */
   onError?: (error: DeliveryError) => void
 }
 

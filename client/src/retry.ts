@@ -2,7 +2,7 @@
 
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
-/** The same for what is kept in a store, where more patience loses nothing. */
+/** Longest pause for messages that are kept in a store, where more patience loses nothing. */
 const LONGEST_KEPT_PAUSE_MS = 60_000
 /** A server that asks for more patience than this gets its next request after this. */
 const LONGEST_RETRY_AFTER_MS = 300_000

@@ -37,7 +37,7 @@ export class Spool implements BatchStore {
   /**
    * @param key  spools with different keys do not see each other's messages
    * @param maxAgeMs  how long messages are kept that cannot be delivered
-   * @param onFailure  told once when the disk refuses, and again when it does so after it had recovered
+   * @param onFailure  called once when the disk refuses, and again when it does so after it had recovered
    */
   constructor(dir: string, key: string[], maxAgeMs: number, onFailure: (error: Error) => void) {
     this.#dir = dir

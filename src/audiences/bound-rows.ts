@@ -5,11 +5,11 @@ import { MembershipError } from './membership-error.ts'
 /** Longest row, in bytes. */
 export const maxRowBytes = 64 * 1024
 
-/** Told of each chunk before it is passed on. @throws MembershipError when a row is too long */
+/** Called with each chunk before it is passed on. @throws MembershipError when a row is too long */
 type Watch = (chunk: Buffer) => void
 
 /** Passes bytes on as they arrive, watched.
- *  @param onTooLong  told of the error: streams behind may put another one in its place */
+ *  @param onTooLong  called with the error: streams behind may put another one in its place */
 export const watched = (watch: Watch, onTooLong: (error: Error) => void = () => {}) =>
   async function* (bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of bytes) {

@@ -7,7 +7,7 @@ import type { MessageBody } from '../schemas/message.ts'
 /** Longest message id: that of calls. */
 const maxMessageIdLength = 100
 
-/** A user whose membership or value is to be told. `value` and `traits` are JSON. */
+/** A user whose membership or value an Identify call brings to a destination. `value` and `traits` are JSON. */
 export interface Change {
   userId: string
   present: boolean

@@ -19,7 +19,7 @@ export interface StagedRows {
 
 /** Writes members as they are read, each group while the next one is read. Of two rows about one user the last counts.
  *  @param write  adds rows to the staging table, replacing earlier ones about the same users
- *  @param onGroup  told after each group
+ *  @param onGroup  called after each group
  *  @throws MembershipError when there are too many rows */
 export async function stageMembers(
   readings: AsyncIterable<Reading[]>,

@@ -11,7 +11,7 @@ import { startProgress } from './shared/progress.ts'
 import { confirm } from './shared/prompt.ts'
 import { outputOf } from './shared/session.ts'
 
-/** Secrets that are named when they cannot be read; of more, their number is told. */
+/** Secrets that are named when they cannot be read; of more, only the number is printed. */
 const maxNamed = 1_000
 
 /** One key and what it holds. */

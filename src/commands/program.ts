@@ -68,7 +68,7 @@ export function buildProgram({ isJson = false } = {}): Command {
 function finish(command: Command, words: string, isJson: boolean): void {
   command
     .configureHelp({ showGlobalOptions: true })
-    // Thrown instead, and told like any other failure.
+    // Thrown instead, and reported like any other failure.
     .configureOutput({ outputError: () => {}, ...(isJson && { writeErr: () => {} }) })
     .exitOverride()
   const lines = words === '' ? [] : examplesOf(words)

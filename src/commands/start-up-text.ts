@@ -31,7 +31,7 @@ export const readyFacts = (
         },
 })
 
-/** The same for people, and what to do next. */
+/** The text that a node prints for people when it is ready, with what to do next. */
 export const startUpText = ({ url, loginUrl, temporalUiUrl, quickstart }: Ready): string =>
   [
     '',

@@ -54,7 +54,7 @@ export interface EventProgress {
   end?: 'cancelled' | 'left'
 }
 
-/** What a round told of a destination. */
+/** What a round found out about a destination. */
 export interface RoundTimes {
   /** For how long it had been paused in all, in milliseconds. */
   pausedTotalMs?: number

@@ -10,9 +10,9 @@ export interface Settlement {
   range: { after: string; upTo: string }
   failed: string[]
   handedOn: readonly { userId: string; workflowId: string }[]
-  /** Nothing goes out for them any more: not told, and not acknowledged. */
+  /** Changes for which nothing goes out any more: not sent, and not acknowledged. */
   withheld: string[]
-  /** Not told yet. */
+  /** Changes that were not sent yet. */
   open: string[]
 }
 
@@ -47,7 +47,7 @@ export async function openChanges<Some extends { userId: string }>(
   return changes.filter(({ userId }) => open.has(userId))
 }
 
-/** Settles changes: what was sent or handed on is acknowledged in the same statement, so that it is never one without the
+/** Settles changes: what was sent, or got a delivery of its own, is acknowledged in the same statement, so that it is never one without the
  *  other. A change that is settled already stays as it is. Arrays rather than joins with them: these are looked up in the
  *  index whatever the planner knows of the tables. Who was not acknowledged before is inserted without looking for a
  *  conflict, which would double the cost: since the comparison nobody else wrote what this sync acknowledges.

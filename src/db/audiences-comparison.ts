@@ -6,7 +6,7 @@ import type { Database, Queryable } from './database.ts'
 import { userRanges } from './audiences-staging.ts'
 
 export interface LinkCounts {
-  /** Users that are members (or have a value) and are to be told so. */
+  /** Users that are members (or have a value), which the destination does not know yet. */
   added: number
   removed: number
 }
@@ -24,7 +24,7 @@ export async function clearChanges(database: Queryable, sync: string, { link }: 
 }
 
 /** Compares a whole membership.
- *  @param full  also what is acknowledged already is told again */
+ *  @param full  what is acknowledged already is sent again too */
 
 export async function compareWhole(
   database: Queryable,
@@ -84,7 +84,7 @@ export async function compareChanged(
   return counts
 }
 
-/** Takes back what an earlier sync told, where that is still what is acknowledged. */
+/** Takes back what an earlier sync sent, where that is still what is acknowledged. */
 export async function compareUndone(
   database: Queryable,
   sync: string,
@@ -128,7 +128,7 @@ export async function countAcknowledged(database: Queryable, { link }: AudienceL
   return Number(row?.count ?? 0)
 }
 
-/** Users, not calls: a user that is told to two destinations counts once. */
+/** Users, not calls: a user that goes to two destinations counts once. */
 export async function countChangedUsers(database: Queryable, sync: string): Promise<LinkCounts> {
   const [row] = await database.query<CountRow>(
     `select count(distinct user_id) filter (where present) as added,

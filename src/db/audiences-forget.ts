@@ -1,4 +1,4 @@
-/** Takes users off all audiences without a word to the destinations: these are told that the users are to be deleted. */
+/** Takes users off all audiences without a call to the destinations: these get a request to delete the users. */
 
 import type { Database, Queryable } from './database.ts'
 

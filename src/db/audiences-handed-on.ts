@@ -1,4 +1,4 @@
-/** Changes that were handed on to a delivery of their own: counted as acknowledged until that delivery fails. */
+/** Changes of audiences whose calls failed and got deliveries of their own: counted as acknowledged until that delivery fails. */
 
 import type { Database, Queryable } from './database.ts'
 

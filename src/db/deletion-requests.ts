@@ -13,7 +13,7 @@ export interface NewStoredDeletionRequest {
   userIds: readonly string[]
   /** Only these sources were asked for. */
   scope: readonly string[] | undefined
-  /** Sources whose destinations are told. */
+  /** Sources whose destinations are notified. */
   sourceIds: readonly string[]
   suppress: boolean
   createdAt: Date

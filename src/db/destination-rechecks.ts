@@ -1,4 +1,4 @@
-/** Which destinations were resumed, switched off or deleted while not all of their waiting deliveries have been told. */
+/** Destinations that were resumed, switched off or deleted, and whose waiting deliveries have not all got the message yet. */
 
 import { randomUUID } from 'node:crypto'
 import type { Database, Queryable } from './database.ts'

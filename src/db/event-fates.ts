@@ -4,10 +4,10 @@ import type { Queryable } from './database.ts'
 
 export interface EventFate {
   minute: Date
-  /** Empty when no source could be told. */
+  /** Empty when the source is not known. */
   sourceId: string
   fate: string
-  /** Empty when the fate needs none. */
+  /** Code of the error that refused or dropped the events; empty for other fates. */
   reason: string
   events: number
 }

@@ -97,8 +97,9 @@ const listFew = (
 interface Part {
   /** Parcels that have such events behind a position: $8 and $9. */
   parcels: string
-  /** What parcels are ordered by, and the same as text. */
+  /** What parcels are ordered by. */
   newest: string
+  /** `newest` as text. */
   newestText: string
   type: string
   /** Such events behind a position: $10 and $11. */

@@ -75,11 +75,11 @@ export async function openParcelsFor(
 /** Whose events are called off. */
 export interface UsersOrder {
   userIds: readonly string[]
-  /** Only those of these sources, and of audiences; null: of all. */
+  /** Only events of these sources, and of audiences; null: of all sources. */
   scope: readonly string[] | null
-  /** Only those that came by then. */
+  /** Only events that came by then. */
   before: Date
-  /** The same for those of audiences. */
+  /** Of the events of audiences only those that came by then. */
   forgottenAt: Date
 }
 

@@ -19,11 +19,11 @@ export interface DeletionRequests {
 
 export interface DeletionRequestDependencies {
   database: Database
-  /** Ids of all sources, and whether each has a destination that could be told. */
+  /** Ids of all sources, and whether each has a destination that can be notified. */
   sources: () => Map<string, boolean>
   /** Notifications that arrived and that failed. */
   countNotifications: (requestId: string) => Promise<{ delivered: number; failed: number }>
-  /** Told after a request was stored; it is answered when this resolves. */
+  /** Called after a request was stored; the request is answered when this resolves. */
   onCreated: (request: { suppress: boolean }) => Promise<void>
 }
 

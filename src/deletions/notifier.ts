@@ -24,7 +24,7 @@ export interface NotifierDependencies {
 }
 
 /** Starts the delivery of a notification, once however often it is called.
- *  @returns false when the source has no destination that could be told */
+ *  @returns false when the source has no destination that can be notified */
 export type Notify = (order: NotificationOrder) => Promise<boolean>
 
 export const createNotifier =

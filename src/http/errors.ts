@@ -52,7 +52,7 @@ const codesByStatus: Record<number, ErrorCode> = {
   429: 'too_many_requests',
 }
 
-/** The error that the caller is told. What is unknown becomes `internal_error`, whose message says nothing. */
+/** The error that the caller gets. What is unknown becomes `internal_error`, whose message says nothing. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const { statusCode, message, validation, validationContext } = error as Partial<FastifyError>

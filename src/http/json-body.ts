@@ -21,7 +21,7 @@ export interface JsonBodyOptions {
   /** Bytes that all bodies of the scope together may hold before they are whole; beyond it the one that began first is
    *  answered 408. */
   maxUnfinishedBytes: number
-  /** Told of each body that is refused, before the caller is. */
+  /** Called for each body that is refused, before the caller gets the answer. */
   onRefused?: (error: AppError) => void
 }
 

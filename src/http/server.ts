@@ -14,7 +14,7 @@ import { describeRoutes } from './openapi.ts'
 import { limitClients, type ClientLimits } from './slow-clients.ts'
 import { webAppRoutes } from './web-app.ts'
 
-/** Longest id in a path, in characters; Fastify allows 100 unless told. */
+/** Longest id in a path, in characters; Fastify's own limit is 100. */
 const maxParamLength = 400
 
 export interface ServerDependencies extends ManagementDependencies, HealthDependencies {

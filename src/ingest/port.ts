@@ -37,7 +37,7 @@ export interface AcceptedEvent {
  *  - `filtered`: valid, but its `integrations` exclude every destination
  *  - `suppressed`: valid, but its user asked to be forgotten
  *  - `dropped`: answered 200 under lenient auth though its write key is unknown or its source switched off
- *  - `rejected`: refused, the caller was told; a request that cannot be read counts as one event */
+ *  - `rejected`: refused, with an error for the caller; a request that cannot be read counts as one event */
 export type Fate = 'accepted' | 'no_destination' | 'filtered' | 'suppressed' | 'dropped' | 'rejected'
 
 export interface IngestPort {
@@ -47,11 +47,11 @@ export interface IngestPort {
    *  @throws AppError `inbox_full` or `unavailable` when nothing can hold them; the caller gets 429 or 503 */
   accept(events: AcceptedEvent[]): Promise<void>
   /** Counts `events` events.
-   *  @param sourceId  `undefined` when no source could be told
+   *  @param sourceId  `undefined` when the source is not known
    *  @param reason  set with `rejected` and `dropped` */
   count(fate: Fate, sourceId: string | undefined, events: number, reason?: ErrorCode): void
   /** Whether events of this user are to be dropped at the door, after a deletion request with `suppress`. */
   isSuppressed?(sourceId: string, userId: string): boolean
-  /** Takes each event of a source with its fate, for those who watch it; undefined while nobody does. */
+  /** Shows each event of a source, with what became of it, to those who watch the source; undefined while nobody does. */
   liveSink?(sourceId: string): ((event: LiveEvent) => void) | undefined
 }

@@ -36,9 +36,9 @@ export interface AudienceParts {
   activities: AudienceActivities
   audiences: AudienceStore
   pullGuard: PullGuard
-  /** To be told of live events: syncs step back while there are any. */
+  /** To be called for live events: syncs step back while there are any. */
   liveTraffic: LiveTraffic
-  /** To be told that a sync was requested: it is started now, or as soon as Temporal answers. */
+  /** To be called when a sync was requested: it is started now, or as soon as Temporal answers. */
   onSyncRequested: () => void
   stop(): Promise<void>
 }

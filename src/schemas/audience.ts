@@ -204,7 +204,7 @@ export const SyncSchema = z.object({
   unchanged: z.number(),
   /** Delivered at the first attempt. */
   sent: z.number(),
-  /** Handed on to a delivery of their own, which tries for its whole window. */
+  /** Users whose call failed and got a delivery of its own, which tries for its whole window. */
   handedOn: z.number(),
   /** Refused for good, now or at the end of that window: sent again by the next sync. */
   failed: z.number(),

@@ -33,7 +33,7 @@ export function createSnapshot(): Snapshot {
   const byKey = new Map<string, { source: ConnectedSource; expiresAt: Date | undefined }>()
   /** The switched-on destinations of each source, by their ids. */
   const connected = new Map<string, Map<string, StoredDestination>>()
-  /** The same as lists, made when they are asked for. */
+  /** The switched-on destinations of each source as a list, made when it is asked for. */
   const lists = new Map<string, StoredDestination[]>()
 
   const destinationsOf = (sourceId: string): StoredDestination[] => {

@@ -1,4 +1,4 @@
-/** Starting, steering and asking the workflow that runs an audience's syncs, and the deliveries that it handed on. */
+/** Starting, steering and asking the workflow that runs an audience's syncs, and the deliveries that it started for failed calls. */
 
 import { WorkflowNotFoundError } from '@temporalio/client'
 import { audienceSignals, audienceWorkflowId, type SyncAudienceInput } from '../contracts/audiences.ts'

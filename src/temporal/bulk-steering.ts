@@ -1,4 +1,4 @@
-/** The same for all deliveries that match: a workflow of its own, so that it outlives this node and can be watched. */
+/** Steers all deliveries that match a filter: in a workflow of its own, so that it outlives this node and can be watched. */
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

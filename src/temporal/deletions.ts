@@ -54,11 +54,12 @@ export async function countNotifications(
 /** Whose deliveries are called off. */
 export interface CancelOrder {
   userIds: string[]
-  /** Only those of these sources, and of audiences; null: of all. */
+  /** Only deliveries of these sources, and of audiences; null: of all sources. */
   scope: string[] | null
-  /** Only those that began by then. */
+  /** Only deliveries that began by then. */
   before: Date
-  /** The same for those that syncs of audiences handed on: users of named sources leave the audiences too. */
+  /** Of the deliveries that syncs of audiences started only those that began by then: users of named sources leave the
+   *  audiences too. */
   forgottenAt: Date
   why: string
 }
@@ -98,8 +99,8 @@ export async function cancelDeliveriesOf(
 /** Events of parcels that are called off side by side. */
 const concurrency = 8
 
-/** The same for those that are in parcels.
- *  @param listOpen  some of those that are not over
+/** Cancels the deliveries of users that travel in parcels.
+ *  @param listOpen  ids of some of these deliveries that are not over
  *  @throws AppError unavailable when a parcel does not come to it */
 export async function cancelCarriedOf(
   listOpen: (limit: number) => Promise<string[]>,

@@ -42,7 +42,7 @@ export function deliveryQueries(filter: DeliveryFilter, pausedDestinations: read
   return statusesOf(filter.status, pausedDestinations).flatMap((status) => queriesOf(filter, status))
 }
 
-/** The same as one query, which may go through all deliveries. */
+/** One query for all deliveries of the filter; Temporal may have to go through every delivery for it. */
 export function deliveryQuery(filter: DeliveryFilter, pausedDestinations: readonly string[]): string {
   const statuses = statusesOf(filter.status, pausedDestinations).map(({ rare, common, condition = '' }) =>
     allOf(...[rare, common].flatMap((one) => (one === undefined ? [] : [equals(one)])), condition),

@@ -1,4 +1,4 @@
-/** Walks workflows from the oldest on. Temporal's SQL visibility lists the newest first and cannot be told otherwise, so
+/** Walks workflows from the oldest on. Temporal's SQL visibility lists the newest first and has no other order, so
  *  that the time between is halved until a part is small enough to be turned round. */
 
 import { toIso, type ExecutionInfo } from './delivery-row.ts'

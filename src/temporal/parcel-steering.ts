@@ -42,7 +42,8 @@ export interface CarriedSteering {
   retry(deliveryId: string, trace: SteeringTrace): Promise<'retrying' | undefined>
   /** @throws AppError conflict when it is over; unavailable when its parcel does not start */
   cancel(deliveryId: string, trace: SteeringTrace): Promise<'cancelling' | undefined>
-  /** The same without waiting for what comes of it. @throws likewise; not_found when no parcel has it */
+  /** Asks for a retry or a cancellation, and does not wait for what comes of it.
+   *  @throws AppError as the two above; not_found when no parcel has the event */
   order(action: ParcelSteering['action'], deliveryId: string, trace: SteeringTrace): Promise<void>
   /** The event, when it came, and whether it is over. */
   find(deliveryId: string): Promise<{ input: DeliverEventInput; since: Date; isOver: boolean } | undefined>
@@ -82,7 +83,7 @@ export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeri
     }
   }
 
-  /** @returns whether a parcel has it, and was told */
+  /** @returns whether a parcel has the event, and got the order */
   const tryOrder = async (order: ParcelSteering): Promise<boolean> => {
     const deadline = performance.now() + startLimitMs
     for (;;) {

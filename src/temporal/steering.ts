@@ -28,7 +28,8 @@ export interface SteeringDependencies {
   carried: CarriedSteering
 }
 
-/** The same for events of the inbox. Each answers undefined when no such event is there: its delivery has started, if any. */
+/** Steers events that wait in the inbox. Each call answers undefined when no such event is there: its delivery has started,
+ *  if there is one. */
 export interface QueuedSteering {
   /** Starts it ahead of its turn, also after Temporal had refused it.
    *  @returns `queued` when Temporal does not take it now: it waits on

@@ -26,7 +26,7 @@ export interface Change {
 export interface PlanOptions {
   /** Delete what the file does not have. */
   prune: boolean
-  /** Set secrets also where there is one already; whether it is the same one cannot be told. */
+  /** Set secrets also where there is one already: nothing shows whether it is the same one. */
   updateSecrets: boolean
 }
 

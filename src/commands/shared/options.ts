@@ -56,7 +56,7 @@ export function jsonObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new InvalidArgumentError('It must be a JSON object such as \'{"plan":"pro"}\'.')
 }

@@ -13,7 +13,7 @@ export interface AudienceRouteDependencies {
   pullGuard: PullGuard
   /** To be let in between the groups of a membership. */
   liveTraffic: Pick<LiveTraffic, 'inTurn'>
-  /** To be told that a sync waits in the database. */
+  /** To be called when a sync waits in the database. */
   onSyncRequested: () => void
 }
 

@@ -1,5 +1,5 @@
 /** Writes every change to the audit log, whichever route makes it: what it finds before the change, so that nothing
- *  changes without a trace, and what came of it before the caller is told. */
+ *  changes without a trace, and what came of it before the caller gets the answer. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maskSecrets, secretPaths } from '../../access/mask.ts'

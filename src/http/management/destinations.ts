@@ -14,7 +14,7 @@ export interface DestinationDependencies {
   settings: Settings
   guard: AddressGuard
   sender: Sender
-  /** To be told of what waiting deliveries must know. */
+  /** To be called with changes that waiting deliveries must know. */
   onDestinationChanged: () => void
 }
 

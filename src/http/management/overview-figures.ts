@@ -136,7 +136,7 @@ function doorFunnel(counts: DoorCount[]) {
   const of = (...fates: string[]): number => sum(counts.filter(({ fate }) => fates.includes(fate)))
   return {
     received: of(...doorFates),
-    // A dropped event was refused too; only its sender was not told.
+    // A dropped event was refused too; only its sender got no error.
     rejected: of('rejected', 'dropped'),
     filtered: of('filtered'),
     noDestination: of('no_destination'),

@@ -14,7 +14,7 @@ const windowMs = 60_000
 /** Wrong bearer tokens that are remembered. */
 const maxKnownGuesses = 10_000
 
-/** Refused sign-ins that are told in a window, whatever the number of addresses that they come from. */
+/** Refused sign-ins that are logged in a window, whatever the number of addresses that they come from. */
 const maxTold = 20
 
 export interface RefusedSignIns {

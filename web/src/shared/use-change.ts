@@ -6,7 +6,7 @@ interface Options<Input, Answer> {
   change: (input: Input) => Promise<Answer>
   /** Queries that the change makes stale, by the first part of their keys. */
   stale: string[]
-  /** Told when it worked. */
+  /** Called when the change was made. */
   done?: string
   /** What it waits for comes before reading again: a page that is left reads nothing any more. */
   onDone?: (answer: Answer, input: Input) => void | Promise<void>

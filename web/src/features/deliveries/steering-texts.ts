@@ -26,7 +26,7 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
   },
 }
 
-/** Told once one delivery took an action. */
+/** Texts that are shown once a delivery took an action. */
 export const steeredTexts: Record<DeliverySteered | 'redelivered', string> = {
   retrying: 'The next attempt is made now',
   started: 'Its delivery has started',
