@@ -94,7 +94,7 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     })
     expect(preview.destinations[0]?.sample).toHaveLength(4)
     await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3', 'u9'])
-    expect(given.receiver.requests).toHaveLength(4)
+    expect(toldOnce(given.receiver.requests)).toHaveLength(4)
   })
 
   it('stops a running sync; what was not sent is sent by the next', async () => {
@@ -104,14 +104,14 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     await start(given.node, given.audience, `syncs/${syncId}/stop`)
     const stopped = await ended(given.node, given.audience, syncId)
     expect(stopped.status).toBe('stopped')
-    expect(stopped.sent).toBe(given.receiver.requests.length)
+    expect(stopped.sent).toBe(toldOnce(given.receiver.requests).length)
     expect(stopped.sent).toBeLessThan(200)
     await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxPerSecond: null })
     expect(await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))).toMatchObject({
       status: 'completed',
       sent: 200 - stopped.sent,
     })
-    expect(given.receiver.requests).toHaveLength(200)
+    expect(toldOnce(given.receiver.requests)).toHaveLength(200)
   })
 
   it('bounds the rate to a destination, whichever audiences share it, and shows progress', async () => {

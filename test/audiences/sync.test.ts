@@ -10,6 +10,7 @@ import {
   start,
   state,
   told,
+  toldOnce,
   until,
   upload,
   uploadAndSync,
@@ -104,7 +105,7 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     expect(third).toMatchObject({ status: 'completed', added: 0, removed: 0, unchanged: 3, sent: 0 })
     // A fourth sync that has something to tell proves that the third sent nothing.
     await uploadAndSync(given.node, given.audience, ['u2', 'u3', 'u4', 'u5'])
-    expect(given.receiver.requests).toHaveLength(6)
+    expect(toldOnce(given.receiver.requests)).toHaveLength(6)
   })
 
   it('takes changes, and merges those that wait', async () => {
@@ -140,7 +141,7 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     expect(told(given.receiver.requests).map(({ userId }) => userId)).toEqual(
       expect.arrayContaining(['u1', 'u2', 'u3', 'u2']),
     )
-    expect(given.receiver.requests).toHaveLength(4)
+    expect(toldOnce(given.receiver.requests)).toHaveLength(4)
   })
 
   it('hands a call that did not get through on to a delivery, with the same messageId', async () => {
@@ -215,7 +216,7 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     const sync = await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
     expect(sync).toMatchObject({ status: 'completed', added: 3, sent: 4 })
     expect(state(second.requests)).toEqual({ u1: true, u2: true, u3: true })
-    expect(given.receiver.requests).toHaveLength(3)
+    expect(toldOnce(given.receiver.requests)).toHaveLength(3)
     await second.close()
   })
 
