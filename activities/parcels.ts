@@ -21,10 +21,9 @@ import { heartbeating } from './heartbeating.ts'
 import { attemptRound, type RoundResult } from './parcel-round.ts'
 import { recordOfLastTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
-/** Events whose outcomes are written together while a round goes on, and for how long it goes on before they are, in milliseconds:
- *  what a node that dies did not write is sent again, and most rounds are over sooner. */
-const recordedTogether = 50
-const recordAfterMs = 100
+/** Outcomes are written so long after the first that is not, in milliseconds, while a round goes on: what a node that dies did not
+ *  write is sent again, and most rounds are over sooner. */
+const recordAfterMs = 50
 
 /** Records of different parcels that are written in one statement: each costs a sync to the disk. */
 const maxRecords = 10
@@ -150,8 +149,8 @@ interface Recorder {
 /** Never holds up a round for long: a database that is away is told later. */
 function createRecorder(database: Database, writeRecord: (record: ParcelRecord) => Promise<void>): Recorder {
   const id = parcelId()
-  const firstWriteAt = performance.now() + recordAfterMs
   let waiting: EventProgress[] = []
+  let timer: NodeJS.Timeout | undefined
   let writing = Promise.resolve(true)
 
   const write = (events: readonly EventProgress[]): Promise<boolean> =>
@@ -160,20 +159,27 @@ function createRecorder(database: Database, writeRecord: (record: ParcelRecord) 
       () => false,
     )
 
+  const writeWaiting = async (): Promise<boolean> => {
+    const together = waiting
+    waiting = []
+    const isWritten = await write(together)
+    timer = undefined
+    return isWritten
+  }
+
   return {
     known: () => within(recordLimitMs, 'the database', recordedProgress(database, id)).catch(() => new Map()),
     note(event) {
-      if (waiting.length >= recordedTogether && performance.now() >= firstWriteAt) {
-        const together = waiting
-        waiting = []
-        writing = writing.then((isWritten) => isWritten && write(together))
-      }
       waiting.push(event)
+      timer ??= setTimeout(() => {
+        writing = writing.then((isWritten) => isWritten && writeWaiting())
+      }, recordAfterMs)
     },
     async end(events) {
+      clearTimeout(timer)
       // What was written on the way stays as it is, unless that failed.
       const rest = (await writing) ? waiting : events
-      return write(rest)
+      return rest.length === 0 || write(rest)
     },
   }
 }

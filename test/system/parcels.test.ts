@@ -65,6 +65,21 @@ describe('a flood', () => {
     await until('parcels are listed', async () => (await parcels()) >= messageIds.length / 100)
   })
 
+  it('is written down as it is delivered, while other events of its parcel hang', { timeout }, async () => {
+    await using receiver = await startReceiver()
+    receiver.answer((_, index) => (index < 40 ? {} : 'hang'))
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const messageIds = ids('written', 100)
+    await postAll(node, source, messageIds)
+    await until('what was answered is listed', async () => {
+      return (await countOf(node, `status=delivered&sourceId=${source.id}`)) >= 40
+    })
+    expect(receiver.requests.filter(({ isAbandoned }) => isAbandoned)).toEqual([])
+    receiver.answer({})
+    await until('all are delivered', () => new Set(messageIdsOf(receiver)).size === messageIds.length, limitMs)
+  })
+
   it('is recognised when it comes again, whether its events travelled alone or together', { timeout }, async () => {
     await using receiver = await startReceiver()
     const source = await node.createSource()
