@@ -25,6 +25,7 @@ const basics = [
   'src/ports.ts',
   'src/pause.ts',
   'src/within.ts',
+  'src/in-groups.ts',
   'src/failure-log.ts',
   'src/socket-path.ts',
 ]
@@ -48,6 +49,7 @@ const layers: Record<string, Layer> = {
   'src/ports.ts': { values: [] },
   'src/pause.ts': { values: [], libraries: ['node:'] },
   'src/within.ts': { values: [], libraries: [] },
+  'src/in-groups.ts': { values: [], libraries: [] },
   'src/socket-path.ts': { values: [], libraries: [] },
   'src/failure-log.ts': { values: ['src/errors.ts'], types: ['src/logger.ts'], libraries: [] },
   'src/clean-ups.ts': { values: [], types: ['src/logger.ts'], libraries: [] },

@@ -5,7 +5,7 @@ import type { ChaosEndpoint } from './endpoint.ts'
 import type { FullFolder } from './full-folder.ts'
 import type { Installation } from './installation.ts'
 import type { ChaosPostgres } from './postgres.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../support/random.ts'
 
 /** What there is to break. */
 export interface Scene {

@@ -14,7 +14,7 @@ import { mountSmallFolder } from './full-folder.ts'
 import { createInstallation } from './installation.ts'
 import { startLoad, type Load } from './load.ts'
 import { startChaosPostgres } from './postgres.ts'
-import { createRandom, type Random } from './random.ts'
+import { createRandom, type Random } from '../support/random.ts'
 
 export interface ChaosOptions {
   /** Decides which faults come when, and how long each lasts. */
