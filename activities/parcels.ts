@@ -2,7 +2,14 @@
 
 import { Context } from '@temporalio/activity'
 import { failureTypes, type DeliverEventInput } from '../src/contracts/delivery.ts'
-import { beginEvent, isOpenAt, nextRoundAt, openEndpointsAt } from '../src/contracts/parcel-progress.ts'
+import {
+  beginEvent,
+  isOpenAt,
+  isUntriedAt,
+  nextRoundAt,
+  openEndpointsAt,
+  withFurther,
+} from '../src/contracts/parcel-progress.ts'
 import type {
   EndpointProgress,
   EventProgress,
@@ -27,6 +34,9 @@ const recordAfterMs = 50
 
 /** Records of different parcels that are written in one statement: each costs a sync to the disk. */
 const maxRecords = 10
+
+/** What a lost round has sent is asked for again after so many milliseconds, while the database that knows is away. */
+const unreadPauseMs = 1_000
 
 /** How long a round waits for the list to be written, in milliseconds; it is written later otherwise. */
 const recordLimitMs = 2_000
@@ -69,15 +79,24 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
 
     async retryInParcel({ events, destinationId, retry }) {
       const pace = { retry, windowEndsAt: windowEndsAt() }
-      const known = new Map(recordOfLastTry<ParcelRetryRecord>()?.progress.map((event) => [event.place, event]))
+      const earlier = recordOfLastTry<ParcelRetryRecord>()
+      const known = new Map(earlier?.progress.map((event) => [event.place, event]))
       const progress = events.map((event) => known.get(event.progress.place) ?? event.progress)
+      const recorder = createRecorder(database, writeRecord)
+      if (mayHaveLostRound(earlier, progress, destinationId)) {
+        const recorded = await recorder.known().catch((error: unknown) => {
+          throw tryAgain(failureTypes.endpointUnavailable, unreadable(error), { progress }, unreadPauseMs)
+        })
+        for (const [index, event] of progress.entries())
+          if (recorded.has(event.place))
+            progress[index] = withFurther(event, recorded.get(event.place) ?? delivered(event), destinationId)
+      }
       const open = events.flatMap(({ event }, index) => {
         const before = progress[index]
         return before !== undefined && isOpenAt(before, destinationId)
           ? [{ event, progress: before, onlyAt: destinationId }]
           : []
       })
-      const recorder = createRecorder(database, writeRecord)
       const round = { kind: 'retry', pace, dueBy: Date.now(), onThrough: recorder.note } as const
       const result = await heartbeating(
         () => attemptRound(dependencies, round, open),
@@ -85,7 +104,11 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       )
       for (const event of result.progress) progress[progress.findIndex(({ place }) => place === event.place)] = event
       await recorder.end(result.progress)
-      const record: ParcelRetryRecord = { ...result.times[destinationId], progress }
+      const record: ParcelRetryRecord = {
+        ...result.times[destinationId],
+        progress,
+        endedTry: Context.current().info.attempt,
+      }
       const waiting = openEndpointsAt(progress, destinationId)
       const isHeld = waiting.some(({ waits }) => waits === 'hold')
       if (waiting.length === 0 || isHeld || Context.current().cancellationSignal.aborted) return record
@@ -138,7 +161,8 @@ const delivered = (begun: EventProgress): EventProgress => ({
 })
 
 interface Recorder {
-  /** What was written by a round that was lost. */
+  /** What was written by a round that was lost.
+   *  @throws Error when the database does not answer: what was sent is not known then */
   known(): Promise<Map<number, EventProgress | undefined>>
   /** Takes note of an event that this round is through with. */
   note: (event: EventProgress) => void
@@ -168,7 +192,7 @@ function createRecorder(database: Database, writeRecord: (record: ParcelRecord) 
   }
 
   return {
-    known: () => within(recordLimitMs, 'the database', recordedProgress(database, id)).catch(() => new Map()),
+    known: () => within(recordLimitMs, 'the database', recordedProgress(database, id)),
     note(event) {
       waiting.push(event)
       timer ??= setTimeout(() => {
@@ -187,6 +211,20 @@ function createRecorder(database: Database, writeRecord: (record: ParcelRecord) 
 /** Those of destinations where an event is open. */
 const openTimes = (times: RoundResult['times'], progress: readonly EventProgress[]): RoundResult['times'] =>
   Object.fromEntries(Object.entries(times).filter(([id]) => progress.some((event) => isOpenAt(event, id))))
+
+/** Whether attempts may have been made that nobody told Temporal of. */
+function mayHaveLostRound(
+  earlier: ParcelRetryRecord | undefined,
+  progress: readonly EventProgress[],
+  destinationId: string,
+): boolean {
+  const { attempt } = Context.current().info
+  if (attempt > 1) return earlier?.endedTry !== attempt - 1
+  return progress.some((event) => isUntriedAt(event, destinationId))
+}
+
+const unreadable = (error: unknown): string =>
+  `not attempted: the database, which knows what was taken, does not answer (${error instanceof Error ? error.message : String(error)})`
 
 const messageOf = (waiting: readonly EndpointProgress[]): string => {
   const reasons = new Map<string, number>()

@@ -129,6 +129,22 @@ export const isOpenAt = (event: EventProgress, destinationId: string): boolean =
   return destination !== undefined && openEndpoints(destination).length > 0
 }
 
+/** Whether an open endpoint of the destination had no attempt yet, as far as is known. */
+export const isUntriedAt = (event: EventProgress, destinationId: string): boolean =>
+  openEndpointsAt([event], destinationId).some(({ attempts }) => attempts === 0)
+
+/** The event as it is known, with the endpoints of a destination that are further in another account of it. */
+export function withFurther(known: EventProgress, other: EventProgress, destinationId: string): EventProgress {
+  const [mine, theirs] = [destinationOf(known, destinationId), destinationOf(other, destinationId)]
+  if (mine === undefined || theirs === undefined) return known
+  const endpoints = mine.endpoints.map((endpoint) => {
+    const found = theirs.endpoints.find(({ endpointId }) => endpointId === endpoint.endpointId)
+    const isFurther = found !== undefined && (found.attempts > endpoint.attempts || found.end !== undefined)
+    return endpoint.end === undefined && isFurther ? found : endpoint
+  })
+  return withDestination(known, { ...mine, endpoints })
+}
+
 /** The open endpoints of a destination, of all of these events. */
 export const openEndpointsAt = (events: readonly EventProgress[], destinationId: string): EndpointProgress[] =>
   events.flatMap((event) => {

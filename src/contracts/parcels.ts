@@ -80,6 +80,8 @@ export interface ParcelRetryInput {
 /** Result of that activity, and details of its failures and heartbeats. */
 export interface ParcelRetryRecord extends RoundTimes {
   progress: EventProgress[]
+  /** The try of the activity that ended with it; absent while one goes on, whose attempts stand in the list alone. */
+  endedTry?: number
 }
 
 /** Result of the workflow; when an event failed, the workflow fails with it in the details. */
