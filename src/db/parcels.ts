@@ -169,7 +169,8 @@ export interface ParcelRecord {
 
 /** Takes note of how far events are, and brings the figures of their parcels up to date; events that left their parcel are shown
  *  by a workflow of their own.
- *  @param records  of an event that stands in several the last one counts */
+ *  @param records  of an event that stands in several the last one counts; where more attempts are known than one tells of an open
+ *    event, it stays as it is known */
 export async function recordProgress(database: Queryable, records: readonly ParcelRecord[]): Promise<void> {
   const parcelIds = [...new Set(records.map(({ parcelId }) => parcelId))]
   const known = new Map<string, { parcelId: string; event: EventProgress }>()
@@ -191,6 +192,8 @@ export async function recordProgress(database: Queryable, records: readonly Parc
        from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[])
          as now(parcel_id, place, status, attempts, reason, progress)
        where parcel_events.parcel_id = now.parcel_id and parcel_events.place = now.place
+         -- an account of before, by somebody who lost what came since
+         and not (now.status in ('delivering', 'retrying', 'held') and parcel_events.attempts > now.attempts)
        returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.ended_at)
      -- A statement sees the rows as they were before it.
      ${countsFrom({

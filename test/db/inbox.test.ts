@@ -362,6 +362,9 @@ function inboxSuite(database: () => Database): void {
         [1, retrying],
       ]),
     )
+    // Who lost what came since does not take it back.
+    await recordProgress(database(), [{ parcelId: id, progress: begun.slice(0, 2) }])
+    expect(await countsOf(id)).toMatchObject({ delivering: 2, retrying: 1, delivered: 1, taken_at: null })
     const rejected = after(2, { kind: 'rejected', reason: 'status 404', attempt: { ...attempt, status: 404 } })
     await recordProgress(database(), [
       { parcelId: id, progress: [rejected, { ...after(3, { kind: 'held' }), end: 'left' }] },

@@ -39,12 +39,12 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
     receiver: Receiver
     toTemporal: TcpRelay
     database: pg.Client
-    start(): Promise<NodeProcess>
-    delivered(): Promise<number>
+    start: () => Promise<NodeProcess>
+    delivered: () => Promise<number>
     /** Parcels that Temporal has not seen end. */
-    open(): Promise<number>
+    open: () => Promise<number>
     /** Why the last tries of their activities failed. */
-    failures(): Promise<string>
+    failures: () => Promise<string>
   }
 
   /** A batch that travels in a parcel, on its way to a receiver. */
