@@ -56,8 +56,7 @@ async function withConnection<T>(address: string, use: (connection: Connection) 
 /** A program that starts the embedded server, says so, and on SIGINT waits for the test's leave to stop it. */
 const startInProcess = () =>
   runScript(
-    `import { durationMs } from '../../src/temporal/durations.ts'
-import { startEmbeddedServer } from '../src/temporal/embedded-server.ts'
+    `import { startEmbeddedServer } from '../src/temporal/embedded-server.ts'
      const [cli, dataDir] = process.argv.slice(2)
      const server = await startEmbeddedServer({ cli, dataDir, port: 0, uiPort: 0, onProgress: console.log })
      process.on('SIGINT', () => console.log('interrupted'))
