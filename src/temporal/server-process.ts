@@ -59,8 +59,9 @@ export function serverArgs({ port, uiPort }: Pick<ServerSettings, 'port' | 'uiPo
     ['server', 'start-dev', '--ip', serverHost, '--port', String(port), '--ui-port', String(uiPort)],
     // A relative name: the server puts it into a URI, where a folder's `?` or `%` would have a meaning.
     ['--db-filename', databaseFile, '--log-level', 'warn'],
-    // 35 events/s without these two, 75 to 88 with them; WAL with NORMAL loses nothing when a process is killed.
-    ['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'],
+    // A log that is written ahead, and synced at each commit: what Temporal took survives a power cut. 35 events/s without the log,
+    // 75 to 88 with it; the syncs are not to be seen in that.
+    ['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=FULL'],
     Object.entries(dynamicConfig).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]),
   ].flat()
 }
