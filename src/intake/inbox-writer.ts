@@ -115,10 +115,10 @@ export function createInboxWriter(dependencies: InboxWriterDependencies): InboxW
   /** Straight into parcels where these can be started now, and nobody waits whom they would overtake. */
   const writeEvents = async (events: NewInboxEvent[]): Promise<number> => {
     if (depth === 0 && parcels?.hasRoom(events, 'inTurn') === true) return parcels.write(events, 'inTurn')
-    const newcomers = events.filter(({ input }) => !turns.mayWait(input.sourceId))
+    const mayWait = ({ input }: NewInboxEvent): boolean => turns.mayWait(input.sourceId)
+    const [newcomers, others] = [events.filter((event) => !mayWait(event)), events.filter(mayWait)]
     if (newcomers.length === 0 || parcels?.hasRoom(newcomers, 'newcomers') !== true) return writeToInbox(events)
-    const written = await parcels.write(newcomers, 'newcomers')
-    return written + (await writeToInbox(events.filter((event) => !newcomers.includes(event))))
+    return (await parcels.write(newcomers, 'newcomers')) + (await writeToInbox(others))
   }
 
   const writeToInbox = async (events: NewInboxEvent[]): Promise<number> => {
