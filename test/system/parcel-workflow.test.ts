@@ -42,6 +42,8 @@ const failEachFirst = (receiver: Receiver, attempts: number): void =>
     return requestsOf(receiver, messageId).length <= attempts ? down : ok
   })
 
+const separateRetry: RetrySchedule = { windowMs: 60_000, initialMs: 200, maxMs: 1_000 }
+
 interface ParcelOptions {
   retry?: Partial<RetrySchedule>
   userIds?: string[]
@@ -407,15 +409,12 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     expect(receiver.requests).toHaveLength(before + 1)
   })
 
-  it.concurrent('shows its events as failed when Temporal refuses it for good', async ({ expect }) => {
+  /** Starts of parcels on a database of their own, so that no drainer is beside them.
+   *  @param isProven  whether Temporal is known to take events */
+  const separately = async (isProven: () => boolean) => {
     const separate = openPostgres(await postgres.createDatabase(), pino({ level: 'silent' }))
     await migrate(separate)
     const { temporal } = node.app
-    const retry = { windowMs: 60_000, initialMs: 200, maxMs: 1_000 }
-    const target = { destinationId: 'dst_huge', endpointIds: ['ep_huge'], successPolicy: 'any' as const }
-    const message = { type: 'track' as const, messageId: 'huge', timestamp: '', event: 'x'.repeat(3_000_000) }
-    const input = { sourceId: 'src_huge', messageId: 'huge', message, targets: [target], retry }
-    await addToInbox(separate, [{ receivedAt: new Date(), input }])
     const starts = createParcelStarts({
       database: separate,
       start: (parcel) => startParcel(temporal, parcel),
@@ -423,12 +422,21 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       isRunning: (id) => isRunning(temporal, id),
       load: createParcelLoad(),
       onRoom: () => undefined,
-      isProven: () => true,
+      isProven,
       isShut: () => false,
-      retry,
+      retry: separateRetry,
       count: () => undefined,
       logger: pino({ level: 'silent' }),
     })
+    return { separate, starts }
+  }
+
+  it.concurrent('shows its events as failed when Temporal refuses it for good', async ({ expect }) => {
+    const { separate, starts } = await separately(() => true)
+    const target = { destinationId: 'dst_huge', endpointIds: ['ep_huge'], successPolicy: 'any' as const }
+    const message = { type: 'track' as const, messageId: 'huge', timestamp: '', event: 'x'.repeat(3_000_000) }
+    const input = { sourceId: 'src_huge', messageId: 'huge', message, targets: [target], retry: separateRetry }
+    await addToInbox(separate, [{ receivedAt: new Date(), input }])
     expect(await starts.move((await turnsInInbox(separate, '', 1)).map(({ id }) => id))).toBe(1)
     const failed = await until('it stands failed', async () => {
       const [row] = await separate.query<{ status: string; reason: string }>(
@@ -444,32 +452,16 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
   it.concurrent(
     'lets a source that comes beside a flood go first, and keeps the others in their order',
     async ({ expect }) => {
-      const separate = openPostgres(await postgres.createDatabase(), pino({ level: 'silent' }))
-      await migrate(separate)
-      const { temporal } = node.app
-      const retry = { windowMs: 60_000, initialMs: 200, maxMs: 1_000 }
+      let isProven = true
+      const { separate, starts } = await separately(() => isProven)
       const eventsOf = (sourceId: string, count: number, from = 0): NewInboxEvent[] =>
         Array.from({ length: count }, (_, n) => {
           const messageId = `${sourceId}-${from + n}`
           const message = { type: 'track' as const, messageId, timestamp: '', event: 'Beside' }
           const targets = [{ destinationId: 'dst_none', endpointIds: ['ep_none'], successPolicy: 'any' as const }]
-          return { receivedAt: new Date(), input: { sourceId, messageId, message, targets, retry } }
+          return { receivedAt: new Date(), input: { sourceId, messageId, message, targets, retry: separateRetry } }
         })
-      let isProven = true
       const turns = createInboxTurns(separate, () => 'open')
-      const starts = createParcelStarts({
-        database: separate,
-        start: (parcel) => startParcel(temporal, parcel),
-        knownDeliveries: (of) => knownWorkflows(temporal, of),
-        isRunning: (id) => isRunning(temporal, id),
-        load: createParcelLoad(),
-        onRoom: () => undefined,
-        isProven: () => isProven,
-        isShut: () => false,
-        retry,
-        count: () => undefined,
-        logger: pino({ level: 'silent' }),
-      })
       const inbox = createInboxWriter({
         database: separate,
         inboxMax: 1_000,
@@ -492,7 +484,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       expect(await sourcesIn('inbox')).toEqual([[flood, 305]])
       expect(await sourcesIn('parcel_events')).toEqual([[beside, 20]])
       const [parcel] = await separate.query<{ id: string }>('select id from parcels')
-      const handle = temporal.client.workflow.getHandle<typeof deliverParcel>(parcel?.id ?? '')
+      const handle = node.app.temporal.client.workflow.getHandle<typeof deliverParcel>(parcel?.id ?? '')
       const result = await until('Temporal has it', () => handle.result().catch(() => undefined))
       expect(result.counts).toEqual({ discarded: 20 })
 
