@@ -79,7 +79,7 @@ const layers: Record<string, Layer> = {
   'src/observation': { values: [...rules, 'src/db'], types: ['activities'] },
   'src/temporal': { values: [...rules, ...processFiles], types: ['workflows'] },
   'src/deletions': { values: [...rules, 'src/db', 'src/ingest'] },
-  'src/deliveries': { values: [...rules, 'src/db', 'src/delivery', 'src/temporal'] },
+  'src/delivery-log': { values: [...rules, 'src/db', 'src/delivery', 'src/temporal'] },
   'src/intake': {
     values: [...rules, 'src/db', 'src/settings', 'src/temporal'],
     types: ['src/deletions', 'src/delivery', 'src/ingest', 'src/live'],
@@ -96,7 +96,7 @@ const layers: Record<string, Layer> = {
       'src/delivery',
       'src/ingest',
       'src/temporal',
-      'src/deliveries',
+      'src/delivery-log',
       'src/live',
       'src/observation',
     ],

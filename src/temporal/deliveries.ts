@@ -4,7 +4,7 @@ import type { Delivery, DeliveryFilter, StartedStatus } from '../schemas/deliver
 import type { Temporal } from './connection.ts'
 import { deliveryQueries, settledQuery, uncompletedQuery, unsuccessful } from './delivery-query.ts'
 import { toDelivery, type ExecutionInfo } from './delivery-row.ts'
-import { takeNewest } from './take-newest.ts'
+import { mergeNewestFirst } from './merge-newest-first.ts'
 
 /** Where each query of a list goes on: its page token, empty at the beginning, null after its last row. */
 export type ListPosition = (Uint8Array | null)[]
@@ -90,7 +90,7 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
       const queries = deliveryQueries(filter, pausedDestinations())
       const tokens = queries.map((_, index) => (position[index] === undefined ? beginning : position[index]))
       const pages = await Promise.all(queries.map((query, index) => readPage(query, limit, tokens[index] ?? null)))
-      const { items, taken } = takeNewest(
+      const { items, taken } = mergeNewestFirst(
         pages.map((page) => page.items),
         limit,
       )

@@ -10,7 +10,7 @@ import {
   steeringActions,
   SteeringRequestSchema,
 } from '../../schemas/delivery.ts'
-import type { DeliveryLog } from '../../deliveries/delivery-log.ts'
+import type { DeliveryLog } from '../../delivery-log/delivery-log.ts'
 import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import type { Steering } from '../../temporal/steering.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'

@@ -10,7 +10,7 @@ import {
 import type { Database } from '../../db/database.ts'
 import { inboxDepth } from '../../db/inbox.ts'
 import { countAtDoor, countAtDoorPerStep, type DoorCount, type StepCount } from '../../db/overview.ts'
-import type { DeliveryLog } from '../../deliveries/delivery-log.ts'
+import type { DeliveryLog } from '../../delivery-log/delivery-log.ts'
 import { AppError } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import { percentile } from '../../observation/latency-buckets.ts'

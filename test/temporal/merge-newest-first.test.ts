@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/schemas/delivery.ts'
-import { takeNewest } from '../../src/temporal/take-newest.ts'
+import { mergeNewestFirst } from '../../src/temporal/merge-newest-first.ts'
 
 const delivery = (id: string, startedAt: number, endedAt: number | null): Delivery => ({
   id,
@@ -22,7 +22,7 @@ describe('the newest of several lists', () => {
   const a = [delivery('a1', 9, null), delivery('a2', 5, 50), delivery('a3', 7, 20)]
   const b = [delivery('b1', 8, null), delivery('b2', 1, 60), delivery('b3', 2, 20)]
   const idsOf = (lists: Delivery[][], limit: number) => {
-    const { items, taken } = takeNewest(lists, limit)
+    const { items, taken } = mergeNewestFirst(lists, limit)
     return [items.map(({ id }) => id), taken]
   }
 

@@ -14,7 +14,7 @@ import { readDelivery } from '../temporal/delivery-detail.ts'
 import { whenToCome } from '../temporal/delivery-row.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { readCarried } from '../temporal/parcel-detail.ts'
-import { takeNewest } from '../temporal/take-newest.ts'
+import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
 /** Where an event in the inbox may stand. */
@@ -104,7 +104,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     // One that just left its parcel is in both.
     const own = new Set(started.items.map(({ id }) => id))
     const events = inParcels.filter(({ id }) => !own.has(id))
-    const { items, taken } = takeNewest([started.items, events.map(carriedRow)], limit)
+    const { items, taken } = mergeNewestFirst([started.items, events.map(carriedRow)], limit)
     const [ofStarted = 0, ofEvents = 0] = taken
     const tokensAfter = async (): Promise<ListPosition | undefined> => {
       if (ofStarted === started.items.length) return started.next

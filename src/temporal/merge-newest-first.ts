@@ -5,7 +5,7 @@ import type { Delivery } from '../schemas/delivery.ts'
 /** Takes up to `limit` deliveries from lists that have each the order of Temporal: what is under way first, then by end,
  *  newest first.
  *  @returns them, and how many came from the beginning of each list */
-export function takeNewest(lists: readonly Delivery[][], limit: number): { items: Delivery[]; taken: number[] } {
+export function mergeNewestFirst(lists: readonly Delivery[][], limit: number): { items: Delivery[]; taken: number[] } {
   const items: Delivery[] = []
   const taken = lists.map(() => 0)
   while (items.length < limit) {
