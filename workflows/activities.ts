@@ -50,6 +50,10 @@ export async function readDestination(destinationId: string): Promise<Destinatio
 export const readPendingAttempts = (endpointId: string): Promise<{ attempts: Attempt[] }> =>
   CancellationScope.nonCancellable(() => localReads.readPendingAttempts(endpointId)).catch(() => ({ attempts: [] }))
 
+/** A try that fails tells its pause itself; these are the pauses after one that was lost with its worker. */
+export const afterLostTries = ({ maxMs }: RetrySchedule) =>
+  ({ initialInterval: Math.min(1_000, maxMs), backoffCoefficient: 2, maximumInterval: maxMs }) as const
+
 /** Activities that Temporal schedules and retries.
  *  @param remainingMs  what is left of the retry window: their schedule-to-close limit */
 export const scheduled = (endpointId: string, retry: RetrySchedule, remainingMs: number) =>
@@ -59,7 +63,7 @@ export const scheduled = (endpointId: string, retry: RetrySchedule, remainingMs:
     // A lost worker is noticed, and a cancellation reaches a running request, by the heartbeats that the activity sends.
     heartbeatTimeout: attemptLimit,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
-    retry: { initialInterval: retry.initialMs, backoffCoefficient: 2, maximumInterval: retry.maxMs },
+    retry: afterLostTries(retry),
     priority: { priorityKey: retryPriority, fairnessKey: endpointId },
     summary: endpointId,
   })

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import type { ParcelActivities, ParcelRetryRecord } from '../src/contracts/parcels.ts'
-import { retryPriority } from './activities.ts'
+import { afterLostTries, retryPriority } from './activities.ts'
 import type { Parcel } from './parcel.ts'
 
 /** No attempt of a round begins later than after some seconds, and each takes 5 s at most. */
@@ -34,7 +34,7 @@ const retryOptions = (destinationId: string, retry: RetrySchedule) =>
     heartbeatTimeout: '10 seconds',
     // What was attempted until then counts.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: retry.initialMs, backoffCoefficient: 2, maximumInterval: retry.maxMs },
+    retry: afterLostTries(retry),
     priority: { priorityKey: retryPriority, fairnessKey: destinationId },
     summary: destinationId,
   }) as const

@@ -9,3 +9,6 @@ export function databaseFailure(error: unknown): { isAway: boolean; message: str
   const { code = '', message = String(first) } = first as { code?: string; message?: string }
   return { isAway: awayCodes.test(code) || /timeout|terminated/i.test(message), message: message || code }
 }
+
+/** Whether somebody else wrote the same at the same time: PostgreSQL's "unique_violation". */
+export const isConflict = (error: unknown): boolean => (error as { code?: string }).code === '23505'

@@ -10,6 +10,7 @@ import {
 } from '../contracts/parcels.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database, Queryable } from './database.ts'
+import { isConflict } from './failure.ts'
 import { isWaiting, newEvents, newEventValues, turnIdOf, type NewInboxEvent } from './inbox.ts'
 
 /** A parcel whose workflow is to be started. */
@@ -61,23 +62,42 @@ export async function moveIntoParcels(
   perTurn: number,
 ): Promise<ParcelToStart[]> {
   const rows = await database.query<MovedRow>(
-    `with taken as (
+    `with removed as (
        delete from inbox where seq in (
          select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
            select seq from inbox
            where ${isWaiting} and turn = turn.id and cancelled_at is null
            order by seq limit $2 for update skip locked) as oldest)
        returning turn, seq, workflow_id, source_id, destination_ids, message_id, user_id, type, received_at, input),
+     -- another node may have written one into a parcel of its own while it was written here
+     taken as (select * from removed where not exists (select from parcel_events where event_id = workflow_id)),
      ${intoParcels('$5', '$3', '$4')}`,
     [[...turns], perTurn, maxParcelEvents, maxParcelBytes, `${name}/`],
   )
   return toParcels(rows)
 }
 
+/** Other nodes that may write the same event at the same time, one after the other. */
+const maxConflicts = 3
+
 /** Writes new events into parcels at once; those that wait in the inbox, or are in a parcel, are left as they are.
  *  @param name  of this group of parcels; used once
- *  @throws when another node writes the same event at the same time */
+ *  @throws what the database throws */
 export async function writeIntoParcels(
+  database: Queryable,
+  name: string,
+  events: readonly NewInboxEvent[],
+): Promise<ParcelToStart[]> {
+  for (let conflicts = 0; ; conflicts++) {
+    try {
+      return await tryToWriteIntoParcels(database, name, events)
+    } catch (error) {
+      if (!isConflict(error) || conflicts === maxConflicts) throw error
+    }
+  }
+}
+
+async function tryToWriteIntoParcels(
   database: Queryable,
   name: string,
   events: readonly NewInboxEvent[],

@@ -4,7 +4,8 @@ import type { Database } from '../db/database.ts'
 import { findInParcels, hasParcels } from '../db/parcels.ts'
 import { within } from '../within.ts'
 
-/** How long it is believed that there are no parcels, in milliseconds. */
+/** How long it is believed that no other node made parcels, in milliseconds: a repeat that goes to another node that soon may
+ *  be delivered twice. */
 const noneAgeMs = 1_000
 
 /** How long an event waits for the answer, in milliseconds: it is then taken for a new one. */
@@ -13,6 +14,8 @@ const answerLimitMs = 1_000
 export interface KnownParcels {
   /** Which of these deliveries are in a parcel; none where the database does not answer. */
   among: (deliveryIds: readonly string[]) => Promise<Set<string>>
+  /** This node made parcels. */
+  noteMade: () => void
 }
 
 /** Costs nothing as long as there are no parcels. */
@@ -54,6 +57,9 @@ export function createKnownParcels(database: Database): KnownParcels {
       if (!areThere) return new Set()
       const found = await find(deliveryIds)
       return new Set(deliveryIds.filter((id) => found.has(id)))
+    },
+    noteMade() {
+      areThere = true
     },
   }
 }

@@ -75,6 +75,8 @@ export interface ParcelStartsDependencies {
   knownDeliveries: (ids: readonly string[]) => Promise<Set<string>>
   isRunning: (id: string) => Promise<boolean>
   load: ParcelLoad
+  /** Told when there are new parcels. */
+  onMade: () => void
   /** Told when a turn is no longer busy. */
   onRoom: () => void
   /** Whether Temporal took an event a moment ago, and none in vain since. */
@@ -87,8 +89,7 @@ export interface ParcelStartsDependencies {
 }
 
 export function createParcelStarts(dependencies: ParcelStartsDependencies): ParcelStarts {
-  const { database, start, knownDeliveries, isRunning, load, onRoom, isProven, isShut, retry, count, logger } =
-    dependencies
+  const { database, start, knownDeliveries, isRunning, load, isProven, isShut, retry, count, logger } = dependencies
   const stopping = new AbortController()
   const underWay = new Map<string, Promise<void>>()
   const newcomers = new Map<string, Promise<void>>()
@@ -185,10 +186,15 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
         .then(() => load.room(turn, stopping.signal))
         .finally(() => {
           if (queues.get(turn) === queue) queues.delete(turn)
-          onRoom()
+          dependencies.onRoom()
         })
       queues.set(turn, queue)
     }
+  }
+
+  const noteMade = (parcels: readonly ParcelToStart[]): void => {
+    for (const { id } of parcels) load.expect(id)
+    if (parcels.length > 0) dependencies.onMade()
   }
 
   const isBusy = (turn: string): boolean => queued.size >= maxQueued || queues.has(turn) || !load.hasRoom(turn)
@@ -203,7 +209,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     },
     async write(events, place) {
       const parcels = await writeIntoParcels(database, `parcel/${randomUUID()}`, events)
-      for (const { id } of parcels) load.expect(id)
+      noteMade(parcels)
       if (place === 'inTurn') enqueue(parcels)
       else {
         expectStarts(parcels)
@@ -215,7 +221,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     async move(turns) {
       const perTurn = maxParcelEvents * Math.max(1, Math.floor(parcelsTogether / Math.max(1, turns.length)))
       const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)
-      for (const { id } of parcels) load.expect(id)
+      noteMade(parcels)
       enqueue(parcels)
       return sizeOf(parcels)
     },

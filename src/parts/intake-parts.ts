@@ -77,6 +77,7 @@ export function createIntakeParts(dependencies: IntakePartsDependencies): Intake
           },
           isRunning: (id) => isRunning(temporal, id),
           load: dependencies.parcelLoad,
+          onMade: knownParcels.noteMade,
           onRoom: () => drainer.goOn(),
           isProven: () => slots.isProven(),
           isShut,

@@ -35,6 +35,7 @@ import {
   recordProgress,
   removeFromParcel,
   removeOldParcels,
+  writeIntoParcels,
   type ParcelToStart,
 } from '../../src/db/parcels.ts'
 import { openPglite } from '../../src/db/pglite.ts'
@@ -42,6 +43,7 @@ import { openPostgres } from '../../src/db/postgres.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
 import type { DeliveryFilter } from '../../src/schemas/delivery.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { until } from '../support/wait.ts'
 
 const logger = pino({ level: 'error' })
 
@@ -426,6 +428,32 @@ describe.skipIf(findPostgres() === undefined)('the inbox on PostgreSQL', () => {
   afterEach(() => database.close())
   afterAll(() => postgres.stop())
   inboxSuite(() => database)
+
+  const events = (...ids: string[]) => ids.map((messageId) => event({ messageId }))
+  const waits = async (): Promise<boolean> =>
+    (await database.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).length > 0
+
+  it('writes an event into one parcel alone when two nodes write it at once', async () => {
+    let other: Promise<ParcelToStart[]> | undefined
+    const first = await database.transaction(async (tx) => {
+      const written = await writeIntoParcels(tx, 'one/', events('m1', 'm2'))
+      other = writeIntoParcels(database, 'two/', events('m2', 'm3'))
+      await until('the other node waits', waits)
+      return written
+    })
+    expect(first.map(messagesOf)).toEqual([['m1', 'm2']])
+    expect((await other)?.map(messagesOf)).toEqual([['m3']])
+  })
+
+  it('goes on with its turn when one that waits is in a parcel of another node, too', async () => {
+    await database.transaction(async (tx) => {
+      await writeIntoParcels(tx, 'one/', events('m1'))
+      expect(await addToInbox(database, events('m1', 'm2'))).toBe(2)
+    })
+    const moved = await moveIntoParcels(database, 'two/', [turnOf('src', 'dst')], 10)
+    expect(moved.map(messagesOf)).toEqual([['m2']])
+    expect(await inboxDepth(database)).toBe(0)
+  })
 })
 
 it('counts a long inbox by some of its pages, and what is few or one among many exactly', async () => {

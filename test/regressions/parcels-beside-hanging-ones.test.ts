@@ -46,6 +46,7 @@ it('parcels are started while many events of another source are yet to be attemp
     knownDeliveries: () => Promise.resolve(new Set<string>()),
     isRunning: () => Promise.resolve(false),
     load,
+    onMade: () => undefined,
     onRoom: () => told.push('room'),
     isProven: () => true,
     isShut: () => false,

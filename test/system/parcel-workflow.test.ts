@@ -421,6 +421,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       knownDeliveries: (of) => knownWorkflows(temporal, of),
       isRunning: (id) => isRunning(temporal, id),
       load: createParcelLoad(),
+      onMade: () => undefined,
       onRoom: () => undefined,
       isProven,
       isShut: () => false,

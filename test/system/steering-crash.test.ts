@@ -75,7 +75,19 @@ describe.concurrent('steering', { timeout: 180_000 }, () => {
       expect(await scene.node().api('POST', path(id, '/retry'))).toMatchObject({ status: 200 })
       await scene.restart()
       // Whether the killed node made the attempt or only took it: Temporal repeats what it does not know of.
-      await scene.receiver.received(2, 60_000)
+      await scene.receiver.received(2, 120_000)
+    })
+
+    it('repeats an attempt that was lost with it, without the pause that follows a failure', async (context) => {
+      const scene = await setScene(context)
+      scene.receiver.answerInTurn({ status: 503 }, 'hang', { status: 200 })
+      const { id } = await scene.track()
+      await scene.untilStatus(id, 'retrying')
+      expect(await scene.node().api('POST', path(id, '/retry'))).toMatchObject({ status: 200 })
+      await scene.receiver.received(2)
+      await scene.restart()
+      await scene.receiver.received(3, 120_000)
+      await scene.untilStatus(id, 'delivered')
     })
 
     it('cancels one, and delivers it again when told', async (context) => {

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/schemas/delivery.ts'
 import { startReceiver } from '../../support/receiver.ts'
+import { until } from '../../support/wait.ts'
 import { eventually, type WebTest } from '../browser.ts'
 
 /** So many that steering them all takes seconds. */
@@ -108,9 +109,11 @@ export const deliveries = (web: WebTest) =>
       const again = requests.slice(3).map(({ body }) => (JSON.parse(body.toString()) as { event: string }).event)
       expect(again.sort()).toEqual(['One', 'Three'])
 
-      const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
-      const repeated = body.items.find(({ id, event }) => id.endsWith('/redelivery/1') && event === 'One')
-      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(repeated?.id ?? '')}`)
+      const repeated = await until('the redelivery is listed', async () => {
+        const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
+        return body.items.find(({ id, event }) => id.endsWith('/redelivery/1') && event === 'One')
+      })
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(repeated.id)}`)
       await page.getByText('the receiver lost them').waitFor()
       await page.getByRole('button', { name: 'Redeliver …' }).click()
       await page.getByLabel('Why').fill('once more')
