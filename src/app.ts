@@ -3,24 +3,24 @@
 import { Registry } from 'prom-client'
 import { sessionKeys } from './access/session.ts'
 import { looksAt, watchAvailability } from './availability.ts'
-import { createAudienceParts } from './parts/audience-parts.ts'
+import { composeAudiences } from './composition/compose-audiences.ts'
 import { createCleanUps, type CleanUps } from './clean-ups.ts'
 import type { Config } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import type { Database } from './db/database.ts'
 import { createDestinationStore } from './db/destinations.ts'
 import { checkKeys } from './db/sealed-columns.ts'
-import { prepareDatabase } from './parts/open-database.ts'
+import { prepareDatabase } from './composition/open-database.ts'
 import { createTokenStore } from './db/tokens.ts'
 import { watchSuppression } from './deletions/suppression.ts'
-import { createDeletionParts } from './parts/deletion-parts.ts'
-import { createDeliveryParts } from './parts/delivery-parts.ts'
+import { composeDeletions } from './composition/compose-deletions.ts'
+import { composeDeliveries } from './composition/compose-deliveries.ts'
 import { createAddressGuard } from './delivery/guard-address.ts'
 import { proxySettings } from './delivery/proxy.ts'
 import { createSender } from './delivery/send.ts'
 import { listen } from './http/listen.ts'
 import { buildServer } from './http/server.ts'
-import { createIntakeParts } from './parts/intake-parts.ts'
+import { composeIntake } from './composition/compose-intake.ts'
 import { createIngestPort } from './intake/ingest-port.ts'
 import { installationSecrets } from './installation.ts'
 import { createLiveEvents } from './live/live-events.ts'
@@ -32,7 +32,7 @@ import { createSecretBox } from './secrets.ts'
 import { watchSettings } from './settings/settings.ts'
 import { statusReader } from './status.ts'
 import type { Temporal } from './temporal/connection.ts'
-import { prepareTemporal } from './parts/open-temporal.ts'
+import { prepareTemporal } from './composition/open-temporal.ts'
 import { prepareWorker, type WorkerLimits } from './temporal/worker.ts'
 import { unlessAborted } from './unless-aborted.ts'
 import type { WorkflowCode } from './temporal/workflow-code.ts'
@@ -106,7 +106,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   cleanUps.add(() => sender.close())
   const registry = new Registry()
   const { retry } = config
-  const deliveries = createDeliveryParts({
+  const deliveries = composeDeliveries({
     config,
     database,
     settings,
@@ -123,7 +123,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   })
   cleanUps.add(() => deliveries.stop())
   const { steering } = deliveries
-  const audiences = createAudienceParts({
+  const audiences = composeAudiences({
     database,
     secrets,
     settings,
@@ -136,13 +136,13 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     logger,
   })
   cleanUps.add(() => audiences.stop())
-  const deletions = createDeletionParts({ database, settings, suppression, temporal, steering, retry, logger })
+  const deletions = composeDeletions({ database, settings, suppression, temporal, steering, retry, logger })
   cleanUps.add(() => deletions.stop())
   const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
   const worker = prepareWorker(temporal, options.workflowCode, activities, logger, options.workerLimits)
   cleanUps.add(() => worker.stop())
 
-  const { intake, fates, queuedSteering, ...intakeParts } = createIntakeParts({
+  const { intake, fates, queuedSteering, ...intakeParts } = composeIntake({
     config,
     database,
     temporal,

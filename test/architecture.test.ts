@@ -39,7 +39,7 @@ const layers: Record<string, Layer> = {
   // What `src` has beside its folders puts the parts together: `src/app.ts`, `src/cli.ts`.
   src: { values: ['src', 'activities'], flat: true },
   'src/commands': { values: ['src'] },
-  'src/parts': { values: ['src', 'activities'] },
+  'src/composition': { values: ['src', 'activities'] },
 
   'src/errors.ts': { values: [], libraries: [] },
   'src/ids.ts': { values: [], libraries: ['node:crypto'] },
@@ -61,7 +61,7 @@ const layers: Record<string, Layer> = {
   'src/data-folder.ts': { values: ['src/errors.ts', 'src/process-lock.ts'] },
   'src/installation.ts': { values: ['src/config.ts', 'src/errors.ts'] },
   'src/readiness.ts': { values: [], types: ['src/schemas'] },
-  'src/starter.ts': { values: basics },
+  'src/backlog.ts': { values: basics },
 
   'src/schemas': { values: [], libraries: ['zod'] },
   'src/contracts': { values: [], types: ['src/schemas'], libraries: [] },

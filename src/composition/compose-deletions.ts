@@ -12,7 +12,7 @@ import type { Suppression } from '../deletions/suppression.ts'
 import type { Logger } from '../logger.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
-import { runStarter } from '../starter.ts'
+import { runBacklog } from '../backlog.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { cancelCarriedOf, cancelDeliveriesOf, countNotifications, startDeletionRequest } from '../temporal/deletions.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
@@ -21,13 +21,13 @@ import type { Steering } from '../temporal/steering.ts'
 /** Requests handed to Temporal at a time. */
 const batchSize = 20
 
-export interface DeletionParts {
+export interface DeletionServices {
   activities: DeletionActivities
   deletionRequests: DeletionRequests
   stop(): Promise<void>
 }
 
-export function createDeletionParts(parts: {
+export function composeDeletions(dependencies: {
   database: Database
   settings: Settings
   suppression: Suppression
@@ -35,13 +35,13 @@ export function createDeletionParts(parts: {
   steering: Steering
   retry: RetrySchedule
   logger: Logger
-}): DeletionParts {
-  const { database, settings, suppression, temporal, steering, retry, logger } = parts
+}): DeletionServices {
+  const { database, settings, suppression, temporal, steering, retry, logger } = dependencies
   const targetsOf = (sourceId: string): DeliveryTarget[] =>
     settings.source(sourceId)?.destinations.flatMap((destination) => deliveryTarget(destination) ?? []) ?? []
-  const starter = runStarter({
+  const requests = runBacklog({
     waiting: () => waitingDeletionRequests(database, batchSize),
-    async start(id) {
+    async handle(id) {
       await startDeletionRequest(temporal, id)
       await markDeletionRunning(database, id)
     },
@@ -53,7 +53,7 @@ export function createDeletionParts(parts: {
     sources: () => new Map([...settings.sources()].map(({ id }) => [id, targetsOf(id).length > 0])),
     countNotifications: (id) => countNotifications(temporal, id),
     async onCreated({ suppress }) {
-      starter.wake()
+      requests.wake()
       if (suppress) await suppression.agree()
     },
   })
@@ -74,6 +74,6 @@ export function createDeletionParts(parts: {
   return {
     activities,
     deletionRequests,
-    stop: () => starter.stop(),
+    stop: () => requests.stop(),
   }
 }

@@ -23,7 +23,7 @@ import type { Logger } from '../logger.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
-import { runStarter } from '../starter.ts'
+import { runBacklog } from '../backlog.ts'
 import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steering.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { createDeliveries } from '../temporal/deliveries.ts'
@@ -42,7 +42,7 @@ const recheckBatch = 100
 /** Milliseconds between two looks for parcels that an operator terminated. */
 const lookForEndsMs = 10_000
 
-export interface DeliveryParts {
+export interface DeliveryServices {
   activities: DeliveryActivities & ParcelActivities & SteeringActivities
   steering: Steering
   bulkSteerings: BulkSteerings
@@ -56,7 +56,7 @@ export interface DeliveryParts {
   stop(): Promise<void>
 }
 
-export interface DeliveryPartsDependencies {
+export interface DeliveryServicesDependencies {
   config: Config
   database: Database
   settings: Settings
@@ -67,7 +67,7 @@ export interface DeliveryPartsDependencies {
   logger: Logger
 }
 
-export function createDeliveryParts(dependencies: DeliveryPartsDependencies): DeliveryParts {
+export function composeDeliveries(dependencies: DeliveryServicesDependencies): DeliveryServices {
   const { config, database, settings, suppression, sender, temporal, queuedSteering, logger } = dependencies
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
@@ -119,15 +119,15 @@ export function createDeliveryParts(dependencies: DeliveryPartsDependencies): De
     if (unshut.length > 0) return unshut.some(({ id }) => gate.isAnswering(id)) ? 'open' : 'trial'
     return endpoints.some(({ id }) => gate.closedSince(id) !== undefined && gate.probeInMs(id) === 0) ? 'probe' : 'shut'
   }
-  const rechecks = runStarter({
+  const rechecks = runBacklog({
     waiting: () => openRechecks(database, recheckBatch),
-    start: (id) => keepRecheckRunning(temporal, id),
+    handle: (id) => keepRecheckRunning(temporal, id),
     failure: 'destination.waiting_not_told',
     logger,
   })
-  const endings = runStarter({
+  const endings = runBacklog({
     waiting: async () => openAmong(database, await terminatedParcels(temporal)),
-    start: (id) => endLostParcel(database, id),
+    handle: (id) => endLostParcel(database, id),
     failure: 'parcels.ends_not_noted',
     pauseMs: lookForEndsMs,
     logger,

@@ -27,14 +27,14 @@ import { isRunning, knownWorkflows, startParcel, type ParcelOrder } from '../tem
 import { startDelivery } from '../temporal/start-delivery.ts'
 import type { QueuedSteering } from '../temporal/steering.ts'
 
-export interface IntakeParts {
+export interface IntakeServices {
   intake: Intake
   fates: Fates
   queuedSteering: QueuedSteering
   stop(): Promise<void>
 }
 
-export interface IntakePartsDependencies {
+export interface IntakeServicesDependencies {
   config: Config
   database: Database
   temporal: Temporal
@@ -45,7 +45,7 @@ export interface IntakePartsDependencies {
   logger: Logger
 }
 
-export function createIntakeParts(dependencies: IntakePartsDependencies): IntakeParts {
+export function composeIntake(dependencies: IntakeServicesDependencies): IntakeServices {
   const { config, database, temporal, registry, logger } = dependencies
   const fates = createFates(database, registry, logger)
   const { count } = fates

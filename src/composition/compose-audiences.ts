@@ -17,7 +17,7 @@ import type { Suppression } from '../deletions/suppression.ts'
 import type { Logger } from '../logger.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Settings } from '../settings/settings.ts'
-import { runStarter } from '../starter.ts'
+import { runBacklog } from '../backlog.ts'
 import { deleteSchedule } from '../temporal/audience-schedules.ts'
 import { deliveryState, endDelivery, keepSyncRunning, runRequestedSync } from '../temporal/audience-syncs.ts'
 import type { Temporal } from '../temporal/connection.ts'
@@ -32,7 +32,7 @@ const batchSize = 20
 /** Milliseconds between two looks for running syncs whose workflow Temporal has lost. */
 const lookForLostMs = 5_000
 
-export interface AudienceParts {
+export interface AudienceServices {
   activities: AudienceActivities
   audiences: AudienceStore
   pullGuard: PullGuard
@@ -43,7 +43,7 @@ export interface AudienceParts {
   stop(): Promise<void>
 }
 
-export function createAudienceParts(parts: {
+export function composeAudiences(dependencies: {
   database: Database
   secrets: SecretBox
   settings: Settings
@@ -54,8 +54,8 @@ export function createAudienceParts(parts: {
   retry: RetrySchedule
   registry: Registry
   logger: Logger
-}): AudienceParts {
-  const { database, secrets, settings, suppression, guard, sender, temporal, retry, registry, logger } = parts
+}): AudienceServices {
+  const { database, secrets, settings, suppression, guard, sender, temporal, retry, registry, logger } = dependencies
   const audiences = createAudienceStore(database, secrets)
   const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard, timeoutMs: pullConnectMs }) }
   const liveTraffic = createLiveTraffic()
@@ -76,15 +76,15 @@ export function createAudienceParts(parts: {
     metrics: createAudienceMetrics(registry),
     logger,
   })
-  const starter = runStarter({
+  const requestedSyncs = runBacklog({
     waiting: () => audiencesThatWait(database, batchSize),
-    start: (audienceId) => runRequestedSync(temporal, audienceId),
+    handle: (audienceId) => runRequestedSync(temporal, audienceId),
     failure: 'audiences.not_started',
     logger,
   })
-  const keeper = runStarter({
+  const lostSyncs = runBacklog({
     waiting: () => audiencesThatSync(database, batchSize),
-    start: (audienceId) => keepSyncRunning(temporal, audienceId),
+    handle: (audienceId) => keepSyncRunning(temporal, audienceId),
     failure: 'audiences.not_kept_running',
     pauseMs: lookForLostMs,
     logger,
@@ -94,9 +94,9 @@ export function createAudienceParts(parts: {
     audiences,
     pullGuard,
     liveTraffic,
-    onSyncRequested: starter.wake,
+    onSyncRequested: requestedSyncs.wake,
     async stop() {
-      await Promise.all([starter.stop(), keeper.stop()])
+      await Promise.all([requestedSyncs.stop(), lostSyncs.stop()])
     },
   }
 }
