@@ -55,8 +55,10 @@ export interface AttemptObservation {
   endpointId: string
   /** When the attempt ended. */
   at: Date
-  /** From the first scheduling of the endpoint's delivery to the end of this attempt, in milliseconds. */
+  /** From the moment when the event was accepted to the end of this attempt, in milliseconds. */
   latencyMs: number
+  /** The time of the attempt alone, in milliseconds. */
+  durationMs: number
   /** Why it failed; absent on success. */
   failure?: string
 }
@@ -104,15 +106,15 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 export interface AttemptContext {
   /** Names the event among those of its workflow. */
   event: string
-  /** When its delivery began, in milliseconds since 1970. */
-  beganAt: number
+  /** When it was accepted, in milliseconds since 1970. */
+  acceptedAt: number
   /** Stops the attempt. */
   signal?: AbortSignal
 }
 
-const ofOneEvent = (): AttemptContext => ({
+const ofOneEvent = ({ acceptedAt }: AttemptInput): AttemptContext => ({
   event: '',
-  beganAt: Context.current().info.scheduledTimestampMs,
+  acceptedAt: acceptedAt === undefined ? Context.current().info.scheduledTimestampMs : Date.parse(acceptedAt),
   signal: Context.current().cancellationSignal,
 })
 
@@ -121,7 +123,7 @@ export function attempt(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  context: AttemptContext = ofOneEvent(),
+  context: AttemptContext = ofOneEvent(input),
 ): Promise<AttemptOutcome> {
   const runId = Context.current().info.workflowExecution?.runId
   const now = () => attemptNow(dependencies, kind, input, context)
@@ -132,7 +134,7 @@ async function attemptNow(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  { beganAt, signal }: AttemptContext,
+  { acceptedAt, signal }: AttemptContext,
 ): Promise<AttemptOutcome> {
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
@@ -156,7 +158,7 @@ async function attemptNow(
     const outcome = await post(dependencies.sender, found, input, at, isCalledOff, signal)
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
     log(dependencies.logger, input, outcome)
-    dependencies.observe(observation(input, outcome, beganAt))
+    dependencies.observe(observation(input, outcome, acceptedAt))
     return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
@@ -247,16 +249,18 @@ function toAttemptOutcome(outcome: SendOutcome, endpointId: string, at: Date, pa
 function observation(
   { destinationId, endpointId }: AttemptInput,
   outcome: SendOutcome,
-  beganAt: number,
+  acceptedAt: number,
 ): AttemptObservation {
   const at = new Date()
-  // The server's clock may be ahead of this node's.
-  const latencyMs = Math.max(outcome.durationMs, at.getTime() - beganAt)
+  const { durationMs } = outcome
+  // The clock of the node that took the event may be ahead of this one's.
+  const latencyMs = Math.max(durationMs, at.getTime() - acceptedAt)
   return {
     destinationId,
     endpointId,
     at,
     latencyMs,
+    durationMs,
     ...(outcome.kind !== 'delivered' && { failure: outcome.reason }),
   }
 }

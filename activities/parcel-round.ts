@@ -100,7 +100,7 @@ export async function attemptRound(
       }
       const { sourceId, messageId, message, receivedAt } = event
       const input = { sourceId, messageId, message, destinationId: due.destinationId, endpointId: due.endpointId }
-      const context = { event: String(due.event.progress.place), beganAt: Date.parse(receivedAt) }
+      const context = { event: String(due.event.progress.place), acceptedAt: Date.parse(receivedAt) }
       const outcome = await attempt(dependencies, kind, input, context).catch(faultOfOurs)
       note(due, outcome)
       if (outcome.kind === 'deferred') deferRest(queue, outcome)

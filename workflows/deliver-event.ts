@@ -15,7 +15,8 @@ import { listenForSteering } from './steering.ts'
 /** Carries one event to its destinations.
  *  @throws ApplicationFailure DeliveryFailed with the reason per endpoint, and the whole result in its details, when a
  *  destination could not be reached for good */
-export async function deliverEvent(input: DeliverEventInput): Promise<DeliverEventResult> {
+export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEventResult> {
+  const input = { ...given, acceptedAt: given.acceptedAt ?? workflowInfo().startTime.toISOString() }
   const atRest = new Trigger<DestinationStanding[]>()
   let isAwaitingRest = false
   const standings = (): DestinationStanding[] => deliveries.flatMap((delivery) => delivery.standing() ?? [])

@@ -120,13 +120,14 @@ const heldFirsts = ({ waiting }: HeldStanding): Firsts =>
 
 /** One attempt at every endpoint, side by side; none is aborted when another one succeeds. */
 async function firstRound(input: DeliverEventInput, target: DeliveryTarget): Promise<Firsts> {
-  const { sourceId, messageId, message } = input
+  const { sourceId, messageId, message, acceptedAt } = input
   const { destinationId } = target
+  const event = { sourceId, messageId, message, ...(acceptedAt !== undefined && { acceptedAt }) }
   return new Map(
     await Promise.all(
       target.endpointIds.map(async (endpointId): Promise<[string, AttemptOutcome]> => {
         try {
-          return [endpointId, await local.attemptDelivery({ sourceId, messageId, message, destinationId, endpointId })]
+          return [endpointId, await local.attemptDelivery({ ...event, destinationId, endpointId })]
         } catch (error) {
           if (isCancellation(error)) throw error
           // A fault on our side: the attempt is made again by an activity that Temporal retries.

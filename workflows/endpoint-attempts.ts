@@ -44,7 +44,7 @@ export function createEndpointAttempts(
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
 ): EndpointAttempts {
-  const { sourceId, messageId, message, retry } = input
+  const { sourceId, messageId, message, acceptedAt, retry } = input
   let count = resumed?.attempts ?? 0
   let last: Attempt | undefined = resumed?.lastAttempt
   const note = (made: readonly Attempt[]): void => {
@@ -63,6 +63,7 @@ export function createEndpointAttempts(
         message,
         destinationId,
         endpointId,
+        ...(acceptedAt !== undefined && { acceptedAt }),
         retry,
         attemptsBefore: count,
       })

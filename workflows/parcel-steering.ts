@@ -37,8 +37,9 @@ async function carryOut(parcel: Parcel, { deliveryId, action }: ParcelSteering):
 
 /** With what the event goes on: where each destination stands. One that is open is tried at once. */
 function inputOf(parcel: Parcel, { place, destinations }: EventProgress): DeliverEventInput {
-  const { receivedAt: _, ...event } = parcel.eventAt(place)
-  return { ...event, retry: parcel.retry, resumed: destinations.map((destination) => standingOf(parcel, destination)) }
+  const { receivedAt, ...event } = parcel.eventAt(place)
+  const resumed = destinations.map((destination) => standingOf(parcel, destination))
+  return { ...event, retry: parcel.retry, acceptedAt: receivedAt, resumed }
 }
 
 function standingOf(parcel: Parcel, destination: DestinationProgress): DestinationStanding {

@@ -30,6 +30,8 @@ export interface DeliverEventInput {
   message: MessageBody
   targets: DeliveryTarget[]
   retry: RetrySchedule
+  /** When the event was accepted, ISO 8601; unless given, when the workflow began. */
+  acceptedAt?: string
   /** Where each destination stands, when an earlier run of the workflow continues in this one. */
   resumed?: DestinationStanding[]
 }
@@ -69,6 +71,8 @@ export interface AttemptInput {
   message: MessageBody
   destinationId: string
   endpointId: string
+  /** When the event was accepted, ISO 8601; absent in attempts that an earlier version asked for. */
+  acceptedAt?: string
 }
 
 /** Input of an activity that tries on. */

@@ -11,7 +11,12 @@ export interface AttemptMinute {
   failed: number
   /** Deliveries per bucket of latency. */
   latency: number[]
+  /** The same attempts per bucket of the time that each took alone. */
+  durations: number[]
 }
+
+/** Columns that count per bucket. */
+type Histogram = 'latency' | 'durations'
 
 /** The latest attempt at an endpoint. */
 export interface EndpointHealth {
@@ -32,15 +37,16 @@ export interface EndpointSighting extends EndpointHealth {
 /** Adds to the counts in one statement; each minute of an endpoint at most once in `minutes`. */
 export async function addAttemptMinutes(database: Queryable, minutes: readonly AttemptMinute[]): Promise<void> {
   await database.query(
-    `insert into attempt_stats (minute, endpoint_id, destination_id, delivered, failed, latency)
-     select minute, endpoint_id, destination_id, delivered, failed, string_to_array(latency, ',')::bigint[]
-     from unnest($1::timestamptz[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
-       as added(minute, endpoint_id, destination_id, delivered, failed, latency)
+    `insert into attempt_stats (minute, endpoint_id, destination_id, delivered, failed, latency, durations)
+     select minute, endpoint_id, destination_id, delivered, failed, string_to_array(latency, ',')::bigint[],
+       string_to_array(durations, ',')::bigint[]
+     from unnest($1::timestamptz[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
+       as added(minute, endpoint_id, destination_id, delivered, failed, latency, durations)
      on conflict (minute, endpoint_id) do update set
        delivered = attempt_stats.delivered + excluded.delivered,
        failed = attempt_stats.failed + excluded.failed,
-       latency = (select array_agg(a + b order by position)
-         from unnest(attempt_stats.latency, excluded.latency) with ordinality as bucket(a, b, position))`,
+       latency = ${sumOfBuckets('latency')},
+       durations = ${sumOfBuckets('durations')}`,
     [
       minutes.map(({ minute }) => minute),
       minutes.map(({ endpointId }) => endpointId),
@@ -48,9 +54,14 @@ export async function addAttemptMinutes(database: Queryable, minutes: readonly A
       minutes.map(({ delivered }) => delivered),
       minutes.map(({ failed }) => failed),
       minutes.map(({ latency }) => latency.join(',')),
+      minutes.map(({ durations }) => durations.join(',')),
     ],
   )
 }
+
+const sumOfBuckets = (column: Histogram): string =>
+  `(select array_agg(a + b order by position)
+    from unnest(attempt_stats.${column}, excluded.${column}) with ordinality as bucket(a, b, position))`
 
 /** Writes how endpoints do, unless another node saw a later attempt. An endpoint that failed before and had no success
  *  since goes on failing since then. */
@@ -114,13 +125,14 @@ export async function countAttemptsPerStep(
   return rows.map(({ at, delivered, failed }) => ({ at, delivered: Number(delivered), failed: Number(failed) }))
 }
 
-/** Deliveries per bucket of latency. */
-export async function sumLatency(
+/** Deliveries per bucket of the histogram. */
+export async function sumBuckets(
   database: Queryable,
+  histogram: Histogram,
   { since, until, destinationIds }: AttemptRange,
 ): Promise<number[]> {
   const rows = await database.query<{ deliveries: string }>(
-    `select sum(n) as deliveries from attempt_stats, unnest(latency) with ordinality as bucket(n, position)
+    `select sum(n) as deliveries from attempt_stats, unnest(${histogram}) with ordinality as bucket(n, position)
      where ${inRange} group by position order by position`,
     [since, until, destinationIds ?? null],
   )

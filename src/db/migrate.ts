@@ -15,6 +15,7 @@ import { acknowledgedTraits } from './migrations/0043-acknowledged-traits.ts'
 import { settingsChanges } from './migrations/0050-settings-changes.ts'
 import { inboxInOrder } from './migrations/0051-inbox-in-order.ts'
 import { parcels } from './migrations/0052-parcels.ts'
+import { attemptDurations } from './migrations/0053-attempt-durations.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -34,6 +35,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   settingsChanges,
   inboxInOrder,
   parcels,
+  attemptDurations,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

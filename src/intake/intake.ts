@@ -133,6 +133,6 @@ const unavailable = (cause: unknown): AppError =>
   new AppError('unavailable', 'neither Temporal nor the database takes events', { cause, retryAfterSeconds })
 
 const deliveryInput = (
-  { sourceId, messageId, message, targets }: AcceptedEvent,
+  { sourceId, messageId, message, targets, receivedAt }: AcceptedEvent,
   retry: RetrySchedule,
-): DeliverEventInput => ({ sourceId, messageId, message, targets, retry })
+): DeliverEventInput => ({ sourceId, messageId, message, targets, retry, acceptedAt: receivedAt.toISOString() })

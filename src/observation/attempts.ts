@@ -34,20 +34,20 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   let removedAt = -Infinity
   const failures = createFailureLog(logger, 'attempts.not_written')
 
-  const count = ({ endpointId, destinationId, at, latencyMs, failure }: AttemptObservation): void => {
+  const count = ({ endpointId, destinationId, at, latencyMs, durationMs, failure }: AttemptObservation): void => {
     const minute = new Date(Math.floor(at.getTime() / 60_000) * 60_000)
     const key = `${minute.getTime()} ${endpointId}`
     let entry = minutes.get(key)
     if (entry === undefined) {
       if (minutes.size >= maxWaiting) return
-      entry = { minute, endpointId, destinationId, delivered: 0, failed: 0, latency: emptyBuckets() }
+      entry = { ...emptyCounts(), minute, endpointId, destinationId }
       minutes.set(key, entry)
     }
     if (failure !== undefined) entry.failed++
     else {
       entry.delivered++
-      const bucket = bucketOf(latencyMs)
-      entry.latency[bucket] = (entry.latency[bucket] ?? 0) + 1
+      addTo(entry.latency, latencyMs)
+      addTo(entry.durations, durationMs)
     }
   }
 
@@ -104,6 +104,16 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   }
 }
 
+const emptyCounts = () => ({ delivered: 0, failed: 0, latency: emptyBuckets(), durations: emptyBuckets() })
+
+function addTo(buckets: number[], ms: number): void {
+  const bucket = bucketOf(ms)
+  buckets[bucket] = (buckets[bucket] ?? 0) + 1
+}
+
+const sumOf = (one: readonly number[], other: readonly number[]): number[] =>
+  one.map((count, bucket) => count + (other[bucket] ?? 0))
+
 function mergeMinutes(
   older: Map<string, AttemptMinute>,
   newer: Map<string, AttemptMinute>,
@@ -117,7 +127,8 @@ function mergeMinutes(
         ...entry,
         delivered: before.delivered + entry.delivered,
         failed: before.failed + entry.failed,
-        latency: entry.latency.map((events, bucket) => events + (before.latency[bucket] ?? 0)),
+        latency: sumOf(entry.latency, before.latency),
+        durations: sumOf(entry.durations, before.durations),
       })
   }
   return merged

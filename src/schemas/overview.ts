@@ -18,6 +18,9 @@ const events = z.int().min(0)
 /** Null while Temporal does not answer. */
 const deliveries = events.nullable()
 
+/** In milliseconds; null where nothing succeeded. */
+const PercentilesSchema = z.object({ p50Ms: z.number().nullable(), p95Ms: z.number().nullable() })
+
 export const OverviewSchema = z.object({
   funnel: z.object({
     /** Everything that came to the door, in any form. */
@@ -50,8 +53,10 @@ export const OverviewSchema = z.object({
       failed: events,
     }),
   ),
-  /** From the first scheduling of an endpoint's delivery to its success, pauses between attempts included. */
-  latency: z.object({ p50Ms: z.number().nullable(), p95Ms: z.number().nullable() }),
+  /** From the moment when an event was accepted to its success at an endpoint: the inbox, retries and pauses included. */
+  latency: PercentilesSchema,
+  /** What the attempts that succeeded took alone. */
+  attemptDuration: PercentilesSchema,
   /** Endpoints whose latest attempt failed. */
   failingEndpoints: z.array(
     z.object({

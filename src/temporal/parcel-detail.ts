@@ -145,8 +145,8 @@ const placeOf = ({ events }: DeliverParcelInput, deliveryId: string): number =>
 function inputAt({ events, retry }: DeliverParcelInput, place: number): DeliverEventInput | undefined {
   const event = events[place]
   if (event === undefined) return undefined
-  const { receivedAt: _, ...input } = event
-  return { ...input, retry }
+  const { receivedAt, ...input } = event
+  return { ...input, retry, acceptedAt: receivedAt }
 }
 
 /** What an activity that ended knew of the events: the first round, reading, trying on. */

@@ -85,7 +85,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     const targets = input.targets.flatMap(({ destinationId }) => findTarget(destinationId) ?? [])
     if (targets.length === 0)
       throw new AppError('conflict', 'no destination of this delivery is left and switched on with an endpoint')
-    return startRedelivery({ ...input, targets, retry }, deliveryId, trace)
+    return startRedelivery({ ...input, targets, retry, acceptedAt: new Date().toISOString() }, deliveryId, trace)
   }
 
   /** @throws AppError not_found; conflict when it is not over */

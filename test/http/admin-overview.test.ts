@@ -112,6 +112,31 @@ describe('the overview', () => {
     expect((await overview(`?destinationId=${broken.id}`)).latency).toEqual({ p50Ms: null, p95Ms: null })
   })
 
+  it('counts latency from the moment the event was accepted, a pause included, and the attempt alone beside it', async () => {
+    const source = await node.createSource('Held')
+    const destination = await node.connect([source], [receiver.url])
+    const steer = (paused: boolean) => node.api('PATCH', `/destinations/${destination.id}`, { paused })
+    await steer(true)
+    const path = `/held-${destination.id}`
+    await node.api('PATCH', `/destinations/${destination.id}`, {
+      settings: { webhooks: [{ url: `${receiver.url}${path}` }] },
+    })
+    const postedAt = Date.now()
+    await node.post('/track', source.writeKey, { userId: 'u', event: 'Held' })
+    await until('it has waited for 2 s and more', () => Date.now() - postedAt > 2_200)
+    await steer(false)
+    const arrived = await until('it arrives', () => receiver.requests.find((request) => request.path === path))
+    const tookMs = arrived.arrivedAt.getTime() - postedAt
+    const { latency, attemptDuration } = await until('its figures', async () => {
+      const now = await overview(`?destinationId=${destination.id}`)
+      return now.latency.p50Ms !== null && now
+    })
+    // A histogram has them, the first bucket of which it may be begins at 2 s.
+    expect(tookMs).toBeGreaterThan(2_000)
+    expect(latency.p50Ms).toBeGreaterThan(2_000)
+    expect(attemptDuration.p95Ms).toBeLessThan(tookMs)
+  })
+
   it('counts for one source, one destination and one range', async () => {
     const ofSource = await overview(`?sourceId=${source.id}`)
     expect(ofSource.funnel).toMatchObject({ received: 7, noDestination: 0, failed: 4 })

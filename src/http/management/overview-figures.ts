@@ -3,7 +3,7 @@
 import {
   countAttemptsPerStep,
   listFailingEndpoints,
-  sumLatency,
+  sumBuckets,
   type AttemptStep,
   type EndpointHealth,
 } from '../../db/attempt-stats.ts'
@@ -51,11 +51,12 @@ export async function readOverview(dependencies: OverviewDependencies, query: Ov
   const door = { ...range, sourceIds: sourcesOf(settings, query) }
   const attempts = { ...range, destinationIds: destinationsOf(settings, query) }
   const stepMs = stepOf(range)
-  const [atDoor, doorSteps, attemptSteps, latency, failing, depth, deliveries] = await Promise.all([
+  const [atDoor, doorSteps, attemptSteps, latency, durations, failing, depth, deliveries] = await Promise.all([
     countAtDoor(database, door),
     countAtDoorPerStep(database, door, stepMs),
     countAttemptsPerStep(database, attempts, stepMs),
-    sumLatency(database, attempts),
+    sumBuckets(database, 'latency', attempts),
+    sumBuckets(database, 'durations', attempts),
     listFailingEndpoints(database, attempts.destinationIds, maxFailingEndpoints),
     inboxDepth(database),
     countDeliveries(dependencies, query, range),
@@ -64,11 +65,17 @@ export async function readOverview(dependencies: OverviewDependencies, query: Ov
     funnel: { ...doorFunnel(atDoor), ...deliveries },
     rejectedReasons: rejectedReasons(atDoor),
     series: series(range, stepMs, doorSteps, attemptSteps),
-    latency: { p50Ms: percentile(latency, 0.5), p95Ms: percentile(latency, 0.95) },
+    latency: percentiles(latency),
+    attemptDuration: percentiles(durations),
     failingEndpoints: failing.flatMap((health) => failingEndpoint(settings, health)),
     inboxDepth: depth,
   }
 }
+
+const percentiles = (buckets: readonly number[]): Overview['latency'] => ({
+  p50Ms: percentile(buckets, 0.5),
+  p95Ms: percentile(buckets, 0.95),
+})
 
 interface Range {
   since: Date

@@ -67,36 +67,55 @@ export function OverviewPage() {
   )
 }
 
-const span = (ms: number | null): string => (ms === null ? '–' : formatSpan(ms))
-
 /** Each leads to the deliveries behind it. */
-function Figures({
-  overview: { funnel, latency, inboxDepth },
-  filter,
-}: {
-  overview: Overview
-  filter: DeliveryFilter
-}) {
+function Figures({ overview, filter }: { overview: Overview; filter: DeliveryFilter }) {
+  const { funnel, latency, attemptDuration, inboxDepth } = overview
   const delivered = { ...filter, status: 'delivered' } as const
   return (
-    <SimpleGrid cols={{ base: 2, md: 4 }}>
+    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
       <Figure name="Received" value={funnel.received.toLocaleString()} behind={filter} />
-      <Figure name="Latency p50" value={span(latency.p50Ms)} behind={delivered} />
-      <Figure name="Latency p95" value={span(latency.p95Ms)} behind={delivered} />
+      <Figure
+        name="Accepted until delivered"
+        value={percentiles(latency)}
+        note="Median and 95th percentile, with the time in the inbox, retries and pauses"
+        behind={delivered}
+      />
+      <Figure
+        name="One attempt alone"
+        value={percentiles(attemptDuration)}
+        note="Median and 95th percentile of the requests that succeeded"
+        behind={delivered}
+      />
       <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} behind={{ status: 'queued' }} />
     </SimpleGrid>
   )
 }
 
-function Figure({ name, value, behind }: { name: string; value: string; behind: DeliveryFilter }) {
+const percentiles = ({ p50Ms, p95Ms }: Overview['latency']): string =>
+  p50Ms === null || p95Ms === null ? '–' : `${formatSpan(p50Ms)} / ${formatSpan(p95Ms)}`
+
+interface FigureProps {
+  name: string
+  value: string
+  /** What the value is made of. */
+  note?: string
+  behind: DeliveryFilter
+}
+
+function Figure({ name, value, note, behind }: FigureProps) {
   return (
-    <Paper withBorder p="md">
+    <Paper withBorder p="md" component="section" aria-label={name}>
       <Link to="/deliveries" search={behind} size="sm">
         {name}
       </Link>
       <Text fz={26} fw={650}>
         {value}
       </Text>
+      {note !== undefined && (
+        <Text size="xs" c="dimmed">
+          {note}
+        </Text>
+      )}
     </Paper>
   )
 }
