@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import type { Logger } from '../logger.ts'
 import { findTemporalCli } from '../temporal/cli-binary.ts'
 import { connectTemporal, externalTemporal } from '../temporal/connect.ts'
-import { createTemporalLink, type Temporal, type TemporalLink } from '../temporal/connection.ts'
+import { createConnectableTemporal, type Temporal, type ConnectableTemporal } from '../temporal/connection.ts'
 import { startEmbeddedServer, type EmbeddedServer } from '../temporal/embedded-server.ts'
 import { embeddedNamespace } from '../temporal/server-launch.ts'
 
@@ -36,8 +36,8 @@ export function prepareTemporal(config: Config, dataDir: string, options: OpenTe
 function prepareExternal(config: Config, { environment, signal }: OpenTemporalOptions): OpeningTemporal {
   const { options, namespace } = externalTemporal(environment)
   const address = options.address ?? 'localhost:7233'
-  const link = createTemporalLink({ namespace, address, uiUrl: config.temporalUiUrl })
-  return opening(link, signal, (stop) => connectTemporal(link, options, stop))
+  const temporal = createConnectableTemporal({ namespace, address, uiUrl: config.temporalUiUrl })
+  return opening(temporal, signal, (stop) => connectTemporal(temporal, options, stop))
 }
 
 function prepareEmbedded(
@@ -46,7 +46,7 @@ function prepareEmbedded(
   dataDir: string,
   { logger, environment, onProgress, signal }: OpenTemporalOptions,
 ): OpeningTemporal {
-  const link = createTemporalLink({
+  const temporal = createConnectableTemporal({
     namespace: embeddedNamespace,
     address: `127.0.0.1:${ports.port}`,
     uiUrl: temporalUiUrl,
@@ -59,20 +59,20 @@ function prepareEmbedded(
       if (how === 'failed')
         logger.fatal('temporal.gone: the embedded server cannot be restarted; events wait in the inbox')
     })
-    link.address = server.address
-    link.uiUrl ??= server.uiUrl
+    temporal.address = server.address
+    temporal.uiUrl ??= server.uiUrl
     return { address: server.address }
   }
   return opening(
-    link,
+    temporal,
     signal,
-    async (stop) => connectTemporal(link, await start(stop), stop),
+    async (stop) => connectTemporal(temporal, await start(stop), stop),
     async () => server?.stop(),
   )
 }
 
 function opening(
-  link: TemporalLink,
+  temporal: ConnectableTemporal,
   signal: AbortSignal,
   open: (stop: AbortSignal) => Promise<void>,
   stopServer = async (): Promise<void> => {},
@@ -80,12 +80,12 @@ function opening(
   const closing = new AbortController()
   let opened = Promise.resolve()
   return {
-    temporal: link,
+    temporal,
     open: () => (opened = open(AbortSignal.any([signal, closing.signal]))),
     async close() {
       closing.abort()
       await opened.catch(() => {})
-      await link.connected?.connection.close()
+      await temporal.connected?.connection.close()
       await stopServer()
     },
   }

@@ -6,7 +6,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker'
 import { StartError } from '../errors.ts'
 import { unlessAborted } from '../unless-aborted.ts'
-import type { ConnectedTemporal, TemporalLink } from './connection.ts'
+import type { ConnectedTemporal, ConnectableTemporal } from './connection.ts'
 import { isSettingsFault } from './grpc-errors.ts'
 import { isCredentialsRefused } from './sdk-internals/refused-credentials.ts'
 import { ensureSearchAttributes } from './search-attributes.ts'
@@ -30,20 +30,20 @@ export function externalTemporal(env: NodeJS.ProcessEnv): { options: NativeConne
   }
 }
 
-/** Connects `link`, however long Temporal is away, and makes the namespace ready for deliveries.
+/** Connects `temporal`, however long Temporal is away, and makes the namespace ready for deliveries.
  *  @throws StartError when the settings are at fault, so that waiting would not help; the signal's reason */
 export async function connectTemporal(
-  link: TemporalLink,
+  temporal: ConnectableTemporal,
   options: NativeConnectionOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  while (link.connected === undefined) {
+  while (temporal.connected === undefined) {
     try {
-      link.connected = await connectOnce(options, link.namespace, signal)
+      temporal.connected = await connectOnce(options, temporal.namespace, signal)
     } catch (error) {
       signal.throwIfAborted()
-      if (isFault(error)) throw error instanceof StartError ? error : cannotBeUsed(link.address, error)
-      link.failure = (error as Error).message
+      if (isFault(error)) throw error instanceof StartError ? error : cannotBeUsed(temporal.address, error)
+      temporal.failure = (error as Error).message
       await sleep(connectPauseMs, undefined, { signal })
     }
   }

@@ -22,7 +22,7 @@ export interface Temporal {
 export type ConnectedTemporal = Pick<Temporal, 'namespace' | 'connection' | 'client'>
 
 /** Where Temporal is and, once it is there, the connection to it. */
-export interface TemporalLink extends Temporal {
+export interface ConnectableTemporal extends Temporal {
   address: string
   uiUrl: string | undefined
   /** Why the last try to connect failed. */
@@ -30,12 +30,14 @@ export interface TemporalLink extends Temporal {
   connected: ConnectedTemporal | undefined
 }
 
-export function createTemporalLink(place: Pick<Temporal, 'namespace' | 'address' | 'uiUrl'>): TemporalLink {
+export function createConnectableTemporal(
+  place: Pick<Temporal, 'namespace' | 'address' | 'uiUrl'>,
+): ConnectableTemporal {
   const use = (): ConnectedTemporal => {
-    if (link.connected === undefined) throw new PartAwayError('temporal', link.failure)
-    return link.connected
+    if (temporal.connected === undefined) throw new PartAwayError('temporal', temporal.failure)
+    return temporal.connected
   }
-  const link: TemporalLink = {
+  const temporal: ConnectableTemporal = {
     ...place,
     failure: undefined,
     connected: undefined,
@@ -46,5 +48,5 @@ export function createTemporalLink(place: Pick<Temporal, 'namespace' | 'address'
       return use().client
     },
   }
-  return link
+  return temporal
 }

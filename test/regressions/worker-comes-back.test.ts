@@ -12,7 +12,7 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { taskQueue } from '../../src/contracts/names.ts'
 import { findFreePorts } from '../../src/ports.ts'
 import { endProcess } from '../../src/process-identity.ts'
-import { createTemporalLink } from '../../src/temporal/connection.ts'
+import { createConnectableTemporal } from '../../src/temporal/connection.ts'
 import { toDuration } from '../../src/temporal/durations.ts'
 import { startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
@@ -40,15 +40,18 @@ it(
     await registerNamespace()
 
     const connection = await NativeConnection.connect({ address })
-    const link = createTemporalLink({ namespace, address, uiUrl: undefined })
-    link.connected = { namespace, connection, client: new Client({ connection, namespace }) }
+    const temporal = createConnectableTemporal({ namespace, address, uiUrl: undefined })
+    temporal.connected = { namespace, connection, client: new Client({ connection, namespace }) }
     const code = { workflowsPath: join(import.meta.dirname, '../topology/echo-workflow.ts') }
-    const worker = prepareWorker(link, code, {}, pino({ level: 'silent' }), { healthyMs: 1_000, deadAfterMs: 1_000 })
+    const worker = prepareWorker(temporal, code, {}, pino({ level: 'silent' }), {
+      healthyMs: 1_000,
+      deadAfterMs: 1_000,
+    })
     const works = (id: string) =>
       until(
         'the worker works',
         () =>
-          link.client.workflow
+          temporal.client.workflow
             .execute('echo', { taskQueue, workflowId: id, args: ['hello'], workflowExecutionTimeout: '20 s' })
             .then(
               (answer) => answer === 'hello',

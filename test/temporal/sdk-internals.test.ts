@@ -12,7 +12,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing'
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { historyOf, localResult } from '../../src/temporal/history.ts'
-import { createTemporalLink } from '../../src/temporal/connection.ts'
+import { createConnectableTemporal } from '../../src/temporal/connection.ts'
 import { downloadCli } from '../../src/temporal/sdk-internals/cli-download.ts'
 import { isLocalActivity } from '../../src/temporal/sdk-internals/local-activity.ts'
 import { workflowFailed } from '../../src/temporal/sdk-internals/log-texts.ts'
@@ -78,7 +78,7 @@ describe('a worker', { timeout: 120_000 }, () => {
     const worker = await UnguardedWorker.create(optionsOf('local'))
     expect(await worker.runUntil(() => execute('doubled', 'local', [21]))).toBe(42)
     const { runId } = await client.workflow.getHandle('local-doubled').describe()
-    const temporal = createTemporalLink({ namespace, address: temporalAddress(), uiUrl: undefined })
+    const temporal = createConnectableTemporal({ namespace, address: temporalAddress(), uiUrl: undefined })
     temporal.connected = { namespace, connection, client }
     const results: unknown[] = []
     for await (const event of historyOf(temporal, { workflowId: 'local-doubled', runId }))
