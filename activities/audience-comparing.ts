@@ -3,7 +3,7 @@
 
 import { MembershipError } from '../src/audiences/membership-error.ts'
 import type { AudienceMetrics } from '../src/audiences/metrics.ts'
-import type { AudienceLink, ComparisonResult, SyncDescription } from '../src/contracts/audiences.ts'
+import type { AudienceLink, ComparisonResult, SyncDescription } from '../src/contracts/audience-sync.ts'
 import type { AudienceStore, StoredAudience } from '../src/db/audiences.ts'
 import {
   clearChanges,

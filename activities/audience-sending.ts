@@ -11,7 +11,7 @@ import {
   type SendInput,
   type SendResult,
   type SyncDescription,
-} from '../src/contracts/audiences.ts'
+} from '../src/contracts/audience-sync.ts'
 import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 import { nextChanges, openChanges, settleChanges } from '../src/db/audiences-changes.ts'

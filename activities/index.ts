@@ -1,4 +1,4 @@
-export { createAudienceActivities, type AudienceActivityDependencies } from './audiences.ts'
+export { createAudienceActivities, type AudienceActivityDependencies } from './audience-sync.ts'
 export { createDeletionActivities, type DeletionActivityDependencies } from './deletions.ts'
 export { createDeliveryActivities, type AttemptObservation, type DeliveryDependencies } from './delivery.ts'
 export { createParcelActivities, type ParcelDependencies } from './parcels.ts'

@@ -9,7 +9,7 @@ import {
   proxyActivities,
   sleep,
 } from '@temporalio/workflow'
-import { audienceFailures, type AudienceActivities, type SyncDescription } from '../src/contracts/audiences.ts'
+import { audienceFailures, type AudienceActivities, type SyncDescription } from '../src/contracts/audience-sync.ts'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 

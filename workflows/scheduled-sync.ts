@@ -1,7 +1,7 @@
 /** What a Schedule starts: a sync of the audience, skipped when one runs already. */
 
 import { executeChild } from '@temporalio/workflow'
-import { audienceWorkflowId } from '../src/contracts/audiences.ts'
+import { audienceWorkflowId } from '../src/contracts/audience-sync.ts'
 import { syncAudience } from './sync-audience.ts'
 
 /** Ends when the sync has ended, so that the Schedule sees whether runs overlap. */

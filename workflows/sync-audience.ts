@@ -20,7 +20,7 @@ import {
   type SyncDescription,
   type SyncEnd,
   type SyncProgress,
-} from '../src/contracts/audiences.ts'
+} from '../src/contracts/audience-sync.ts'
 import { bookkeeping, loadMembership, sending } from './audience-activities.ts'
 
 export const syncRequested = defineSignal(audienceSignals.syncRequested)

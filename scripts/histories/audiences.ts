@@ -1,7 +1,7 @@
 /** The paths of the syncs of an audience. */
 
 import type { WorkflowHandle } from '@temporalio/client'
-import { audienceScheduleId, audienceWorkflowId } from '../../src/contracts/audiences.ts'
+import { audienceScheduleId, audienceWorkflowId } from '../../src/contracts/audience-sync.ts'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Answer } from '../../test/support/receiver.ts'

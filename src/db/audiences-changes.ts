@@ -1,7 +1,7 @@
 /** The changes of a sync: what is left to tell, and what became of it. */
 
 import type { Change } from '../audiences/identify.ts'
-import type { AudienceLink, SyncTotals } from '../contracts/audiences.ts'
+import type { AudienceLink, SyncTotals } from '../contracts/audience-sync.ts'
 import type { Queryable } from './database.ts'
 
 /** What became of the changes to the users of a range: they were sent, but for these. */

@@ -1,7 +1,7 @@
 /** What a membership changes at each destination, against what was acknowledged there: set operations in SQL, range by
  *  range. */
 
-import type { AudienceLink } from '../contracts/audiences.ts'
+import type { AudienceLink } from '../contracts/audience-sync.ts'
 import type { Database, Queryable } from './database.ts'
 import { userRanges } from './audiences-staging.ts'
 

@@ -1,4 +1,4 @@
-import type { AudienceLink } from '../contracts/audiences.ts'
+import type { AudienceLink } from '../contracts/audience-sync.ts'
 import { parseSqlSource } from '../audiences/sql-source.ts'
 import { AppError } from '../errors.ts'
 import { newAudienceId } from '../ids.ts'

@@ -6,7 +6,7 @@ import {
   ScheduleOverlapPolicy,
   type ScheduleOptions,
 } from '@temporalio/client'
-import { audienceScheduleId, scheduledRunId } from '../contracts/audiences.ts'
+import { audienceScheduleId, scheduledRunId } from '../contracts/audience-sync.ts'
 import { taskQueue } from '../contracts/names.ts'
 import { AppError } from '../errors.ts'
 import type { AudienceSchedule } from '../schemas/audience.ts'

@@ -1,7 +1,7 @@
 /** Starting, steering and asking the workflow that runs an audience's syncs, and the deliveries that it started for failed calls. */
 
 import { WorkflowNotFoundError } from '@temporalio/client'
-import { audienceSignals, audienceWorkflowId, type SyncAudienceInput } from '../contracts/audiences.ts'
+import { audienceSignals, audienceWorkflowId, type SyncAudienceInput } from '../contracts/audience-sync.ts'
 import { taskQueue, type SearchAttributeName } from '../contracts/names.ts'
 import type { syncAudience } from '../../workflows/sync-audience.ts'
 import type { Temporal } from './connection.ts'

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { expect, it } from 'vitest'
-import { audienceWorkflowId, progressQuery } from '../../src/contracts/audiences.ts'
+import { audienceWorkflowId, progressQuery } from '../../src/contracts/audience-sync.ts'
 import type { Audience, Preview, Sync } from '../../src/schemas/audience.ts'
 import { adminToken } from '../support/app.ts'
 import {

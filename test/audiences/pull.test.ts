@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { ScheduleNotFoundError } from '@temporalio/client'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { audienceScheduleId } from '../../src/contracts/audiences.ts'
+import { audienceScheduleId } from '../../src/contracts/audience-sync.ts'
 import type { Audience, Sync } from '../../src/schemas/audience.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import {

@@ -6,7 +6,7 @@
 
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { audienceWorkflowId } from '../../src/contracts/audiences.ts'
+import { audienceWorkflowId } from '../../src/contracts/audience-sync.ts'
 import type { Audience } from '../../src/schemas/audience.ts'
 import { createAudience, ended, start, state, upload, users, type AudienceOptions } from '../audiences/setup.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'

@@ -36,7 +36,7 @@ export const audienceFailures = {
   endpointDown: 'EndpointDown',
 } as const
 
-/** Where one destination's acknowledgements are kept. */
+/** An audience at one of its destinations: what that destination acknowledged is kept under this number. */
 export interface AudienceLink {
   link: number
   destinationId: string
