@@ -1,7 +1,7 @@
 /** The activity that compares a membership with what was acknowledged, guards against a removal by mistake, and takes the
  *  membership over. */
 
-import { MembershipError } from '../src/audiences/membership-error.ts'
+import { badRowsRefusal } from '../src/audiences/bad-rows.ts'
 import type { AudienceMetrics } from '../src/audiences/metrics.ts'
 import type { AudienceLink, ComparisonResult, SyncDescription } from '../src/contracts/audience-sync.ts'
 import type { AudienceStore, StoredAudience } from '../src/db/audiences.ts'
@@ -15,7 +15,6 @@ import {
   takeOverChange,
   takeOverMembership,
   takeOverUndo,
-  writeMemberCount,
   type LinkCounts,
 } from '../src/db/audiences-comparison.ts'
 import { forgetHandedOn, handedOnPage, overtaken, takeBack } from '../src/db/audiences-handed-on.ts'
@@ -51,14 +50,13 @@ export async function compareMembership(
   refuseBadRows(row, audience)
   await settleHandedOn(dependencies, audience.id)
 
-  const load = await membershipOf(database, sync, row, audience)
+  const { load, members } = await membershipOf(database, sync, row, audience)
   const counts = new Map<AudienceLink, LinkCounts>()
   for (const link of sync.links) {
     await clearChanges(database, sync.number, link)
     counts.set(link, await compareLink(database, sync, row, audience, link, load))
   }
   const users = await usersOf(database, sync, counts)
-  const members = sync.kind === 'delete' ? 0 : await countMembers(database, load)
   const result = { ...users, unchanged: Math.max(0, members - users.added) }
   const reason = await reasonToRefuse(database, audience, row, counts)
   if (reason !== undefined) {
@@ -66,10 +64,9 @@ export async function compareMembership(
     await updateSync(database, sync.number, { counts: result })
     return { kind: 'refused', reason, ...result }
   }
-  await takeOver(database, sync, row, audience, load)
+  await takeOver(database, sync, row, audience, { load, members })
   await endOvertaken(dependencies, sync)
 
-  await writeMemberCount(database, audience.id, members)
   await updateSync(database, sync.number, { phase: 'sending', counts: result })
   metrics.changes.inc({ change: 'added' }, users.added)
   metrics.changes.inc({ change: 'removed' }, users.removed)
@@ -82,10 +79,9 @@ function countRows({ rows }: AudienceMetrics, { rows_read, bad_rows }: SyncRow):
 }
 
 function refuseBadRows({ rows_read, bad_rows, bad_row_sample }: SyncRow, { maxBadRowShare }: StoredAudience): void {
-  if (Number(bad_rows) <= maxBadRowShare * Number(rows_read)) return
-  const [first] = bad_row_sample
-  const example = first === undefined ? '' : `; line ${first.line} ${first.reason}`
-  throw new MembershipError(`${bad_rows} of ${rows_read} rows are bad${example}`)
+  const rows = { rowsRead: Number(rows_read), badRows: Number(bad_rows), badRowSample: bad_row_sample }
+  const refusal = badRowsRefusal(rows, maxBadRowShare)
+  if (refusal !== undefined) throw refusal
 }
 
 /** Looks what became of the deliveries that earlier syncs handed changes on to. */
@@ -103,16 +99,17 @@ async function settleHandedOn({ database, deliveryState }: ComparingDependencies
   }
 }
 
-/** The load that the sync brings every destination to. */
+/** The load that the sync brings every destination to, and how many it has. */
 async function membershipOf(
   database: Database,
   { kind }: SyncDescription,
   row: SyncRow,
   audience: StoredAudience,
-): Promise<string> {
-  if (kind === 'delete') return noLoad
+): Promise<{ load: string; members: number }> {
+  if (kind === 'delete') return { load: noLoad, members: 0 }
   if (kind === 'change' && row.load !== null) return takeOverChange(database, audience.id, row.load)
-  return row.load ?? audience.load ?? noLoad
+  const load = row.load ?? audience.load ?? noLoad
+  return { load, members: await countMembers(database, load) }
 }
 
 async function compareLink(
@@ -152,11 +149,11 @@ async function takeOver(
   { kind, number }: SyncDescription,
   row: SyncRow,
   audience: StoredAudience,
-  load: string,
+  { load, members }: { load: string; members: number },
 ): Promise<void> {
   if (kind === 'undo' && load !== noLoad) await takeOverUndo(database, audience.id, number, load)
   else if (kind !== 'change' && kind !== 'undo' && row.load !== null)
-    await takeOverMembership(database, audience.id, { load, etag: row.etag, sync: number })
+    await takeOverMembership(database, audience.id, { load, members, etag: row.etag, sync: number })
 }
 
 /** Users that the sync tells something; of one destination its own counts. */

@@ -26,8 +26,12 @@ import { heartbeating } from './heartbeating.ts'
 /** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
 export const concurrency = 64
 
-/** Changes that are read and settled together: up to two pages may be sent twice when a node is killed. */
+/** Most changes that are read and settled together: up to two pages may be sent twice when a node is killed. */
 const pageSize = 1_500
+
+/** A page is of so many changes that its calls take about this long, in milliseconds: what was sent is counted when it is
+ *  settled. */
+const pageMs = 1_000
 
 /** How long calls are booked ahead where their rate is bounded, in seconds: other syncs to the destination come after. */
 const bookedSeconds = 0.5
@@ -71,7 +75,8 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
   const identify: IdentifyContext = { audience: sync.audience, syncId: sync.syncId, timestamp: sync.startedAt }
   const destination = (): StoredDestination | undefined => dependencies.findDestination(link.destinationId)
   const { maxPerSecond } = sync.audience
-  const pageOf = maxPerSecond === null ? pageSize : Math.min(pageSize, Math.ceil(maxPerSecond * bookedSeconds))
+  const longestPage = maxPerSecond === null ? pageSize : Math.min(pageSize, Math.ceil(maxPerSecond * bookedSeconds))
+  let pageOf = Math.min(longestPage, 2 * concurrency)
   let endsAt = performance.now() + stretchMs
   let pace = createPace(dependencies.liveTraffic.callsPerSecond)
   const book = async (calls: number): Promise<void> => {
@@ -121,11 +126,13 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
       const last = changes.at(-1)
       if (last !== undefined) upcoming = readAhead(last.userId, pageOf)
       await book(changes.length)
+      const postedFrom = performance.now()
       const posted = await postSideBySide(
         changes,
         (change) => postChange(dependencies, destination(), identify, change),
         { concurrency, maxUnavailableInRow: probes ? 1 : maxUnavailableInRow, pace, goesOn: () => goesOn(page) },
       )
+      pageOf = nextPage(changes.length, performance.now() - postedFrom, longestPage)
       await settled()
       settling = settle(dependencies, input, identify, after, posted)
       settling.catch(() => undefined) // Awaited in the next round.
@@ -144,6 +151,10 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
     }
   })
 }
+
+/** How many changes the page after a page of `changes` has, whose calls took `tookMs`: no fewer than keep all calls busy. */
+const nextPage = (changes: number, tookMs: number, longest: number): number =>
+  Math.min(longest, Math.max(2 * concurrency, Math.ceil((changes * pageMs) / Math.max(1, tookMs))))
 
 const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'held' | undefined => {
   if (!destination?.enabled) return 'skipped'

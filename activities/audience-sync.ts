@@ -155,7 +155,7 @@ async function asFailure<Result>(work: () => Promise<Result>): Promise<Result> {
     if (!(error instanceof MembershipError)) throw error
     throw ApplicationFailure.create({
       type: audienceFailures.membershipUnusable,
-      message: `The membership cannot be used: ${error.message}.`,
+      message: error.sentence,
       nonRetryable: true,
       category: 'BENIGN',
       cause: error,

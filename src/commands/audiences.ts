@@ -192,20 +192,21 @@ async function membershipOf({ fromUrl, header, fromSql, connectionEnv }: CreateO
   return { kind: 'sql', connectionString, query: await readInput(fromSql), statementTimeoutSeconds: 300 }
 }
 
-const previewText = ({ rowsRead, badRows, badRowSample, destinations }: Preview): string =>
+const previewText = ({ rowsRead, badRows, badRowSample, refusal, destinations }: Preview): string =>
   [
     `${rowsRead} rows read, ${badRows} bad.`,
     ...badRowSample.map(({ line, reason }) => `  line ${line}: ${reason}`),
     '',
-    table(
-      ['destination', 'added', 'removed', 'unchanged', ''],
-      destinations.map((one) => [
-        one.destinationId,
-        one.added,
-        one.removed,
-        one.unchanged,
-        one.needsConfirmation ? 'would have to be confirmed' : '',
-      ]),
-      'It has no destinations, so nothing would be sent.',
-    ),
+    refusal ??
+      table(
+        ['destination', 'added', 'removed', 'unchanged', ''],
+        destinations.map((one) => [
+          one.destinationId,
+          one.added,
+          one.removed,
+          one.unchanged,
+          one.needsConfirmation ? 'would have to be confirmed' : '',
+        ]),
+        'It has no destinations, so nothing would be sent.',
+      ),
   ].join('\n')

@@ -140,8 +140,12 @@ export async function countChangedUsers(database: Queryable, sync: string): Prom
 }
 
 /** Writes a change into the audience's membership, made when it has none yet.
- *  @returns the load of the membership */
-export async function takeOverChange(database: Database, audienceId: string, change: string): Promise<string> {
+ *  @returns the load of the membership, and how many it has now */
+export async function takeOverChange(
+  database: Database,
+  audienceId: string,
+  change: string,
+): Promise<{ load: string; members: number }> {
   return database.transaction(async (tx) => {
     const [made] = await tx.query<{ load: string }>(
       `with made as (insert into audience_loads (audience_id, complete)
@@ -161,7 +165,7 @@ export async function takeOverChange(database: Database, audienceId: string, cha
        on conflict (load, user_id) do update set value = excluded.value, traits = excluded.traits`,
       [load, change],
     )
-    return load
+    return { load, members: await recountMembers(tx, audienceId) }
   })
 }
 
@@ -182,25 +186,37 @@ export async function takeOverUndo(database: Database, audienceId: string, sync:
       [load, sync],
     )
     await tx.query('update audiences set etag = null where id = $1', [audienceId])
+    await recountMembers(tx, audienceId)
   })
+}
+
+/** Part of whatever changes a membership: its number is never another than that of its rows. */
+async function recountMembers(tx: Queryable, audienceId: string): Promise<number> {
+  const [row] = await tx.query<{ members: string }>(
+    `update audiences a set members = (select count(*) from audience_rows where load = a.load and present)
+     where id = $1 returning members`,
+    [audienceId],
+  )
+  return Number(row?.members ?? 0)
 }
 
 /** Makes a load the audience's membership; refused ones can no longer be confirmed. */
 export async function takeOverMembership(
   database: Database,
   audienceId: string,
-  membership: { load: string; etag: string | null; sync: string },
+  membership: { load: string; members: number; etag: string | null; sync: string },
 ): Promise<void> {
-  const { load, etag, sync } = membership
+  const { load, members, etag, sync } = membership
   await database.transaction(async (tx) => {
-    await tx.query('update audiences set load = $2, etag = $3 where id = $1', [audienceId, load, etag])
+    await tx.query('update audiences set load = $2, members = $3, etag = $4 where id = $1', [
+      audienceId,
+      load,
+      members,
+      etag,
+    ])
     await tx.query(
       `update audience_syncs set load = null where audience_id = $1 and status = 'refused' and number < $2`,
       [audienceId, sync],
     )
   })
-}
-
-export async function writeMemberCount(database: Queryable, audienceId: string, members: number): Promise<void> {
-  await database.query('update audiences set members = $2 where id = $1', [audienceId, members])
 }

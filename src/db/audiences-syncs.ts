@@ -21,6 +21,7 @@ export interface SyncRow {
   etag: string | null
   undo_of: string | null
   undoable: boolean
+  told_news: boolean
   confirmed: boolean
   stop_requested: boolean
   rows_read: string
@@ -71,7 +72,16 @@ const toSync = (row: SyncRow): Sync => ({
   startedAt: row.started_at?.toISOString() ?? null,
   endedAt: row.ended_at?.toISOString() ?? null,
   reason: row.reason,
+  undoable: reasonNotToUndo(row) === undefined,
 })
+
+/** Why a sync cannot be taken back; undefined when it can. */
+export function reasonNotToUndo(sync: SyncRow): string | undefined {
+  if (sync.status === 'running' || sync.status === 'waiting') return 'the sync has not ended: stop it'
+  if (!sync.told_news || Number(sync.sent) + Number(sync.handed_on) === 0)
+    return 'the sync changed nothing: there is nothing to take back'
+  return sync.undoable ? undefined : 'the sync is too old to be undone'
+}
 
 function rateOf({ sent, handed_on, failed, sending_at, ended_at }: SyncRow): number {
   if (sending_at === null) return 0
@@ -239,7 +249,8 @@ export async function updateSync(database: Queryable, number: string, update: Sy
   )
 }
 
-/** Ends a running sync; a refused one keeps its membership until it is confirmed or another one is taken over. */
+/** Ends a running sync; a refused one keeps its membership until it is confirmed or another one is taken over. What
+ *  it told may have been known already, as with a resync. */
 export async function endSync(
   database: Queryable,
   syncId: string,
@@ -248,7 +259,10 @@ export async function endSync(
 ): Promise<void> {
   await database.query(
     `update audience_syncs set status = $2, phase = 'ended', ended_at = now(), reason = $3,
-       load = case when $2 = 'refused' then load end
+       load = case when $2 = 'refused' then load end,
+       told_news = kind <> 'resync' or exists (
+         select 1 from audience_changes c where c.sync = number and c.state in (1, 2)
+           and (c.present <> c.was_present or c.value is distinct from c.previous))
      where id = $1 and status = 'running'`,
     [syncId, status, reason ?? null],
   )

@@ -16,6 +16,7 @@ import { settingsChanges } from './migrations/0050-settings-changes.ts'
 import { inboxInOrder } from './migrations/0051-inbox-in-order.ts'
 import { parcels } from './migrations/0052-parcels.ts'
 import { attemptDurations } from './migrations/0053-attempt-durations.ts'
+import { syncsWithNews } from './migrations/0063-syncs-with-news.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -36,6 +37,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   inboxInOrder,
   parcels,
   attemptDurations,
+  syncsWithNews,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -214,6 +214,8 @@ export const SyncSchema = z.object({
   startedAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime().nullable(),
   reason: z.string().nullable(),
+  /** Whether it told something that can be taken back. */
+  undoable: z.boolean(),
 })
 export type Sync = z.infer<typeof SyncSchema>
 
@@ -221,6 +223,8 @@ export const PreviewSchema = z.object({
   rowsRead: z.number(),
   badRows: z.number(),
   badRowSample: z.array(BadRowSchema),
+  /** Why a sync would fail and send nothing; null when it would not. */
+  refusal: z.string().nullable(),
   destinations: z.array(
     z.object({
       destinationId: z.string(),

@@ -97,6 +97,33 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     expect(toldOnce(given.receiver.requests)).toHaveLength(4)
   })
 
+  it('previews what would be refused as refused, in the words of the sync', async () => {
+    const response = await fetch(`${given.node.url}/api/v1/audiences/${given.audience.id}/preview`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/x-ndjson' },
+      body: '{"userId":"u1"}\nnot json\n',
+    })
+    const preview = (await response.json()) as Preview
+    const sync = await ended(
+      given.node,
+      given.audience,
+      await upload(given.node, given.audience, '{"userId":"u1"}\nnot json\n'),
+    )
+    expect(sync).toMatchObject({ status: 'failed', sent: 0 })
+    expect(preview).toMatchObject({ rowsRead: 2, badRows: 1, refusal: sync.reason, destinations: [] })
+    expect(given.receiver.requests).toEqual([])
+  })
+
+  it('counts the calls of a slow destination while they go out', async () => {
+    given.receiver.answer({ delayMs: 1_000 })
+    const syncId = await upload(given.node, given.audience, users(300))
+    await until(async () => (await getSync(given.node, given.audience, syncId)).sent > 0, 'some are counted')
+    expect(given.receiver.requests.length).toBeLessThan(300)
+    await start(given.node, given.audience, `syncs/${syncId}/stop`)
+    const stopped = await ended(given.node, given.audience, syncId)
+    expect(stopped.sent).toBe(toldOnce(given.receiver.requests).length)
+  })
+
   it('stops a running sync; what was not sent is sent by the next', async () => {
     await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxPerSecond: 40 })
     const syncId = await upload(given.node, given.audience, users(200))

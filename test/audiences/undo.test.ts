@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
-import type { AudienceMember } from '../../src/schemas/audience.ts'
+import type { Audience, AudienceMember } from '../../src/schemas/audience.ts'
 import {
   createAudience,
   describeOnEachDatabase,
@@ -74,5 +74,28 @@ describeOnEachDatabase('undo on', (databaseKind) => {
     expect(state(given.receiver.requests, 'spent')).toEqual({ u1: 1 })
     expect(traitsOf('u1')).toEqual({ plan: 'free', spent: 1 })
     expect(await members(spent)).toEqual({ u1: { plan: 'free' } })
+  })
+
+  it('counts the members anew, with those who came back', async () => {
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3', 'u4'])
+    await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxRemovalShare: 1 })
+    const removal = await uploadAndSync(given.node, given.audience, ['u1'])
+    await undo(removal.id)
+    expect(Object.keys(await members())).toHaveLength(4)
+    const { body } = await given.node.api<Audience>('GET', `/audiences/${given.audience.id}`)
+    expect(body.members).toBe(4)
+    expect(state(given.receiver.requests)).toEqual({ u1: true, u2: true, u3: true, u4: true })
+  })
+
+  it('is there only for syncs that changed something', async () => {
+    const first = await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
+    const same = await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
+    const again = await ended(given.node, given.audience, await start(given.node, given.audience, 'resync'))
+    expect(again).toMatchObject({ status: 'completed', sent: 2 })
+    expect([first, same, again].map(({ undoable }) => undoable)).toEqual([true, false, false])
+    for (const { id } of [same, again]) {
+      const answer = await given.node.api('POST', `/audiences/${given.audience.id}/syncs/${id}/undo`)
+      expect(answer).toMatchObject({ status: 409, body: { message: expect.stringMatching(/nothing to take back/) } })
+    }
   })
 })

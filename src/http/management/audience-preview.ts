@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
+import { badRowsRefusal } from '../../audiences/bad-rows.ts'
 import { identifyBody } from '../../audiences/identify.ts'
 import { MembershipError } from '../../audiences/membership-error.ts'
 import { pullMembership } from '../../audiences/pull.ts'
@@ -30,6 +31,8 @@ export async function previewSync(
   const audience = await audiences.getStored(audienceId)
   const { load, rows, isUnchanged } = await stage(dependencies, audience, request)
   try {
+    const refusal = badRowsRefusal(rows, audience.maxBadRowShare)
+    if (refusal !== undefined) return { ...rows, refusal: refusal.sentence, destinations: [] }
     const membership = isUnchanged ? (audience.load ?? '0') : load
     const members = await countMembers(database, membership)
     const destinations = []
@@ -47,7 +50,7 @@ export async function previewSync(
         sample: sample.map((change) => identifyBody(context, change)),
       })
     }
-    return { ...rows, destinations }
+    return { ...rows, refusal: null, destinations }
   } finally {
     await dropLoad(database, load)
   }
@@ -82,7 +85,7 @@ async function stage(
     return { load, rows, isUnchanged: false }
   } catch (error) {
     await dropLoad(database, load)
-    const reason = error instanceof MembershipError ? error.message : 'it could not be fetched'
-    throw new AppError('bad_request', `The membership cannot be used: ${reason}.`, { cause: error })
+    const fault = error instanceof MembershipError ? error : new MembershipError('it could not be fetched')
+    throw new AppError('bad_request', fault.sentence, { cause: error })
   }
 }

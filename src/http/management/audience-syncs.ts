@@ -2,7 +2,7 @@
 
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { confirmSync, getSync, listSyncs, readSync, requestStop } from '../../db/audiences-syncs.ts'
+import { confirmSync, getSync, listSyncs, readSync, reasonNotToUndo, requestStop } from '../../db/audiences-syncs.ts'
 import { AppError } from '../../errors.ts'
 import { AudienceSchema, PreviewSchema, SyncSchema } from '../../schemas/audience.ts'
 import { backfill, putSchedule } from '../../temporal/audience-schedules.ts'
@@ -78,11 +78,10 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     '/audiences/:id/syncs/:syncId/undo',
     { schema: { tags, security, params: SyncParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
     async ({ params: { id, syncId } }, reply) => {
-      const { number, status, undoable } = await readSync(database, id, syncId)
-      if (status === 'running' || status === 'waiting')
-        throw new AppError('conflict', 'the sync has not ended: stop it')
-      if (!undoable) throw new AppError('conflict', 'the sync is too old to be undone')
-      return reply.code(202).send(await startSync(dependencies, { audienceId: id, kind: 'undo', undoOf: number }))
+      const sync = await readSync(database, id, syncId)
+      const reason = reasonNotToUndo(sync)
+      if (reason !== undefined) throw new AppError('conflict', reason)
+      return reply.code(202).send(await startSync(dependencies, { audienceId: id, kind: 'undo', undoOf: sync.number }))
     },
   )
 

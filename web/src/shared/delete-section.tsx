@@ -1,5 +1,6 @@
 import { Button, Group, Text } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
+import { useIsMutating, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { confirm } from './confirm.tsx'
 import { Section } from './section.tsx'
@@ -19,11 +20,21 @@ interface Props {
   list: '/sources' | '/destinations' | '/audiences'
 }
 
+const deletion = ['delete']
+
+/** Whether what the page shows is being deleted: it asks for no more news of it. */
+export const useIsDeleting = (): boolean => useIsMutating({ mutationKey: deletion }) > 0
+
 /** Deletes what a page shows, once that is confirmed, and goes back to the list. */
 export function DeleteSection({ noun, name, note, warning = note, remove, stale, list }: Props) {
   const navigate = useNavigate()
+  const client = useQueryClient()
   const change = useChange({
-    change: remove,
+    key: deletion,
+    change: async () => {
+      await Promise.all(stale.map((key) => client.cancelQueries({ queryKey: [key] })))
+      return remove()
+    },
     stale,
     done: `${name} is deleted`,
     onDone: () => navigate({ to: list }),

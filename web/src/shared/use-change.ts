@@ -3,6 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { explain } from './error-notice.tsx'
 
 interface Options<Input, Answer> {
+  /** By which others on the page know that it is under way. */
+  key?: readonly string[]
   change: (input: Input) => Promise<Answer>
   /** Queries that the change makes stale, by the first part of their keys. */
   stale: string[]
@@ -15,9 +17,17 @@ interface Options<Input, Answer> {
 }
 
 /** A change on the server: says how it went and reads again what it made stale. */
-export function useChange<Answer, Input = void>({ change, stale, done, onDone, onFailed }: Options<Input, Answer>) {
+export function useChange<Answer, Input = void>({
+  key,
+  change,
+  stale,
+  done,
+  onDone,
+  onFailed,
+}: Options<Input, Answer>) {
   const client = useQueryClient()
   return useMutation({
+    ...(key !== undefined && { mutationKey: key }),
     mutationFn: change,
     onSuccess: async (answer, input) => {
       await onDone?.(answer, input)

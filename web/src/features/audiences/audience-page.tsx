@@ -6,7 +6,7 @@ import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, deleteAudience, setAudiencePaused, startSync } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { confirm } from '../../shared/confirm.tsx'
-import { DeleteSection } from '../../shared/delete-section.tsx'
+import { DeleteSection, useIsDeleting } from '../../shared/delete-section.tsx'
 import { Fact, Facts } from '../../shared/facts.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -20,11 +20,13 @@ import { Members } from './members.tsx'
 import { NextSync } from './next-sync.tsx'
 import { SyncHistory } from './sync-history.tsx'
 
-const refreshMs = 5_000
+/** As often as its members and syncs: what stands beside each other is of one moment. */
+const refreshMs = 2_000
 
 export function AudiencePage() {
   const { id } = useParams({ from: '/shell/audiences/$id' })
-  const query = useQuery({ ...audienceQuery(id), refetchInterval: refreshMs })
+  const isDeleting = useIsDeleting()
+  const query = useQuery({ ...audienceQuery(id), refetchInterval: !isDeleting && refreshMs })
   return <QueryView query={query}>{(audience) => <AudienceView key={id} audience={audience} />}</QueryView>
 }
 

@@ -4,6 +4,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Audience, AudienceMember } from '../../../../src/schemas/audience.ts'
 import { membersQuery } from '../../api/audiences.ts'
+import { useIsDeleting } from '../../shared/delete-section.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { Outline } from '../../shared/query-view.tsx'
@@ -18,10 +19,11 @@ const refreshMs = 2_000
 export function Members({ audience }: { audience: Audience }) {
   const [typed, setTyped] = useState('')
   const [search] = useDebouncedValue(typed, typingMs)
+  const isDeleting = useIsDeleting()
   const query = useInfiniteQuery({
     ...membersQuery(audience.id, search),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? refreshMs : false),
+    refetchInterval: ({ state }) => (state.data?.pages.length === 1 && !isDeleting ? refreshMs : false),
   })
   return (
     <>

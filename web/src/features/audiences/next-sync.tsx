@@ -55,7 +55,7 @@ export function NextSync({ audience }: { audience: Audience }) {
         {isPushed && (
           <Button
             leftSection={<IconUpload size={16} aria-hidden />}
-            disabled={file === null}
+            disabled={file === null || (preview.data?.refusal ?? null) !== null}
             loading={upload.isPending}
             onClick={() => file !== null && upload.mutate(file)}
           >
@@ -71,6 +71,13 @@ export function NextSync({ audience }: { audience: Audience }) {
 
 function PreviewTable({ preview }: { preview: Preview }) {
   const destinations = useQuery(destinationsQuery).data ?? []
+  if (preview.refusal !== null)
+    return (
+      <Alert color="red" role="alert" title="A sync would send nothing: it would fail">
+        {preview.refusal}
+        <BadRows preview={preview} />
+      </Alert>
+    )
   if (preview.destinations.length === 0)
     return <Text size="sm">This audience has no destination yet: a sync would send nothing.</Text>
   const sample = preview.destinations.flatMap((destination) => destination.sample)
@@ -103,14 +110,17 @@ function PreviewTable({ preview }: { preview: Preview }) {
       )}
       {preview.badRows > 0 && (
         <Alert color="yellow" title={`${preview.badRows} of ${preview.rowsRead} rows are no members`}>
-          {preview.badRowSample.map(({ line, reason }) => (
-            <Text key={line} size="sm">
-              Line {line}: {reason}
-            </Text>
-          ))}
+          <BadRows preview={preview} />
         </Alert>
       )}
       {sample.length > 0 && <CodeBlock name="first Identify calls" value={JSON.stringify(sample, null, 2)} />}
     </Stack>
   )
 }
+
+const BadRows = ({ preview: { badRowSample } }: { preview: Preview }) =>
+  badRowSample.map(({ line, reason }) => (
+    <Text key={line} size="sm">
+      Line {line}: {reason}
+    </Text>
+  ))

@@ -3,7 +3,9 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Sync } from '../../../../src/schemas/audience.ts'
 import { steerSync, syncsQuery } from '../../api/audiences.ts'
 import { confirm } from '../../shared/confirm.tsx'
+import { useIsDeleting } from '../../shared/delete-section.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { Outline } from '../../shared/query-view.tsx'
 import { Ago } from '../../shared/time.tsx'
@@ -22,9 +24,10 @@ const liveMs = 2_000
 
 /** Past syncs and the one that runs, newest first. */
 export function SyncHistory({ audienceId }: { audienceId: string }) {
+  const isDeleting = useIsDeleting()
   const query = useInfiniteQuery({
     ...syncsQuery(audienceId),
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : liveMs),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 || isDeleting ? false : liveMs),
   })
   if (query.data === undefined)
     return query.error === null ? <Outline /> : <ErrorNotice error={query.error} onRetry={query.refetch} />
@@ -54,7 +57,8 @@ export function SyncHistory({ audienceId }: { audienceId: string }) {
 }
 
 function SyncRow({ sync }: { sync: Sync }) {
-  const { kind, status, phase, added, removed, unchanged, sent, failed, handedOn, requestedAt, reason } = sync
+  const { audienceId, kind, status, phase, added, removed, unchanged, sent, failed, handedOn, requestedAt, reason } =
+    sync
   return (
     <Table.Tr>
       <Table.Td>
@@ -85,7 +89,11 @@ function SyncRow({ sync }: { sync: Sync }) {
       </Table.Td>
       <Table.Td visibleFrom="sm">
         <Text size="sm">{sent.toLocaleString()} sent</Text>
-        {handedOn > 0 && <Text size="sm">{handedOn.toLocaleString()} tried on</Text>}
+        {handedOn > 0 && (
+          <Link size="sm" to="/deliveries" search={{ sourceId: audienceId, since: requestedAt }}>
+            {handedOn.toLocaleString()} as deliveries
+          </Link>
+        )}
         {failed > 0 && <Text size="sm">{failed.toLocaleString()} failed</Text>}
       </Table.Td>
       <Table.Td visibleFrom="sm">
@@ -95,7 +103,7 @@ function SyncRow({ sync }: { sync: Sync }) {
   )
 }
 
-function SyncActions({ sync: { id, audienceId, status } }: { sync: Sync }) {
+function SyncActions({ sync: { id, audienceId, status, undoable } }: { sync: Sync }) {
   const canChange = useCanChange()
   const steer = useChange({
     change: (action: 'confirm' | 'stop' | 'undo') => steerSync(audienceId, id, action),
@@ -116,6 +124,7 @@ function SyncActions({ sync: { id, audienceId, status } }: { sync: Sync }) {
         </Button>
       </Alert>
     )
+  if (!undoable) return null
   return (
     <Button
       size="compact-xs"
