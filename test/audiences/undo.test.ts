@@ -95,7 +95,10 @@ describeOnEachDatabase('undo on', (databaseKind) => {
     expect([first, same, again].map(({ undoable }) => undoable)).toEqual([true, false, false])
     for (const { id } of [same, again]) {
       const answer = await given.node.api('POST', `/audiences/${given.audience.id}/syncs/${id}/undo`)
-      expect(answer).toMatchObject({ status: 409, body: { message: expect.stringMatching(/nothing to take back/) } })
+      expect(answer).toMatchObject({
+        status: 409,
+        body: { message: expect.stringMatching(/nothing to take back/) as unknown },
+      })
     }
   })
 })
