@@ -17,7 +17,7 @@ import {
   takeOverUndo,
   type LinkCounts,
 } from '../src/db/audiences-comparison.ts'
-import { forgetHandedOn, handedOnPage, overtaken, takeBack } from '../src/db/audiences-handed-on.ts'
+import { forgetHandedOn, handedOnPage, outdatedHandedOn, takeBack } from '../src/db/audiences-handed-on.ts'
 import { countMembers } from '../src/db/audiences-staging.ts'
 import { readSync, updateSync, type SyncRow } from '../src/db/audiences-syncs.ts'
 import type { Database } from '../src/db/database.ts'
@@ -48,7 +48,7 @@ export async function compareMembership(
   const audience = await audiences.getStored(sync.audience.id)
   countRows(metrics, row)
   refuseBadRows(row, audience)
-  await settleHandedOn(dependencies, audience.id)
+  await reviewHandedOn(dependencies, audience.id)
 
   const { load, members } = await membershipOf(database, sync, row, audience)
   const counts = new Map<AudienceLink, LinkCounts>()
@@ -85,7 +85,7 @@ function refuseBadRows({ rows_read, bad_rows, bad_row_sample }: SyncRow, { maxBa
 }
 
 /** Looks what became of the deliveries that earlier syncs handed changes on to. */
-async function settleHandedOn({ database, deliveryState }: ComparingDependencies, audienceId: string): Promise<void> {
+async function reviewHandedOn({ database, deliveryState }: ComparingDependencies, audienceId: string): Promise<void> {
   for (let after = { link: 0, userId: '' }; ;) {
     const page = await handedOnPage(database, audienceId, after, handedOnPageSize)
     const states = await Promise.all(page.map(({ workflowId }) => deliveryState(workflowId)))
@@ -170,7 +170,7 @@ async function usersOf(
 /** Deliveries of earlier syncs that still try, about users that now have newer news. */
 async function endOvertaken({ database, endDelivery }: ComparingDependencies, sync: SyncDescription): Promise<void> {
   for (;;) {
-    const page = await overtaken(database, sync.number, handedOnPageSize)
+    const page = await outdatedHandedOn(database, sync.number, handedOnPageSize)
     for (const one of page) {
       await endDelivery(one.workflowId, `overtaken by ${sync.syncId}`)
       await forgetHandedOn(database, one)

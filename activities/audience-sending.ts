@@ -14,7 +14,7 @@ import {
 } from '../src/contracts/audience-sync.ts'
 import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
-import { nextChanges, openChanges, settleChanges } from '../src/db/audiences-changes.ts'
+import { nextChanges, openChanges, recordOutcomes } from '../src/db/audiences-changes.ts'
 import type { Database } from '../src/db/database.ts'
 import { bookCalls } from '../src/db/destination-paces.ts'
 import type { StoredDestination } from '../src/db/destinations.ts'
@@ -26,11 +26,11 @@ import { heartbeating } from './heartbeating.ts'
 /** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
 export const concurrency = 64
 
-/** Most changes that are read and settled together: up to two pages may be sent twice when a node is killed. */
+/** Most changes that are read and recorded together: up to two pages may be sent twice when a node is killed. */
 const pageSize = 1_500
 
 /** A page is of so many changes that its calls take about this long, in milliseconds: what was sent is counted when it is
- *  settled. */
+ *  recorded. */
 const pageMs = 1_000
 
 /** How long calls are booked ahead where their rate is bounded, in seconds: other syncs to the destination come after. */
@@ -66,7 +66,7 @@ interface ChangesPage {
 }
 
 /** Sends for some seconds. A call that failed in a way that may pass gets a delivery of its own.
- *  @throws ApplicationFailure EndpointDown, to be retried, when nothing gets through; all that was sent is settled
+ *  @throws ApplicationFailure EndpointDown, to be retried, when nothing gets through; all that was sent is recorded
  *  @throws CancelledFailure when it is stopped, after the same */
 export async function sendChanges(dependencies: SendingDependencies, input: SendInput): Promise<SendResult> {
   const { database, suppression } = dependencies
@@ -100,10 +100,10 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
   // After a failure one call alone finds out whether the endpoint is back.
   let probes = info.attempt > 1
   let result: Omit<SendResult, 'kind'> = { after: input.after }
-  // One page is settled while the next one is posted.
-  let settling: Promise<Partial<SendResult>> = Promise.resolve({})
-  const settled = async (): Promise<void> => {
-    result = { ...result, ...(await settling) }
+  // One page is recorded while the next one is posted.
+  let recording: Promise<Partial<SendResult>> = Promise.resolve({})
+  const recorded = async (): Promise<void> => {
+    result = { ...result, ...(await recording) }
   }
 
   const readPage = async (after: string, limit: number): Promise<ChangesPage> => {
@@ -133,15 +133,15 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
         { concurrency, maxUnavailableInRow: probes ? 1 : maxUnavailableInRow, pace, goesOn: () => goesOn(page) },
       )
       pageOf = nextPage(changes.length, performance.now() - postedFrom, longestPage)
-      await settled()
-      settling = settle(dependencies, input, identify, after, posted)
-      settling.catch(() => undefined) // Awaited in the next round.
+      await recorded()
+      recording = record(dependencies, input, identify, after, posted)
+      recording.catch(() => undefined) // Awaited in the next round.
 
       const obstacle = obstacleOf(destination())
       const isWhole = allMade(posted, changes)
       const endsHere =
         cancellationSignal.aborted || posted.isDown || obstacle !== undefined || !isWhole || performance.now() >= endsAt
-      if (endsHere || last === undefined) await settled()
+      if (endsHere || last === undefined) await recorded()
       if (cancellationSignal.aborted) throw new CancelledFailure('the sync was stopped')
       if (posted.isDown) throw endpointDown(sync)
       if (last === undefined) return { kind: 'done', ...result }
@@ -203,7 +203,7 @@ function verdict(outcomes: SendOutcome[], endpoints: readonly { id: string }[], 
 
 /** Hands on what may yet get through, and writes down what became of all.
  *  @param after  the user before the first of the page */
-async function settle(
+async function record(
   { database, findDestination, startDelivery, metrics }: SendingDependencies,
   { sync, link }: SendInput,
   identify: IdentifyContext,
@@ -246,14 +246,14 @@ async function settle(
   }
   // Users who were taken off the audience meanwhile get no more calls.
   const left = handedOn.length === 0 ? handedOn : await openChanges(database, sync.number, link, handedOn)
-  const starters = left.values()
+  const starts = left.values()
   await Promise.all(
     Array.from({ length: startConcurrency }, async () => {
-      for (const { start } of starters) await start()
+      for (const { start } of starts) await start()
     }),
   )
   const range = { after, upTo: last.change.userId }
-  const totals = await settleChanges(database, sync.number, link, { range, failed, handedOn, withheld, open })
+  const totals = await recordOutcomes(database, sync.number, link, { range, failed, handedOn, withheld, open })
   const sent = made.length - failed.length - handedOn.length - withheld.length - open.length
   metrics.identifies.inc({ outcome: 'sent' }, sent)
   metrics.identifies.inc({ outcome: 'handedOn' }, handedOn.length)

@@ -9,7 +9,7 @@ import {
   markQueueCleared,
   openDeletionRequest,
   removeQueuedEvents,
-  settleUsers,
+  finishUsers,
   usersToDelete,
   type OpenDeletionRequest,
   type UserToDelete,
@@ -93,7 +93,7 @@ export function createDeletionActivities(dependencies: DeletionActivityDependenc
       const cancelled = await cancelDeliveries({ userIds: idsOf(users), scope, before, forgottenAt, why })
       const started = await notifyAll(request, users)
       const skipped = users.length * request.sourceIds.length - started
-      await settleUsers(database, request, users, { started, skipped, cancelled }, forgottenAt)
+      await finishUsers(database, request, users, { started, skipped, cancelled }, forgottenAt)
     }
     await markDeletionCompleted(database, requestId)
   }

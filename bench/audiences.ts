@@ -54,7 +54,7 @@ const firstSyncRounds = 3
 const folder = await mkdtemp(join(tmpdir(), 'postrider-bench-'))
 
 /** Making its database leaves hundreds of megabytes resident: what is measured is a node that finds one. */
-const startSettledNode = async (name: string): Promise<BenchNode> => {
+const startCalmNode = async (name: string): Promise<BenchNode> => {
   await (await startBenchNode(join(folder, name))).stop()
   return startBenchNode(join(folder, name))
 }
@@ -62,7 +62,7 @@ const startSettledNode = async (name: string): Promise<BenchNode> => {
 try {
   if (only.includes('sync') || only.includes('large')) {
     const receiver = await startReceiver()
-    const node = await startSettledNode('node')
+    const node = await startCalmNode('node')
     try {
       if (only.includes('sync')) {
         const shares: number[] = []
@@ -104,7 +104,7 @@ try {
     }
   }
   if (only.includes('upload')) {
-    const node = await startSettledNode('upload')
+    const node = await startCalmNode('upload')
     try {
       say(`upload of ${sizes.upload}`, await measureUpload(node, sizes.upload), 's')
       say('memory above the idle node meanwhile', node.memory.peakMb - node.memory.idleMb, 'MB', 'at most 400')

@@ -15,7 +15,7 @@ import { workflowCode } from '../src/temporal/workflow-code.ts'
 const deliveries = Number(process.argv[2] ?? 5_000)
 const batchSize = 100
 const holdLimitMs = 180_000
-const settleMs = 30_000
+const calmDownMs = 30_000
 const windowMs = 60_000
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
@@ -90,7 +90,7 @@ try {
     (await app.temporal.client.workflow.count("PostriderOutcome = 'held' AND ExecutionStatus = 'Running'")).count
   while ((await held()) < deliveries && performance.now() - begun < holdLimitMs) await sleep(1_000)
   console.log(`${await held()} held after ${Math.round((performance.now() - begun) / 1_000)} s`)
-  await sleep(settleMs)
+  await sleep(calmDownMs)
   const pids = { node: process.pid, Temporal: childPid('server start-dev') }
   const before = Object.entries(pids).map(([name, pid]) => ({ name, pid, cpu: cpuSeconds(pid) }))
   const from = performance.now()

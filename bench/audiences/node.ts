@@ -11,8 +11,8 @@ import { isComplete } from '../../test/support/readiness.ts'
 const token = 'bench-admin-token'
 const startLimitMs = 120_000
 const memoryPauseMs = 200
-/** A node has settled some seconds after its start. */
-const settleMs = 5_000
+/** A node has calmed down some seconds after its start. */
+const calmDownMs = 5_000
 
 export interface BenchNode {
   url: string
@@ -44,7 +44,7 @@ export async function startBenchNode(dataDir: string): Promise<BenchNode> {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error('the node did not start')
     await sleep(100)
   }
-  await sleep(settleMs)
+  await sleep(calmDownMs)
   const idleMb = await residentMb(child.pid)
   const memory = { idleMb, peakMb: idleMb }
   const timer = setInterval(() => {

@@ -8,7 +8,7 @@ import { arrivalLimitMs, connect, postMany } from './events.ts'
 
 const atATime = 32
 const warmUp = 200
-const settleMs = 5_000
+const calmDownMs = 5_000
 
 export async function measureWaiting(report: Report, events: number): Promise<void> {
   const node = await startNode({ POSTRIDER_RETRY_INITIAL: '1h', POSTRIDER_RETRY_MAX: '1h' })
@@ -17,14 +17,14 @@ export async function measureWaiting(report: Report, events: number): Promise<vo
     const source = await connect(node, down.url)
     await postMany(node, source, 'warm', warmUp, atATime)
     await down.arrived(warmUp, arrivalLimitMs)
-    await sleep(settleMs)
+    await sleep(calmDownMs)
     const idle = await node.memoryMb()
     report.add('idle node, resident', idle, 'MB')
     const begun = performance.now()
     await postMany(node, source, 'waiting', events, atATime)
     await down.arrived(warmUp + events, arrivalLimitMs)
     report.add('first attempts at an endpoint that is down', events / ((performance.now() - begun) / 1_000), '/s')
-    await sleep(settleMs)
+    await sleep(calmDownMs)
     report.add(`${events} waiting deliveries add`, (await node.memoryMb()) - idle, 'MB', { most: 300 })
   } finally {
     down.stop()

@@ -11,7 +11,7 @@ import type { Conduct, Receiver, Receivers, Taken } from './receivers.ts'
 const connections = 50
 const aloneMs = 20_000
 const warmUpMs = 5_000
-const settleMs = 3_000
+const calmDownMs = 3_000
 
 /** How long all of a flood may take once its endpoint answers, in milliseconds; the goal is a minute. */
 const limitMs = 240_000
@@ -48,7 +48,7 @@ export async function measureFlood(trouble: Trouble, { conduct, events, outageMs
   const reference = await flood(trouble, answering, `answered-${conduct}`, events)
   await answering.hasTaken(Math.ceil(events / 10) + reference.accepted, limitMs)
   neighbour.enter('after it')
-  await sleep(settleMs)
+  await sleep(calmDownMs)
 
   neighbour.enter('beside the flood')
   const { accepted, acceptedPerSecond } = await flood(trouble, troubled, conduct, events)
@@ -58,7 +58,7 @@ export async function measureFlood(trouble: Trouble, { conduct, events, outageMs
   await troubled.become('answers')
   const answersAt = performance.timeOrigin + performance.now()
   await troubled.hasTaken(accepted, limitMs).catch((error: unknown) => console.log(error))
-  await sleep(settleMs)
+  await sleep(calmDownMs)
   const times = await neighbour.end()
   const taken = await troubled.taken()
 

@@ -85,7 +85,7 @@ export class BatchQueue {
     this.bytes -= batch.bytes
     this.messages -= batch.count
     this.#spare = batch.buffer
-    batch.settle()
+    batch.finish()
   }
 
   /** All batches, those under way first. */

@@ -20,22 +20,22 @@ const head = encoder.encode('{"batch":[')
 export class Batch {
   readonly file: BatchFile | undefined
   /** Resolves when the batch is delivered or given up. */
-  readonly settled: Promise<void>
-  readonly settle: () => void
+  readonly finished: Promise<void>
+  readonly finish: () => void
   /** Messages in the batch. */
   count = 0
   /** Bytes of the body so far. */
   bytes = head.length
   #buffer: Uint8Array<ArrayBuffer>
 
-  /** @param buffer  that of a settled batch, to be used again */
+  /** @param buffer  that of a finished batch, to be used again */
   constructor(file: BatchFile | undefined, buffer = new Uint8Array(FIRST_BYTES)) {
     this.file = file
     this.#buffer = buffer
     this.#buffer.set(head)
-    let settle = () => {}
-    this.settled = new Promise((resolve) => (settle = resolve))
-    this.settle = settle
+    let finish = () => {}
+    this.finished = new Promise((resolve) => (finish = resolve))
+    this.finish = finish
   }
 
   hasRoomFor(message: Uint8Array, maxBytes: number): boolean {
@@ -65,7 +65,7 @@ export class Batch {
     return this.#buffer.subarray(0, this.bytes + tail.length)
   }
 
-  /** For the next batch, once this one is settled: a buffer per batch was a tenth of a program's memory. */
+  /** For the next batch, once this one is finished: a buffer per batch was a tenth of a program's memory. */
   get buffer(): Uint8Array<ArrayBuffer> {
     return this.#buffer
   }

@@ -84,7 +84,7 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
     this.#flushNow()
     // Only a timer keeps a program alive while it awaits this: the client's own timers do not.
     const alive = setInterval(() => {}, DEFAULT_CLOSE_MS)
-    await Promise.all(this.#queue.all().map((batch) => batch.settled))
+    await Promise.all(this.#queue.all().map((batch) => batch.finished))
     clearInterval(alive)
   }
 

@@ -6,7 +6,7 @@ import type { Failure } from './outcome.ts'
 const TOO_LARGE = 413
 
 /** The same messages in two batches, in order, when the server found the one too large: it, or a proxy before it, may take
- *  less than it promises. `batch` is settled, and its safe copy goes, when both are done. */
+ *  less than it promises. `batch` is finished, and its safe copy goes, when both are done. */
 export function halveBatch(batch: Batch, { status }: Failure): Batch[] | undefined {
   if (status !== TOO_LARGE || batch.count < 2) return undefined
   const messages = batch.read()
@@ -17,7 +17,7 @@ export function halveBatch(batch: Batch, { status }: Failure): Batch[] | undefin
     for (const message of part) half.add(encoder.encode(JSON.stringify(message)))
     return half
   })
-  void Promise.all(halves.map(({ settled }) => settled)).then(batch.settle)
+  void Promise.all(halves.map(({ finished }) => finished)).then(batch.finish)
   return halves
 }
 

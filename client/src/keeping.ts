@@ -22,7 +22,7 @@ export function createKeeping(onError: (error: DeliveryError) => void): Keeping 
       if (!isTold) onError(new DeliveryError('kept', `${message}; the spool keeps what waits`, [], { status, reason }))
       isTold = true
       // Nobody who waits for a flush need wait until the server takes it.
-      for (const batch of waiting) if (batch.file?.complete) batch.settle()
+      for (const batch of waiting) if (batch.file?.complete) batch.finish()
       return true
     },
     answered({ status }) {

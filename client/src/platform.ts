@@ -21,7 +21,7 @@ export interface Platform {
   /** Value of the platform's DEBUG setting, as in `analytics,http`. */
   debug: string
   store?: BatchStore | undefined
-  /** Whether a batch that would be given up is kept and tried again instead. Settles what is then safe of all `waiting`. */
+  /** Whether a batch that would be given up is kept and tried again instead. Finishes what is then safe of all `waiting`. */
   keeps?(batch: Batch, failure: Failure, waiting: readonly Batch[]): boolean
   /** Lets go of what is open; a store leaves what it has to the next process. */
   close?(): void

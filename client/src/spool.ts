@@ -19,7 +19,7 @@ const FILE_NAME = /^\d{12}\.ndjson$/
 /**
  * Layout: `<dir>/<hash of endpoint and write key>/<owner>/<sequence>.ndjson`. A message is written before its call
  * returns and so survives the death of the process (not that of the machine: nothing waits for the disk). A batch's
- * file goes when the batch is settled, so the folder never holds more than the queue. Renaming a file is atomic, so
+ * file goes when the batch is finished, so the folder never holds more than the queue. Renaming a file is atomic, so
  * only one process can take over what an ended one left.
  */
 export class Spool implements BatchStore {

@@ -47,7 +47,7 @@ export function postSideBySide(
   let unavailableInRow = 0
 
   return new Promise((resolve, reject) => {
-    const settle = (index: number, change: Change, posted: Posted): void => {
+    const note = (index: number, change: Change, posted: Posted): void => {
       unavailableInRow = posted.kind === 'unavailable' ? unavailableInRow + 1 : 0
       results[index] = { change, posted }
       underWay--
@@ -55,7 +55,7 @@ export function postSideBySide(
     }
     const make = (index: number, change: Change): void => {
       const posting = goesOn() ? post(change) : Promise.resolve(unmade)
-      posting.then((posted) => settle(index, change, posted), reject)
+      posting.then((posted) => note(index, change, posted), reject)
     }
     const makeAll = (): void => {
       soon = undefined

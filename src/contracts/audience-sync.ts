@@ -93,7 +93,7 @@ export interface SendResult {
   /** `done`: nothing is left; `more`: go on; `held`: the destination is paused; `skipped`: switched off or deleted. */
   kind: 'done' | 'more' | 'held' | 'skipped'
   after: string
-  /** Identify calls of the whole sync so far; absent when this stretch settled none. */
+  /** Identify calls of the whole sync so far; absent when this stretch recorded none. */
   totals?: SyncTotals
   /** Why the first of those that failed for good did. */
   reason?: string

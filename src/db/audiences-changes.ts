@@ -5,7 +5,7 @@ import type { AudienceLink, SyncTotals } from '../contracts/audience-sync.ts'
 import type { Queryable } from './database.ts'
 
 /** What became of the changes to the users of a range: they were sent, but for these. */
-export interface Settlement {
+export interface ChangeOutcomes {
   /** Exclusive and inclusive. */
   range: { after: string; upTo: string }
   failed: string[]
@@ -16,7 +16,7 @@ export interface Settlement {
   open: string[]
 }
 
-/** Changes that are not settled, in order of their users. */
+/** Open changes, in order of their users. */
 export async function nextChanges(
   database: Queryable,
   sync: string,
@@ -31,7 +31,7 @@ export async function nextChanges(
   )
 }
 
-/** Those of some changes that are there still and not settled. */
+/** Those of some changes that are there still and open. */
 export async function openChanges<Some extends { userId: string }>(
   database: Queryable,
   sync: string,
@@ -47,19 +47,21 @@ export async function openChanges<Some extends { userId: string }>(
   return changes.filter(({ userId }) => open.has(userId))
 }
 
-/** Settles changes: what was sent, or got a delivery of its own, is acknowledged in the same statement, so that it is never one without the
- *  other. A change that is settled already stays as it is. Arrays rather than joins with them: these are looked up in the
- *  index whatever the planner knows of the tables. Who was not acknowledged before is inserted without looking for a
- *  conflict, which would double the cost: since the comparison nobody else wrote what this sync acknowledges.
+/** Records what became of changes. What was sent, or got a delivery of its own, is acknowledged in the same statement, so
+ *  that it is never one without the other. A change that was recorded before stays as it is.
+ *
+ *  Arrays are looked up in the index, whatever the planner knows of the tables; a join with them might not. A user who was
+ *  not acknowledged before is inserted without looking for a conflict, which would double the cost: nobody but this sync
+ *  acknowledges since the comparison.
  *  @returns the totals of the sync so far */
-export async function settleChanges(
+export async function recordOutcomes(
   database: Queryable,
   sync: string,
   { link }: AudienceLink,
-  { range, failed, handedOn, withheld, open }: Settlement,
+  { range, failed, handedOn, withheld, open }: ChangeOutcomes,
 ): Promise<SyncTotals> {
   const [row] = await database.query<Record<keyof SyncTotals, string>>(
-    `with settled as (
+    `with recorded as (
        update audience_changes
        set state = case when user_id = any($5::text[]) then 3 when user_id = any($6::text[]) then 2
          when user_id = any($9::text[]) then 4 else 1 end
@@ -67,24 +69,24 @@ export async function settleChanges(
        returning user_id, present, value, traits, state, was_present, previous, previous_traits),
      first_told as (
        insert into audience_acknowledged (link, user_id, value, traits)
-       select $2, user_id, value, traits from settled where state < 3 and present and not was_present),
+       select $2, user_id, value, traits from recorded where state < 3 and present and not was_present),
      told_again as (
        insert into audience_acknowledged (link, user_id, value, traits)
-       select $2, user_id, value, traits from settled where state < 3 and present and was_present
+       select $2, user_id, value, traits from recorded where state < 3 and present and was_present
        on conflict (link, user_id) do update set value = excluded.value, traits = excluded.traits),
      gone as (
        delete from audience_acknowledged where link = $2
-         and user_id = any(array(select user_id from settled where state = 4 or state < 3 and not present))),
+         and user_id = any(array(select user_id from recorded where state = 4 or state < 3 and not present))),
      handed as (
        insert into audience_handed_on (link, user_id, sync, workflow_id, was_present, previous, previous_traits)
        select $2, user_id, $1, workflow_id, was_present, previous, previous_traits
-       from settled join unnest($6::text[], $7::text[]) as h(user_id, workflow_id) using (user_id)
+       from recorded join unnest($6::text[], $7::text[]) as h(user_id, workflow_id) using (user_id)
        on conflict (link, user_id) do update set sync = excluded.sync, workflow_id = excluded.workflow_id,
          was_present = excluded.was_present, previous = excluded.previous, previous_traits = excluded.previous_traits)
      update audience_syncs set
-       sent = sent + (select count(*) from settled where state = 1),
-       handed_on = handed_on + (select count(*) from settled where state = 2),
-       failed = failed + (select count(*) from settled where state = 3)
+       sent = sent + (select count(*) from recorded where state = 1),
+       handed_on = handed_on + (select count(*) from recorded where state = 2),
+       failed = failed + (select count(*) from recorded where state = 3)
      where number = $1
      returning sent, handed_on as "handedOn", failed`,
     [

@@ -25,7 +25,7 @@ export async function handedOnPage(
 }
 
 /** Those whose user has a newer change in this sync: their old news must not arrive after it. */
-export async function overtaken(database: Queryable, sync: string, limit: number): Promise<HandedOn[]> {
+export async function outdatedHandedOn(database: Queryable, sync: string, limit: number): Promise<HandedOn[]> {
   return database.query<HandedOn>(
     `select ${columns} from audience_handed_on h
      join audience_changes c on c.link = h.link and c.user_id = h.user_id and c.sync = $1
@@ -55,7 +55,7 @@ export async function takeBack(database: Database, { link, userId, workflowId }:
      removed as (
        delete from audience_acknowledged a using failed f
        where a.link = f.link and a.user_id = f.user_id and not f.was_present),
-     unsettled as (
+     no_longer_in_step as (
        update audience_links l set in_step = false from failed f where l.link = f.link),
      change as (
        update audience_changes c set state = 3 from failed f

@@ -196,7 +196,7 @@ export interface DeletionCounts {
 
 /** Forgets users that are done and counts what came of them, both or neither.
  *  @param calledOff  until when what began was called off */
-export async function settleUsers(
+export async function finishUsers(
   database: Database,
   { id, scope }: Pick<OpenDeletionRequest, 'id' | 'scope'>,
   users: readonly UserToDelete[],

@@ -92,7 +92,7 @@ export function createConnections({ open, maxPerOrigin, maxOrigins }: Connection
     close() {
       if (closed !== undefined) return closed.promise
       let resolve = (): void => undefined
-      const promise = new Promise<void>((settle) => (resolve = settle))
+      const promise = new Promise<void>((done) => (resolve = done))
       closed = { promise, resolve }
       origins.clear()
       if (retired.size === 0) resolve()

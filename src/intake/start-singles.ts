@@ -37,7 +37,7 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
   const turnsGiven = (): number => Math.ceil(4 / limit())
 
   /** @returns whether Temporal took it, now or before; otherwise it was refused for good, or is cancelled */
-  const settle = async ({ seq, input, cancelled }: LeasedEvent): Promise<boolean> => {
+  const startOrRefuse = async ({ seq, input, cancelled }: LeasedEvent): Promise<boolean> => {
     if (cancelled !== undefined) {
       // A start that nobody saw end, before it was cancelled, may have been one.
       await settleCancelled(database, seq, await cancel(input, cancelled))
@@ -70,7 +70,7 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
           const event = queue.shift()
           if (event === undefined) return
           try {
-            if (await settle(event)) started.push(event.seq)
+            if (await startOrRefuse(event)) started.push(event.seq)
             open.delete(event.seq)
           } catch (error) {
             failure ??= error as Error

@@ -2,7 +2,7 @@
 
 import type { Delivery, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQueries, settledQuery, uncompletedQuery, unsuccessful } from './delivery-query.ts'
+import { deliveryQueries, deliveredEarlyQuery, uncompletedQuery, unsuccessful } from './delivery-query.ts'
 import { toDelivery, type ExecutionInfo } from './delivery-row.ts'
 import { mergeNewestFirst } from './merge-newest-first.ts'
 
@@ -57,23 +57,23 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
       countByStatus(uncompletedQuery(filter)),
     ])
     const running = uncompleted('Running')
-    const [settled, retrying, held] = running === 0 ? [0, 0, 0] : await countRunning(filter)
+    const [deliveredEarly, retrying, held] = running === 0 ? [0, 0, 0] : await countRunning(filter)
     const failed = uncompleted(...unsuccessful.failed)
     const cancelled = uncompleted(...unsuccessful.cancelled)
     return {
-      delivering: Math.max(0, running - settled - retrying - held),
+      delivering: Math.max(0, running - deliveredEarly - retrying - held),
       retrying,
       held,
-      delivered: Math.max(0, all - running - failed - discarded - cancelled) + settled,
+      delivered: Math.max(0, all - running - failed - discarded - cancelled) + deliveredEarly,
       failed,
       discarded,
       cancelled,
     }
   }
 
-  const countRunning = (filter: DeliveryFilter): Promise<[settled: number, retrying: number, held: number]> =>
+  const countRunning = (filter: DeliveryFilter): Promise<[deliveredEarly: number, retrying: number, held: number]> =>
     Promise.all([
-      temporal.client.workflow.count(settledQuery(filter)).then(({ count }) => count),
+      temporal.client.workflow.count(deliveredEarlyQuery(filter)).then(({ count }) => count),
       countMatching({ ...filter, status: 'retrying' }),
       countMatching({ ...filter, status: 'held' }),
     ])

@@ -178,7 +178,7 @@ function statusesOf(status: DeliveryFilter['status'], pausedDestinations: readon
     }
     case 'delivered': {
       const notDiscarded = "(PostriderOutcome IS NULL OR PostriderOutcome != 'discarded')"
-      return [{ common: isCompleted, condition: notDiscarded }, settled]
+      return [{ common: isCompleted, condition: notDiscarded }, deliveredEarly]
     }
     case 'discarded':
       return [{ rare: hasOutcome('discarded'), condition: alsoEquals(isCompleted) }]
@@ -196,9 +196,9 @@ export const uncompletedQuery = (filter: DeliveryFilter): string => {
 }
 
 /** Those that count as delivered although their workflow has not ended. */
-export const settledQuery = (filter: DeliveryFilter): string => queryOf(filter, settled)
+export const deliveredEarlyQuery = (filter: DeliveryFilter): string => queryOf(filter, deliveredEarly)
 
-const settled: Status = { rare: hasOutcome('delivered'), condition: alsoEquals(isRunning) }
+const deliveredEarly: Status = { rare: hasOutcome('delivered'), condition: alsoEquals(isRunning) }
 
 /** How Temporal has the statuses of a delivery that has ended without success. */
 export const unsuccessful = { failed: ['Failed', 'TimedOut'], cancelled: ['Canceled', 'Terminated'] }

@@ -26,7 +26,7 @@ const members = 1_500
 const startLimitMs = 120_000
 /** Calls per second: a page is half a second of them. */
 const maxPerSecond = 200
-/** Sent and not written down when a node is killed: the page that is settled and the one that is posted. Of all kills
+/** Sent and not written down when a node is killed: the page that is recorded and the one that is posted. Of all kills
  *  together fewer than there are members, so that a sync that begins anew each time is found out. */
 const inDoubt = maxPerSecond
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, inject, it } from 'vitest'
-import { nextChanges, settleChanges } from '../../src/db/audiences-changes.ts'
+import { nextChanges, recordOutcomes } from '../../src/db/audiences-changes.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
@@ -12,7 +12,7 @@ import { findPostgres, startPostgres } from '../support/postgres.ts'
 const logger = pino({ level: 'error' })
 const link = { link: 1, destinationId: 'dst' }
 
-const settles = async (kind: 'PGlite' | 'PostgreSQL'): Promise<void> => {
+const recordsRange = async (kind: 'PGlite' | 'PostgreSQL'): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-test-db-'))
   await cp(inject('databaseTemplate'), folder, { recursive: true })
   const postgres = kind === 'PGlite' ? undefined : await startPostgres()
@@ -30,7 +30,7 @@ const settles = async (kind: 'PGlite' | 'PostgreSQL'): Promise<void> => {
          (1, 1, 'd', true, '2', false, null), (1, 1, 'e', true, '2', false, null), (1, 1, 'f', true, '2', false, null),
          (1, 1, 'g', true, '2', false, null)`,
     )
-    const settlement = {
+    const outcomes = {
       range: { after: '', upTo: 'f' },
       failed: ['d'],
       handedOn: [{ userId: 'e', workflowId: 'w' }],
@@ -38,9 +38,9 @@ const settles = async (kind: 'PGlite' | 'PostgreSQL'): Promise<void> => {
       open: ['f'],
     }
     const totals = { sent: 3, handedOn: 1, failed: 1 }
-    expect(await settleChanges(database, '1', link, settlement)).toEqual(totals)
+    expect(await recordOutcomes(database, '1', link, outcomes)).toEqual(totals)
     // A second time, as by an activity that was thought lost, it changes nothing.
-    expect(await settleChanges(database, '1', link, settlement)).toEqual(totals)
+    expect(await recordOutcomes(database, '1', link, outcomes)).toEqual(totals)
 
     expect((await nextChanges(database, '1', link, '', 10)).map(({ userId }) => userId)).toEqual(['f', 'g'])
     expect(await database.query('select user_id, value from audience_acknowledged order by user_id')).toEqual([
@@ -58,8 +58,9 @@ const settles = async (kind: 'PGlite' | 'PostgreSQL'): Promise<void> => {
   }
 }
 
-it('settles a range of changes but for its exceptions on PGlite', () => settles('PGlite'))
+it('records a range of changes as sent, but for its exceptions on PGlite', () => recordsRange('PGlite'))
 
-it.skipIf(findPostgres() === undefined)('settles a range of changes but for its exceptions on PostgreSQL', () =>
-  settles('PostgreSQL'),
+it.skipIf(findPostgres() === undefined)(
+  'records a range of changes as sent, but for its exceptions on PostgreSQL',
+  () => recordsRange('PostgreSQL'),
 )

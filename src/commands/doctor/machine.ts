@@ -72,8 +72,8 @@ async function checkPorts({ host, port, temporal }: Config): Promise<Check[]> {
 }
 
 const tryListen = (host: string, port: number): Promise<string | undefined> =>
-  new Promise((settle) => {
+  new Promise((resolve) => {
     const server = createServer()
-    server.once('error', ({ message, code }: NodeJS.ErrnoException) => settle(code ?? message))
-    server.listen(port, host, () => server.close(() => settle(undefined)))
+    server.once('error', ({ message, code }: NodeJS.ErrnoException) => resolve(code ?? message))
+    server.listen(port, host, () => server.close(() => resolve(undefined)))
   })
