@@ -25,8 +25,8 @@ import type { Database } from '../src/db/database.ts'
 /** Deliveries that are looked at together. */
 const handedOnPageSize = 100
 
-/** A load that has no rows: the membership of nobody. */
-const noLoad = '0'
+/** A row set that has no rows: the membership of nobody. */
+const noRows = '0'
 
 export interface ComparingDependencies {
   database: Database
@@ -50,11 +50,11 @@ export async function compareMembership(
   refuseBadRows(row, audience)
   await reviewHandedOn(dependencies, audience.id)
 
-  const { load, members } = await membershipOf(database, sync, row, audience)
+  const { rowSet, members } = await membershipOf(database, sync, row, audience)
   const counts = new Map<AudienceLink, LinkCounts>()
   for (const link of sync.links) {
     await clearChanges(database, sync.number, link)
-    counts.set(link, await compareLink(database, sync, row, audience, link, load))
+    counts.set(link, await compareLink(database, sync, row, audience, link, rowSet))
   }
   const users = await usersOf(database, sync, counts)
   const result = { ...users, unchanged: Math.max(0, members - users.added) }
@@ -64,7 +64,7 @@ export async function compareMembership(
     await updateSync(database, sync.number, { counts: result })
     return { kind: 'refused', reason, ...result }
   }
-  await takeOver(database, sync, row, audience, { load, members })
+  await takeOver(database, sync, row, audience, { rowSet, members })
   await endOvertaken(dependencies, sync)
 
   await updateSync(database, sync.number, { phase: 'sending', counts: result })
@@ -99,17 +99,17 @@ async function reviewHandedOn({ database, deliveryState }: ComparingDependencies
   }
 }
 
-/** The load that the sync brings every destination to, and how many it has. */
+/** The row set that the sync brings every destination to, and how many it has. */
 async function membershipOf(
   database: Database,
   { kind }: SyncDescription,
   row: SyncRow,
   audience: StoredAudience,
-): Promise<{ load: string; members: number }> {
-  if (kind === 'delete') return { load: noLoad, members: 0 }
+): Promise<{ rowSet: string; members: number }> {
+  if (kind === 'delete') return { rowSet: noRows, members: 0 }
   if (kind === 'change' && row.load !== null) return takeOverChange(database, audience.id, row.load)
-  const load = row.load ?? audience.load ?? noLoad
-  return { load, members: await countMembers(database, load) }
+  const rowSet = row.load ?? audience.rowSet ?? noRows
+  return { rowSet, members: await countMembers(database, rowSet) }
 }
 
 async function compareLink(
@@ -118,13 +118,13 @@ async function compareLink(
   row: SyncRow,
   audience: StoredAudience,
   link: AudienceLink,
-  load: string,
+  rowSet: string,
 ): Promise<LinkCounts> {
   const isInStep = audience.links.find((known) => known.link === link.link)?.inStep === true
   if (sync.kind === 'undo') return compareUndone(database, sync.number, link, row.undo_of ?? '0')
   if (sync.kind === 'change' && row.load !== null && isInStep)
-    return compareChanged(database, sync.number, link, row.load, load)
-  return compareWhole(database, sync.number, link, load, sync.kind === 'resync')
+    return compareChanged(database, sync.number, link, row.load, rowSet)
+  return compareWhole(database, sync.number, link, rowSet, sync.kind === 'resync')
 }
 
 /** A change, an undo and a deletion name what is to be removed; a whole membership may be half a file. */
@@ -149,11 +149,11 @@ async function takeOver(
   { kind, number }: SyncDescription,
   row: SyncRow,
   audience: StoredAudience,
-  { load, members }: { load: string; members: number },
+  { rowSet, members }: { rowSet: string; members: number },
 ): Promise<void> {
-  if (kind === 'undo' && load !== noLoad) await takeOverUndo(database, audience.id, number, load)
+  if (kind === 'undo' && rowSet !== noRows) await takeOverUndo(database, audience.id, number, rowSet)
   else if (kind !== 'change' && kind !== 'undo' && row.load !== null)
-    await takeOverMembership(database, audience.id, { load, members, etag: row.etag, sync: number })
+    await takeOverMembership(database, audience.id, { rowSet, members, etag: row.etag, sync: number })
 }
 
 /** Users that the sync tells something; of one destination its own counts. */

@@ -13,7 +13,7 @@ import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import type { AudienceStore, StoredAudience } from '../src/db/audiences.ts'
 import { noteInStep } from '../src/db/audiences-changes.ts'
 import { dropAudience, purgeAudience } from '../src/db/audiences-purge.ts'
-import { completeLoad, createLoad, dropLoad, writeRows } from '../src/db/audiences-staging.ts'
+import { completeRowSet, createRowSet, dropRowSet, writeRows } from '../src/db/audiences-staging.ts'
 import { endSync, readSync, requestSync, takeNextSync, updateSync, type SyncRow } from '../src/db/audiences-syncs.ts'
 import { AppError } from '../src/errors.ts'
 import type { Logger } from '../src/logger.ts'
@@ -34,27 +34,27 @@ export interface AudienceActivityDependencies extends SendingDependencies, Compa
 export function createAudienceActivities(dependencies: AudienceActivityDependencies): AudienceActivities {
   const { database, audiences, guard, retry, metrics, liveTraffic, logger } = dependencies
 
-  /** Stages what is read; a load that was not read to its end is removed again. */
-  const load = async (sync: SyncDescription): Promise<{ rowsRead: number }> => {
+  /** Reads the membership into a row set; one that was not read to its end is removed again. */
+  const stage = async (sync: SyncDescription): Promise<{ rowsRead: number }> => {
     const { cancellationSignal } = Context.current()
     const audience = await audiences.getStored(sync.audience.id)
     const pulled = await pullMembership(audience, guard, cancellationSignal).catch((error: unknown) => {
       throw sourceFault(error)
     })
     if (pulled.kind === 'unchanged') return { rowsRead: 0 }
-    const staged = await createLoad(database, audience.id)
+    const staged = await createRowSet(database, audience.id)
     try {
       const rows = await stageMembers(
         readingsOf(pulled.readings),
         (group) => liveTraffic.inTurn(() => writeRows(database, staged, group)),
         (soFar) => updateSync(database, sync.number, { rows: soFar }),
       )
-      await completeLoad(database, staged)
+      await completeRowSet(database, staged)
       const etag = pulled.etag()
-      await updateSync(database, sync.number, { load: staged, rows, ...(etag !== undefined && { etag }) })
+      await updateSync(database, sync.number, { rowSet: staged, rows, ...(etag !== undefined && { etag }) })
       return { rowsRead: rows.rowsRead }
     } catch (error) {
-      await dropLoad(database, staged)
+      await dropRowSet(database, staged)
       throw error
     }
   }
@@ -80,7 +80,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
       return describeSync(audience, sync, retry)
     },
 
-    loadMembership: (sync) => heartbeating(() => asFailure(() => load(sync))),
+    loadMembership: (sync) => heartbeating(() => asFailure(() => stage(sync))),
 
     compareMembership: (sync) => heartbeating(() => asFailure(() => compareMembership(dependencies, sync))),
 
@@ -108,14 +108,14 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
 
 const describeSync = (audience: StoredAudience, sync: SyncRow, retry: RetrySchedule): SyncDescription => {
   const { id, key, kind, name, maxPerSecond, membership, links } = audience
-  const loads = sync.kind === 'sync' || sync.kind === 'resync'
+  const needsMembership = sync.kind === 'sync' || sync.kind === 'resync'
   return {
     syncId: sync.id,
     number: sync.number,
     kind: sync.kind,
     phase: sync.phase,
     audience: { id, key, kind, name, maxPerSecond },
-    pulls: loads && membership.kind !== 'push' && sync.load === null && !sync.confirmed,
+    pulls: needsMembership && membership.kind !== 'push' && sync.load === null && !sync.confirmed,
     startedAt: (sync.started_at ?? new Date()).toISOString(),
     links: links.map(({ link, destinationId }) => ({ link, destinationId })),
     retry,

@@ -30,11 +30,11 @@ export async function compareWhole(
   database: Queryable,
   sync: string,
   { link }: AudienceLink,
-  load: string,
+  rowSet: string,
   full: boolean,
 ): Promise<LinkCounts> {
   const counts = { added: 0, removed: 0 }
-  for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [load])) {
+  for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [rowSet])) {
     const [row] = await database.query<CountRow>(
       `with inserted as (
          insert into audience_changes (sync, link, user_id, present, value, traits, was_present, previous, previous_traits)
@@ -48,7 +48,7 @@ export async function compareWhole(
          where $6 or r.user_id is null or a.user_id is null or r.value is distinct from a.value
          returning present)
        ${countInserted} from inserted`,
-      [sync, link, load, after, upTo, full],
+      [sync, link, rowSet, after, upTo, full],
     )
     add(counts, row)
   }
@@ -61,7 +61,7 @@ export async function compareChanged(
   sync: string,
   { link }: AudienceLink,
   change: string,
-  load: string,
+  rowSet: string,
 ): Promise<LinkCounts> {
   const counts = { added: 0, removed: 0 }
   for await (const { after, upTo } of userRanges(database, 'audience_rows', 'load = $1', [change])) {
@@ -77,7 +77,7 @@ export async function compareChanged(
            and ((r.user_id is null) <> (a.user_id is null) or r.value is distinct from a.value)
          returning present)
        ${countInserted} from inserted`,
-      [sync, link, load, change, after, upTo],
+      [sync, link, rowSet, change, after, upTo],
     )
     add(counts, row)
   }
@@ -140,12 +140,12 @@ export async function countChangedUsers(database: Queryable, sync: string): Prom
 }
 
 /** Writes a change into the audience's membership, made when it has none yet.
- *  @returns the load of the membership, and how many it has now */
+ *  @returns the row set of the membership, and how many it has now */
 export async function takeOverChange(
   database: Database,
   audienceId: string,
   change: string,
-): Promise<{ load: string; members: number }> {
+): Promise<{ rowSet: string; members: number }> {
   return database.transaction(async (tx) => {
     const [made] = await tx.query<{ load: string }>(
       `with made as (insert into audience_loads (audience_id, complete)
@@ -153,29 +153,34 @@ export async function takeOverChange(
        update audiences set load = coalesce(load, (select load from made)) where id = $1 returning load`,
       [audienceId],
     )
-    const load = made?.load ?? ''
+    const rowSet = made?.load ?? ''
     await tx.query(
       `delete from audience_rows where load = $1
          and user_id = any(array(select user_id from audience_rows where load = $2 and not present))`,
-      [load, change],
+      [rowSet, change],
     )
     await tx.query(
       `insert into audience_rows (load, user_id, present, value, traits)
        select $1, user_id, true, value, traits from audience_rows where load = $2 and present
        on conflict (load, user_id) do update set value = excluded.value, traits = excluded.traits`,
-      [load, change],
+      [rowSet, change],
     )
-    return { load, members: await recountMembers(tx, audienceId) }
+    return { rowSet, members: await recountMembers(tx, audienceId) }
   })
 }
 
 /** Takes the changes of an undo over into the membership; the next pull is not spared by its ETag. */
-export async function takeOverUndo(database: Database, audienceId: string, sync: string, load: string): Promise<void> {
+export async function takeOverUndo(
+  database: Database,
+  audienceId: string,
+  sync: string,
+  rowSet: string,
+): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.query(
       `delete from audience_rows where load = $1
          and user_id = any(array(select user_id from audience_changes where sync = $2 and not present))`,
-      [load, sync],
+      [rowSet, sync],
     )
     await tx.query(
       `insert into audience_rows (load, user_id, present, value, traits)
@@ -183,7 +188,7 @@ export async function takeOverUndo(database: Database, audienceId: string, sync:
        from audience_changes where sync = $2 and present
        on conflict (load, user_id) do update
          set value = excluded.value, traits = coalesce(excluded.traits, audience_rows.traits)`,
-      [load, sync],
+      [rowSet, sync],
     )
     await tx.query('update audiences set etag = null where id = $1', [audienceId])
     await recountMembers(tx, audienceId)
@@ -200,17 +205,17 @@ async function recountMembers(tx: Queryable, audienceId: string): Promise<number
   return Number(row?.members ?? 0)
 }
 
-/** Makes a load the audience's membership; refused ones can no longer be confirmed. */
+/** Makes a row set the audience's membership; refused ones can no longer be confirmed. */
 export async function takeOverMembership(
   database: Database,
   audienceId: string,
-  membership: { load: string; members: number; etag: string | null; sync: string },
+  membership: { rowSet: string; members: number; etag: string | null; sync: string },
 ): Promise<void> {
-  const { load, members, etag, sync } = membership
+  const { rowSet, members, etag, sync } = membership
   await database.transaction(async (tx) => {
     await tx.query('update audiences set load = $2, members = $3, etag = $4 where id = $1', [
       audienceId,
-      load,
+      rowSet,
       members,
       etag,
     ])

@@ -21,11 +21,11 @@ interface MemberRow {
 
 /** A page of the membership that was taken over last, in order of the user ids' bytes.
  *  @returns the page, its `nextCursor` as the plain user id
- *  @param load  that membership; null before the first */
+ *  @param rowSet  id of that membership's rows; null before the first */
 export async function listMembers(
   database: Queryable,
   audienceId: string,
-  load: string | null,
+  rowSet: string | null,
   { search, after, limit }: MemberQuery,
 ): Promise<Page<AudienceMember>> {
   const rows = await database.query<MemberRow>(
@@ -37,7 +37,7 @@ export async function listMembers(
      from audience_rows r
      where r.load = $2::bigint and r.present and r.user_id > $3 and r.user_id >= $4 and starts_with(r.user_id, $4)
      order by r.user_id limit $5`,
-    [audienceId, load, after, search, limit + 1],
+    [audienceId, rowSet, after, search, limit + 1],
   )
   const shown = rows.slice(0, limit)
   return { items: shown.map(toMember), nextCursor: rows.length > limit ? (shown.at(-1)?.userId ?? null) : null }

@@ -1,7 +1,7 @@
 /** Removes what audiences no longer need. */
 
 import type { Database } from './database.ts'
-import { deleteInRanges, dropLoad } from './audiences-staging.ts'
+import { deleteInRanges, dropRowSet } from './audiences-staging.ts'
 
 /** Latest syncs of an audience that changed something and whose changes are kept, so that they can be undone. */
 export const undoableSyncs = 5
@@ -13,7 +13,7 @@ const vacuumAfterRanges = 3
 /** Memberships that nothing refers to, changes that are too old to be undone, syncs beyond those that are kept,
  *  acknowledgements of deleted destinations. */
 export async function purgeAudience(database: Database, audienceId: string): Promise<void> {
-  const loads = await database.query<{ load: string }>(
+  const unused = await database.query<{ load: string }>(
     // An upload that was cut off with its node is left behind incomplete.
     `select load from audience_loads l where audience_id = $1 and (complete or touched_at < now() - interval '1 hour')
        and not exists (select 1 from audience_syncs s where s.audience_id = $1 and s.load = l.load)
@@ -21,7 +21,7 @@ export async function purgeAudience(database: Database, audienceId: string): Pro
     [audienceId],
   )
   let ranges = await dropOldChanges(database, audienceId)
-  for (const { load } of loads) ranges += await dropLoad(database, load)
+  for (const { load } of unused) ranges += await dropRowSet(database, load)
   await database.query(
     `delete from audience_syncs where audience_id = $1 and not undoable and number < (
        select number from audience_syncs where audience_id = $1 order by number desc offset ${keptSyncs} limit 1)`,
@@ -62,10 +62,10 @@ async function dropOldChanges(database: Database, audienceId: string): Promise<n
 
 /** Removes an audience with all its data. */
 export async function dropAudience(database: Database, audienceId: string): Promise<void> {
-  const loads = await database.query<{ load: string }>('select load from audience_loads where audience_id = $1', [
+  const rowSets = await database.query<{ load: string }>('select load from audience_loads where audience_id = $1', [
     audienceId,
   ])
-  for (const { load } of loads) await dropLoad(database, load)
+  for (const { load } of rowSets) await dropRowSet(database, load)
   const links = await database.query<{ link: number }>('select link from audience_links where audience_id = $1', [
     audienceId,
   ])

@@ -6,8 +6,10 @@ import type { Queryable } from './database.ts'
 /** Rows that one statement reads or deletes: it holds an embedded database for a fraction of a second. */
 const rangeSize = 20_000
 
-/** A new load; it is removed again when nothing refers to it and nothing was added for an hour. */
-export async function createLoad(database: Queryable, audienceId: string): Promise<string> {
+/** Makes an empty row set, for the rows of one membership or one change; the column `load` holds its id. It is removed
+ *  again when nothing refers to it and nothing was added for an hour.
+ *  @returns its id */
+export async function createRowSet(database: Queryable, audienceId: string): Promise<string> {
   const [row] = await database.query<{ load: string }>(
     'insert into audience_loads (audience_id) values ($1) returning load',
     [audienceId],
@@ -16,7 +18,7 @@ export async function createLoad(database: Queryable, audienceId: string): Promi
 }
 
 /** Adds rows about different users; a row replaces an earlier one about the same user. */
-export async function writeRows(database: Queryable, load: string, rows: readonly MemberRow[]): Promise<void> {
+export async function writeRows(database: Queryable, rowSet: string, rows: readonly MemberRow[]): Promise<void> {
   await database.query(
     `with touched as (update audience_loads set touched_at = now() where load = $1)
      insert into audience_rows (load, user_id, present, value, traits)
@@ -24,7 +26,7 @@ export async function writeRows(database: Queryable, load: string, rows: readonl
      on conflict (load, user_id) do update
        set present = excluded.present, value = excluded.value, traits = excluded.traits`,
     [
-      load,
+      rowSet,
       rows.map((row) => row.userId),
       rows.map((row) => row.present),
       rows.map((row) => row.value),
@@ -33,27 +35,27 @@ export async function writeRows(database: Queryable, load: string, rows: readonl
   )
 }
 
-/** Nothing is added any more: from now on the load is kept only as long as something refers to it. */
-export async function completeLoad(database: Queryable, load: string): Promise<void> {
-  await database.query('update audience_loads set complete = true where load = $1', [load])
+/** Nothing is added any more: from now on the row set is kept only as long as something refers to it. */
+export async function completeRowSet(database: Queryable, rowSet: string): Promise<void> {
+  await database.query('update audience_loads set complete = true where load = $1', [rowSet])
 }
 
-/** The number under which a preview of a load keeps its changes: no sync has a negative one. */
-export const previewNumber = (load: string): string => `-${load}`
+/** The number under which a preview of a row set keeps its changes: no sync has a negative one. */
+export const previewNumber = (rowSet: string): string => `-${rowSet}`
 
-/** Removes a load with its rows and those of its preview.
+/** Removes a row set with its rows and those of its preview.
  *  @returns in how many ranges */
-export async function dropLoad(database: Queryable, load: string): Promise<number> {
-  await database.query('delete from audience_changes where sync = $1', [previewNumber(load)])
-  const ranges = await deleteInRanges(database, 'audience_rows', 'load = $1', [load])
-  await database.query('delete from audience_loads where load = $1', [load])
+export async function dropRowSet(database: Queryable, rowSet: string): Promise<number> {
+  await database.query('delete from audience_changes where sync = $1', [previewNumber(rowSet)])
+  const ranges = await deleteInRanges(database, 'audience_rows', 'load = $1', [rowSet])
+  await database.query('delete from audience_loads where load = $1', [rowSet])
   return ranges
 }
 
-export async function countMembers(database: Queryable, load: string | null): Promise<number> {
+export async function countMembers(database: Queryable, rowSet: string | null): Promise<number> {
   const [row] = await database.query<{ count: string }>(
     'select count(*) from audience_rows where load = $1 and present',
-    [load],
+    [rowSet],
   )
   return Number(row?.count ?? 0)
 }

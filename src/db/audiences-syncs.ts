@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import { newSyncId } from '../ids.ts'
 import type { BadRow, Sync, SyncKind, SyncPhase, SyncStatus } from '../schemas/audience.ts'
 import type { Database, Queryable } from './database.ts'
-import { completeLoad } from './audiences-staging.ts'
+import { completeRowSet } from './audiences-staging.ts'
 import { pageOf, type Page, type PageRequest } from './page.ts'
 
 /** `waiting` is shown as running without a start. */
@@ -17,6 +17,7 @@ export interface SyncRow {
   kind: SyncKind
   status: StoredStatus
   phase: SyncPhase
+  /** Id of its row set: the membership that it brings, or the change; null when it brings none. */
   load: string | null
   etag: string | null
   undo_of: string | null
@@ -43,8 +44,8 @@ export interface SyncRow {
 export interface SyncRequest {
   audienceId: string
   kind: SyncKind
-  /** Staged rows: a membership, or a change. */
-  load?: string
+  /** Id of the staged rows: a membership, or a change. */
+  rowSet?: string
   rows?: { rowsRead: number; badRows: number; badRowSample: BadRow[] }
   /** The sync whose changes are taken back. */
   undoOf?: string
@@ -122,7 +123,7 @@ export async function readSync(database: Queryable, audienceId: string, syncId: 
  *  takes the waiting one into itself, and another kind replaces the waiting one of its kind: at most one of each waits.
  *  @returns its id */
 export async function requestSync(database: Database, request: SyncRequest): Promise<string> {
-  const { audienceId, kind, load, rows, undoOf, syncId = newSyncId() } = request
+  const { audienceId, kind, rowSet, rows, undoOf, syncId = newSyncId() } = request
   return database.transaction(async (tx) => {
     await tx.query('select 1 from audiences where id = $1 for update', [audienceId])
     const [known] = await tx.query('select 1 from audience_syncs where id = $1', [syncId])
@@ -132,14 +133,14 @@ export async function requestSync(database: Database, request: SyncRequest): Pro
       [audienceId],
     )
     const superseded = waiting.filter((other) => supersedes(kind, other, waiting))
-    if (kind === 'change' && load !== undefined)
-      for (const other of superseded) if (other.load !== null) await absorb(tx, other.load, load)
+    if (kind === 'change' && rowSet !== undefined)
+      for (const other of superseded) if (other.load !== null) await absorb(tx, other.load, rowSet)
     await tx.query(
       `update audience_syncs set status = 'stopped', phase = 'ended', load = null, ended_at = now(), reason = $2
        where number = any($1::bigint[])`,
       [superseded.map(({ number }) => number), `${kind === 'change' ? 'taken into' : 'replaced by'} ${syncId}`],
     )
-    if (load !== undefined) await completeLoad(tx, load)
+    if (rowSet !== undefined) await completeRowSet(tx, rowSet)
     await tx.query(
       `insert into audience_syncs (id, audience_id, kind, status, phase, load, undo_of, rows_read, bad_rows, bad_row_sample)
        values ($1, $2, $3, 'waiting', 'waiting', $4, $5, $6, $7, $8)`,
@@ -147,7 +148,7 @@ export async function requestSync(database: Database, request: SyncRequest): Pro
         syncId,
         audienceId,
         kind,
-        load ?? null,
+        rowSet ?? null,
         undoOf ?? null,
         rows?.rowsRead ?? 0,
         rows?.badRows ?? 0,
@@ -219,14 +220,14 @@ export async function audiencesThatSync(database: Queryable, limit: number): Pro
 
 export interface SyncUpdate {
   phase?: SyncPhase
-  load?: string
+  rowSet?: string
   etag?: string
   rows?: { rowsRead: number; badRows: number; badRowSample: BadRow[] }
   counts?: { added: number; removed: number; unchanged: number }
 }
 
 export async function updateSync(database: Queryable, number: string, update: SyncUpdate): Promise<void> {
-  const { phase, load, etag, rows, counts } = update
+  const { phase, rowSet, etag, rows, counts } = update
   await database.query(
     `update audience_syncs set phase = coalesce($2, phase), load = coalesce($3, load), etag = coalesce($4, etag),
        rows_read = coalesce($5, rows_read), bad_rows = coalesce($6, bad_rows),
@@ -237,7 +238,7 @@ export async function updateSync(database: Queryable, number: string, update: Sy
     [
       number,
       phase ?? null,
-      load ?? null,
+      rowSet ?? null,
       etag ?? null,
       rows?.rowsRead ?? null,
       rows?.badRows ?? null,

@@ -27,6 +27,7 @@ interface AudienceRow {
   max_bad_row_share: number
   max_removal_share: number
   max_per_second: number | null
+  /** Id of the row set that is its membership; null before the first. */
   load: string | null
   members: string
   etag: string | null
@@ -38,8 +39,8 @@ interface AudienceRow {
 /** An audience as its syncs need it: with its secrets in clear. */
 export interface StoredAudience extends Omit<Audience, 'membership'> {
   membership: Membership
-  /** The membership that was taken over last; null before the first. */
-  load: string | null
+  /** Id of the row set that is its membership: the one that was taken over last; null before the first. */
+  rowSet: string | null
   etag: string | null
   /** The connected destinations; `inStep`: what was acknowledged there is the membership. */
   links: (AudienceLink & { inStep: boolean })[]
@@ -87,13 +88,13 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
     members: Number(row.members),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
-    load: row.load,
+    rowSet: row.load,
     etag: row.etag,
     links: row.links,
   })
 
   const toAudience = (row: AudienceRow): Audience => {
-    const { load: _load, etag: _etag, links: _links, membership, ...audience } = toStored(row)
+    const { rowSet: _rowSet, etag: _etag, links: _links, membership, ...audience } = toStored(row)
     return { ...audience, membership: viewOf(membership) }
   }
 

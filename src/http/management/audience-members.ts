@@ -10,7 +10,7 @@ import { MembershipError } from '../../audiences/membership-error.ts'
 import { formatOf, readMembers } from '../../audiences/read-members.ts'
 import { stageMembers, stagingGroupSize, type StagedRows } from '../../audiences/stage-members.ts'
 import { listMembers } from '../../db/audiences-members.ts'
-import { createLoad, dropLoad, writeRows } from '../../db/audiences-staging.ts'
+import { createRowSet, dropRowSet, writeRows } from '../../db/audiences-staging.ts'
 import { AppError } from '../../errors.ts'
 import {
   AudienceMemberSchema,
@@ -46,8 +46,8 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
     },
     async ({ params, query: { search, cursor, limit } }) => {
       await audiences.get(params.id)
-      const { load } = await audiences.getStored(params.id)
-      const page = await listMembers(database, params.id, load, { search, after: lastUserId(cursor), limit })
+      const { rowSet } = await audiences.getStored(params.id)
+      const page = await listMembers(database, params.id, rowSet, { search, after: lastUserId(cursor), limit })
       return { items: page.items, nextCursor: page.nextCursor && Buffer.from(page.nextCursor).toString('base64url') }
     },
   )
@@ -67,13 +67,13 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
     async ({ params, body }, reply) => {
       const audience = expectPushed(await audiences.get(params.id))
       const rows = changedRows(body, audience.kind)
-      const load = await createLoad(database, audience.id)
+      const rowSet = await createRowSet(database, audience.id)
       for (let start = 0; start < rows.length; start += stagingGroupSize)
-        await writeRows(database, load, rows.slice(start, start + stagingGroupSize))
+        await writeRows(database, rowSet, rows.slice(start, start + stagingGroupSize))
       const counts = { rowsRead: body.add.length + body.remove.length, badRows: 0, badRowSample: [] }
       return reply
         .code(202)
-        .send(await startSync(dependencies, { audienceId: audience.id, kind: 'change', load, rows: counts }))
+        .send(await startSync(dependencies, { audienceId: audience.id, kind: 'change', rowSet, rows: counts }))
     },
   )
 
@@ -84,10 +84,10 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
       { schema: { tags, security, params: IdParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
       async (request, reply) => {
         const audience = expectPushed(await audiences.get(request.params.id))
-        const { load, rows } = await stageUpload(dependencies, audience, request)
+        const { rowSet, rows } = await stageUpload(dependencies, audience, request)
         return reply
           .code(202)
-          .send(await startSync(dependencies, { audienceId: audience.id, kind: 'upload', load, rows }))
+          .send(await startSync(dependencies, { audienceId: audience.id, kind: 'upload', rowSet, rows }))
       },
     )
   })
@@ -113,20 +113,20 @@ export async function stageUpload(
   { database, liveTraffic }: Pick<AudienceRouteDependencies, 'database' | 'liveTraffic'>,
   { id, kind }: Pick<Audience, 'id' | 'kind'>,
   request: FastifyRequest,
-): Promise<{ load: string; rows: StagedRows }> {
+): Promise<{ rowSet: string; rows: StagedRows }> {
   const format = formatOf(request.headers['content-type'])
   if (format === undefined || !(request.body instanceof Readable))
     throw new AppError('unsupported_media_type', 'send application/x-ndjson or text/csv')
   const bytes = plain(request.body, request.headers['content-encoding'])
-  const load = await createLoad(database, id)
+  const rowSet = await createRowSet(database, id)
   try {
     const rows = await stageMembers(readMembers(bytes, format, kind), (group) =>
-      liveTraffic.inTurn(() => writeRows(database, load, group)),
+      liveTraffic.inTurn(() => writeRows(database, rowSet, group)),
     )
     if (!request.raw.complete) throw cutOff()
-    return { load, rows }
+    return { rowSet, rows }
   } catch (error) {
-    await dropLoad(database, load)
+    await dropRowSet(database, rowSet)
     if (error instanceof MembershipError)
       throw new AppError('bad_request', `The body cannot be used: ${error.message}.`)
     throw request.raw.complete ? error : cutOff()

@@ -11,7 +11,7 @@ import { stageMembers, type StagedRows } from '../../audiences/stage-members.ts'
 import type { StoredAudience } from '../../db/audiences.ts'
 import { nextChanges } from '../../db/audiences-changes.ts'
 import { compareWhole, countAcknowledged } from '../../db/audiences-comparison.ts'
-import { countMembers, createLoad, dropLoad, previewNumber, writeRows } from '../../db/audiences-staging.ts'
+import { countMembers, createRowSet, dropRowSet, previewNumber, writeRows } from '../../db/audiences-staging.ts'
 import { AppError } from '../../errors.ts'
 import type { Preview } from '../../schemas/audience.ts'
 import type { AudienceRouteDependencies } from './audience-dependencies.ts'
@@ -29,16 +29,16 @@ export async function previewSync(
   const { database, audiences } = dependencies
   await audiences.get(audienceId)
   const audience = await audiences.getStored(audienceId)
-  const { load, rows, isUnchanged } = await stage(dependencies, audience, request)
+  const { rowSet, rows, isUnchanged } = await stage(dependencies, audience, request)
   try {
     const refusal = badRowsRefusal(rows, audience.maxBadRowShare)
     if (refusal !== undefined) return { ...rows, refusal: refusal.sentence, destinations: [] }
-    const membership = isUnchanged ? (audience.load ?? '0') : load
+    const membership = isUnchanged ? (audience.rowSet ?? '0') : rowSet
     const members = await countMembers(database, membership)
     const destinations = []
     for (const link of audience.links) {
-      const { added, removed } = await compareWhole(database, previewNumber(load), link, membership, false)
-      const sample = await nextChanges(database, previewNumber(load), link, '', sampleSize)
+      const { added, removed } = await compareWhole(database, previewNumber(rowSet), link, membership, false)
+      const sample = await nextChanges(database, previewNumber(rowSet), link, '', sampleSize)
       const acknowledged = removed === 0 ? 0 : await countAcknowledged(database, link)
       const context = { audience, syncId: 'preview', timestamp: new Date().toISOString() }
       destinations.push({
@@ -52,12 +52,12 @@ export async function previewSync(
     }
     return { ...rows, refusal: null, destinations }
   } finally {
-    await dropLoad(database, load)
+    await dropRowSet(database, rowSet)
   }
 }
 
 interface Staged {
-  load: string
+  rowSet: string
   rows: StagedRows
   /** There is nothing new: the present membership stands. */
   isUnchanged: boolean
@@ -71,8 +71,8 @@ async function stage(
   if (request.body instanceof Readable && formatOf(request.headers['content-type']) !== 'json')
     return { ...(await stageUpload(dependencies, audience, request)), isUnchanged: false }
   const { database, pullGuard, liveTraffic } = dependencies
-  const load = await createLoad(database, audience.id)
-  const nothing: Staged = { load, rows: { rowsRead: 0, badRows: 0, badRowSample: [] }, isUnchanged: true }
+  const rowSet = await createRowSet(database, audience.id)
+  const nothing: Staged = { rowSet, rows: { rowsRead: 0, badRows: 0, badRowSample: [] }, isUnchanged: true }
   if (audience.membership.kind === 'push') return nothing
   const gone = new AbortController()
   request.raw.once('close', () => gone.abort())
@@ -80,11 +80,11 @@ async function stage(
     const pulled = await pullMembership(audience, pullGuard, gone.signal)
     if (pulled.kind === 'unchanged') return nothing
     const rows = await stageMembers(pulled.readings, (group) =>
-      liveTraffic.inTurn(() => writeRows(database, load, group)),
+      liveTraffic.inTurn(() => writeRows(database, rowSet, group)),
     )
-    return { load, rows, isUnchanged: false }
+    return { rowSet, rows, isUnchanged: false }
   } catch (error) {
-    await dropLoad(database, load)
+    await dropRowSet(database, rowSet)
     const fault = error instanceof MembershipError ? error : new MembershipError('it could not be fetched')
     throw new AppError('bad_request', fault.sentence, { cause: error })
   }
