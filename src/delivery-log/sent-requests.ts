@@ -1,7 +1,7 @@
 /** What a delivery's endpoints get: its body, and the headers of each. */
 
 import type { DeliverEventInput } from '../contracts/delivery.ts'
-import type { StoredDestination } from '../db/destinations.ts'
+import type { StoredDestination } from '../db/stored-destination.ts'
 import { encodeBody } from '../delivery/body.ts'
 import { messageRequest } from '../delivery/post-message.ts'
 import type { DeliveryAttempt, DeliveryDetail } from '../schemas/delivery.ts'

@@ -1,5 +1,5 @@
 import type { DeliveryTarget } from '../contracts/delivery.ts'
-import type { StoredDestination } from '../db/destinations.ts'
+import type { StoredDestination } from '../db/stored-destination.ts'
 
 /** A destination as a delivery addresses it: its endpoints as they are now; undefined when it is switched off or has none. */
 export function deliveryTarget(destination: StoredDestination): DeliveryTarget | undefined {

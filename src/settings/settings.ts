@@ -1,7 +1,8 @@
 /** All settings in memory: what ingest and deliveries look up for every event. */
 
 import type { Database } from '../db/database.ts'
-import type { DestinationStore, StoredDestination } from '../db/destinations.ts'
+import type { DestinationStore } from '../db/destinations.ts'
+import type { StoredDestination } from '../db/stored-destination.ts'
 import { changedSettings, readSettingsVersion } from '../db/settings-version.ts'
 import { allSources } from '../db/sources.ts'
 import { PartAwayError } from '../errors.ts'

@@ -1,6 +1,6 @@
 /** The settings in memory. A change costs as much as what it touches, however much there is. */
 
-import type { StoredDestination } from '../db/destinations.ts'
+import type { StoredDestination } from '../db/stored-destination.ts'
 import type { StoredSource } from '../db/sources.ts'
 
 /** A source with the switched-on destinations that its events go to. */

@@ -1,7 +1,7 @@
 /** A sample event, sent on the spot: what was sent, and what each endpoint made of it. */
 
 import { randomUUID } from 'node:crypto'
-import type { StoredDestination } from '../../db/destinations.ts'
+import type { StoredDestination } from '../../db/stored-destination.ts'
 import { messageRequest, type OutboundMessage } from '../../delivery/post-message.ts'
 import { sampleMessage } from '../../delivery/sample-message.ts'
 import type { Sender } from '../../delivery/send.ts'
