@@ -24,6 +24,7 @@ export const audienceSignals = {
   /** Stop this sync; argument: its id. */
   stopSync: 'stopSync',
 } as const
+/** Query of `syncAudience`, answered with a `SyncProgress`. */
 export const progressQuery = 'progress'
 
 /** Failure types in Temporal. */
@@ -58,6 +59,7 @@ export interface SyncDescription {
   retry: RetrySchedule
 }
 
+/** Input of the workflow `syncAudience`. */
 export interface SyncAudienceInput {
   audienceId: string
   /** Started by the schedule: asks for a sync of its own. */
@@ -70,6 +72,7 @@ export interface SyncAudienceInput {
 export interface SyncProgress {
   syncId: string | null
   phase: SyncPhase
+  /** Rows of the membership so far; `added` to `unchanged` count users, `sent` to `failed` Identify calls. */
   rowsRead: number
   added: number
   removed: number
@@ -81,6 +84,7 @@ export interface SyncProgress {
   rate: number
 }
 
+/** Input of the activity that sends for some seconds. */
 export interface SendInput {
   sync: SyncDescription
   link: AudienceLink
@@ -99,12 +103,14 @@ export interface SendResult {
   reason?: string
 }
 
+/** Identify calls of a sync: delivered at the first attempt, given a delivery of their own, and refused for good. */
 export interface SyncTotals {
   sent: number
   handedOn: number
   failed: number
 }
 
+/** What the comparison came to, in users; a sync that is `refused` sends nothing, for the reason given. */
 export interface ComparisonResult {
   kind: 'compared' | 'refused'
   reason?: string
@@ -113,6 +119,7 @@ export interface ComparisonResult {
   unchanged: number
 }
 
+/** How a sync ended, and why unless it completed. */
 export interface SyncEnd {
   audienceId: string
   syncId: string
@@ -131,5 +138,7 @@ export interface AudienceActivities {
   compareMembership(sync: SyncDescription): Promise<ComparisonResult>
   /** Sends changes for some seconds. @throws EndpointDown, which Temporal retries until the retry window is over */
   sendChanges(input: SendInput): Promise<SendResult>
+  /** Writes down how a sync ended, and which destinations now have all that it had to tell; deletes the audience after a sync of
+   *  kind `delete`. */
   finishSync(end: SyncEnd): Promise<void>
 }

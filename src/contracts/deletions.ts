@@ -5,6 +5,7 @@ export interface DeletionRequestInput {
   requestId: string
 }
 
+/** The activity of the workflow `deletionRequest`. */
 export interface DeletionActivities {
   /** Calls off what waits for the users of a request, and starts their notifications. Goes on where it was cut off. */
   carryOutDeletion(input: DeletionRequestInput): Promise<void>

@@ -142,6 +142,7 @@ export interface DeliveryActivities {
   /** Tries until the endpoint succeeds or fails for good; each failure that may pass is a failed attempt of the activity,
    *  which Temporal retries. */
   retryDelivery(input: RetryInput): Promise<RetryOutcome>
+  /** Where a destination stands now: whether deliveries go on, wait, or end. */
   readDestination(destinationId: string): Promise<DestinationState>
   /** Attempts of the endpoint's activity that waits in Temporal: once it is cancelled, nothing has them any more. */
   readPendingAttempts(endpointId: string): Promise<{ attempts: Attempt[] }>
@@ -173,7 +174,8 @@ export interface DeliverEventResult {
 /** Values of the search attribute `PostriderOutcome`, which is set on the unhappy path only. */
 export type OutcomeAttribute = 'retrying' | 'held' | 'delivered' | 'discarded'
 
-/** Failure types in Temporal. */
+/** Failure types in Temporal: an endpoint that did not take an event now, or had no room for the attempt, and a delivery that
+ *  failed for good. */
 export const failureTypes = {
   endpointUnavailable: 'EndpointUnavailable',
   endpointSaturated: 'EndpointSaturated',

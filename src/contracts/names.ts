@@ -43,4 +43,5 @@ export const searchAttributes = {
 /** In place of a second destination: there are several more. */
 export const moreDestinations = 'more'
 
+/** One of `searchAttributes`. */
 export type SearchAttributeName = keyof typeof searchAttributes

@@ -36,6 +36,7 @@ export interface Moment {
   random: () => number
 }
 
+/** What is done next for an event at an endpoint. */
 export type NextStep =
   /** An attempt, now; `beginsWindow`: the retry window counts from it on. */
   | { kind: 'attempt'; beginsWindow: boolean }
@@ -54,13 +55,16 @@ export interface Wait {
   isDown?: true
 }
 
+/** Nothing more: how it ended at the endpoint, and why unless it was delivered. */
 export interface Settled {
   kind: 'settle'
   end: EndpointResult['outcome']
   reason?: string
 }
 
+/** Why a delivery is discarded, in words for the operator. */
 export const destinationGone = 'the destination was switched off or deleted'
+/** Why an endpoint without an attempt waits, where nothing more is known. */
 export const notAttempted = 'not attempted'
 
 /** What follows an outcome, for as long as the window has room; see `withinWindow`. */

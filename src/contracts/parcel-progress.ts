@@ -7,6 +7,8 @@ import type { DestinationProgress, EndpointProgress, EventProgress, ParcelEvent,
 /** Newest attempts that are kept of an event at an endpoint; the others are only counted. */
 const maxKept = 10
 
+/** An event of a parcel before its first attempts.
+ *  @param place  its place in the parcel, from 0 */
 export const beginEvent = ({ targets }: Pick<ParcelEvent, 'targets'>, place: number): EventProgress => ({
   place,
   destinations: targets.map(beginDestination),
@@ -118,12 +120,15 @@ export const endOpen = (
   ),
 })
 
+/** The endpoints of a destination that have not ended. */
 export const openEndpoints = ({ endpoints }: DestinationProgress): EndpointProgress[] =>
   endpoints.filter(({ end }) => end === undefined)
 
+/** A destination of an event; undefined when the event does not go there. */
 export const destinationOf = (event: EventProgress, destinationId: string): DestinationProgress | undefined =>
   event.destinations.find((destination) => destination.destinationId === destinationId)
 
+/** Whether the event has an open endpoint at the destination, and is still in its parcel. */
 export const isOpenAt = (event: EventProgress, destinationId: string): boolean => {
   const destination = event.end === undefined ? destinationOf(event, destinationId) : undefined
   return destination !== undefined && openEndpoints(destination).length > 0
@@ -189,6 +194,7 @@ export function eventStatus({ end, destinations }: EventProgress): ParcelEventSt
   return outcomes.includes('delivered') ? 'delivered' : 'discarded'
 }
 
+/** Requests made for the event in all. */
 export const attemptsOf = ({ destinations }: EventProgress): number =>
   destinations.flatMap(({ endpoints }) => endpoints).reduce((sum, { attempts }) => sum + attempts, 0)
 

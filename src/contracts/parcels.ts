@@ -4,10 +4,12 @@
 import type { Attempt, DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from './delivery.ts'
 import type { MessageBody } from '../schemas/message.ts'
 
-/** Most events in a parcel, and most bytes of their inputs together, unless a single one is larger. */
+/** Most events in a parcel. */
 export const maxParcelEvents = 100
+/** Most bytes of a parcel's events together, as JSON, unless a single one is larger. */
 export const maxParcelBytes = 256 * 1024
 
+/** One event of a parcel: what the workflow `deliverEvent` gets as its input, but for what all events share. */
 export interface ParcelEvent {
   sourceId: string
   messageId: string
@@ -17,7 +19,7 @@ export interface ParcelEvent {
   receivedAt: string
 }
 
-/** Input of the workflow `deliverParcel`. */
+/** Input of the workflow `deliverParcel`: 1 to `maxParcelEvents` events. */
 export interface DeliverParcelInput {
   events: ParcelEvent[]
   retry: RetrySchedule
@@ -41,6 +43,7 @@ export interface EndpointProgress {
   isDown?: true
 }
 
+/** A destination of one event. */
 export interface DestinationProgress extends Pick<DeliveryTarget, 'destinationId' | 'successPolicy'> {
   endpoints: EndpointProgress[]
 }
@@ -96,6 +99,7 @@ export type ParcelEventStatus = 'delivering' | 'retrying' | 'held' | 'delivered'
 
 /** Signal that steers one event: a retried one leaves the parcel for a workflow of its own. */
 export const steerInParcel = 'steerInParcel'
+/** Argument of that signal. */
 export interface ParcelSteering {
   /** Id of its delivery. */
   deliveryId: string

@@ -46,17 +46,21 @@ export interface RecheckInput {
   recheckId: string
 }
 
+/** One round of telling the deliveries that wait for a destination. */
 export interface RecheckRound extends RecheckInput {
   /** From 0 on. */
   round: number
 }
 
+/** Activities of the workflows `steerDeliveries` and `recheckDestination`. */
 export interface SteeringActivities {
+  /** Steers all deliveries that match, oldest first, and goes on where an earlier try was cut off. */
   steerMatching(input: SteerDeliveriesInput): Promise<SteeringProgress>
   /** Tells the deliveries that wait for a destination of its change: in the first round all of them, then those that are
    *  still held by it alone.
    *  @returns how many it found; undefined when there is nothing to tell any more */
   tellWaiting(input: RecheckRound): Promise<number | undefined>
+  /** Forgets a change of which every delivery was told. */
   endRecheck(input: RecheckInput): Promise<void>
 }
 

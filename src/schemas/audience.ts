@@ -3,9 +3,13 @@
 import { z } from 'zod'
 import { NameSchema } from './source.ts'
 
+/** Longest key of an audience, in characters. */
 export const maxKeyLength = 100
+/** Most destinations of one audience. */
 export const maxAudienceDestinations = 100
+/** Longest query of a SQL pull, in characters. */
 export const maxQueryLength = 20_000
+/** Most headers of an HTTP pull. */
 export const maxPullHeaders = 50
 /** Longest statement time-out of a SQL pull, in seconds. */
 export const maxStatementTimeoutSeconds = 3_600
@@ -16,10 +20,13 @@ export const maxMemberBytes = 24 * 1024
 /** Most users that one change names. */
 export const maxChangedUsers = 100_000
 
+/** What users have of an audience: `audience`, that they are in it (`true` or `false`); `trait`, a value of their own. */
 export const audienceKinds = ['audience', 'trait'] as const
+/** One of `audienceKinds`. */
 export const AudienceKindSchema = z.enum(audienceKinds)
 export type AudienceKind = z.infer<typeof AudienceKindSchema>
 
+/** How a membership is written: an object or user id a line, CSV with a header line, or one JSON array. */
 export const memberFormats = ['ndjson', 'csv', 'json'] as const
 export type MemberFormat = (typeof memberFormats)[number]
 
@@ -45,14 +52,15 @@ const SqlPullSchema = z.strictObject({
   connectionString: z.string().max(2_048).optional(),
   /** One statement that gives a column `user_id`, for computed traits `value`; further columns become traits. */
   query: z.string().min(1).max(maxQueryLength),
+  /** How long the statement may take, in seconds; 300 unless given. */
   statementTimeoutSeconds: z.int().min(1).max(maxStatementTimeoutSeconds).default(300),
 })
 
-/** Where an audience's members come from. */
+/** Where an audience's members come from: they are uploaded (`push`), fetched over HTTP, or read by a SQL statement. */
 export const MembershipSchema = z.discriminatedUnion('kind', [PushSchema, HttpPullSchema, SqlPullSchema])
 export type Membership = z.infer<typeof MembershipSchema>
 
-/** As it is shown: without secrets. */
+/** Where members come from, as it is shown: without header values, user and password. */
 export const MembershipViewSchema = z.discriminatedUnion('kind', [
   PushSchema,
   z.object({
@@ -73,7 +81,8 @@ export type MembershipView = z.infer<typeof MembershipViewSchema>
 
 const durationText = z.string().regex(/^\d+(\.\d+)?\s*(s|m|h|d)$/, 'must be a duration such as 30s, 15m, 6h or 1d')
 
-/** When syncs start by themselves: by cron (`0 6 * * *`) or at an interval (`15m`), up to `jitter` later. */
+/** When syncs start by themselves: by cron (`0 6 * * *`, in `timezone`, UTC unless given) or at an interval (`15m`), up to
+ *  `jitter` later, at once unless given. */
 export const AudienceScheduleSchema = z
   .strictObject({
     cron: z.string().min(1).max(200).optional(),
@@ -95,14 +104,15 @@ const key = z
   .regex(/^[^\s_\p{Lu}\p{Cc}][^\s\p{Lu}\p{Cc}]*$/u, 'must be a name in snake_case')
 
 const options = {
-  /** Share of rows that may be bad before a sync fails. */
+  /** Share of rows that may be bad, from 0 to 1, before a sync fails; 0 unless given. */
   maxBadRowShare: share,
-  /** Share of its members that a sync may remove from a destination before it must be confirmed. */
+  /** Share of a destination's members, from 0 to 1, that a sync may remove before it must be confirmed; 0.5 unless given. */
   maxRemovalShare: share,
-  /** Most Identify calls a second to each destination; `null`: as many as it takes. */
+  /** Most Identify calls a second to each destination; `null`, the default: as many as it takes. */
   maxPerSecond: z.int().min(1).max(100_000).nullable(),
 }
 
+/** An audience to be made. */
 export const NewAudienceSchema = z.strictObject({
   name: NameSchema,
   /** The trait's name; absent: the name in snake_case. */
@@ -117,6 +127,7 @@ export const NewAudienceSchema = z.strictObject({
 })
 export type NewAudience = z.infer<typeof NewAudienceSchema>
 
+/** A change of an audience: what it names; the rest stays. */
 export const AudiencePatchSchema = z.strictObject({
   name: NameSchema.optional(),
   /** Asked for by a new name that has another key: `true` keeps the key, `false` takes the new one. */
@@ -130,6 +141,7 @@ export const AudiencePatchSchema = z.strictObject({
 })
 export type AudiencePatch = z.infer<typeof AudiencePatchSchema>
 
+/** An audience, without its secrets. */
 export const AudienceSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -148,7 +160,7 @@ export const AudienceSchema = z.object({
 })
 export type Audience = z.infer<typeof AudienceSchema>
 
-/** Users to add and to remove: user ids, or members as in an upload. */
+/** Users to add and to remove, at most `maxChangedUsers` each: user ids, or members as in an upload. */
 export const MemberChangeSchema = z.strictObject({
   add: z.array(z.unknown()).max(maxChangedUsers).default([]),
   remove: z.array(z.unknown()).max(maxChangedUsers).default([]),
@@ -168,22 +180,29 @@ export type AudienceMember = z.infer<typeof AudienceMemberSchema>
 
 const noNul = (text: string): boolean => !text.includes('\0')
 
-/** `search`: beginning of the user ids. */
+/** The beginning of the user ids to list; all of them unless given. */
 export const MemberSearchSchema = z.string().max(maxUserIdLength).refine(noNul, 'must not have a NUL').default('')
 
-/** A row that is not a member. */
+/** A row that is not a member; `line` counts from 1. */
 export const BadRowSchema = z.object({ line: z.number(), reason: z.string() })
 export type BadRow = z.infer<typeof BadRowSchema>
 
+/** How a sync stands: `refused` waits for somebody to confirm what it would remove; `failed` told nobody, or not all. */
 export const syncStatuses = ['running', 'completed', 'failed', 'refused', 'stopped'] as const
+/** One of `syncStatuses`. */
 export const SyncStatusSchema = z.enum(syncStatuses)
 export type SyncStatus = z.infer<typeof SyncStatusSchema>
 
+/** What a sync does: `upload` and `change` bring members, `sync` fetches them, `resync` tells every member again, `undo` takes
+ *  a sync back, and `delete` removes all members before the audience goes. */
 export const syncKinds = ['upload', 'change', 'sync', 'resync', 'undo', 'delete'] as const
+/** One of `syncKinds`. */
 export const SyncKindSchema = z.enum(syncKinds)
 export type SyncKind = z.infer<typeof SyncKindSchema>
 
+/** What a sync does, in this order. */
 export const syncPhases = ['waiting', 'loading', 'comparing', 'sending', 'ended'] as const
+/** One of `syncPhases`. */
 export const SyncPhaseSchema = z.enum(syncPhases)
 export type SyncPhase = z.infer<typeof SyncPhaseSchema>
 
@@ -219,6 +238,7 @@ export const SyncSchema = z.object({
 })
 export type Sync = z.infer<typeof SyncSchema>
 
+/** What a sync would do; nothing is sent. */
 export const PreviewSchema = z.object({
   rowsRead: z.number(),
   badRows: z.number(),

@@ -7,8 +7,10 @@ import { z } from 'zod'
 export const AuditOutcomeSchema = z.enum(['done', 'failed', 'unknown', 'refused'])
 export type AuditOutcome = z.infer<typeof AuditOutcomeSchema>
 
+/** One change, or one sign-in that was refused. */
 export const AuditEntrySchema = z.object({
   id: z.string(),
+  /** When it began, ISO 8601. */
   at: z.iso.datetime(),
   /** Name of the API token, or `admin` for the configured one; the caller's address when a sign-in was refused. */
   actor: z.string(),

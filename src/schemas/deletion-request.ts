@@ -8,6 +8,7 @@ export const maxDeletionUsers = 5_000
 /** Most sources that one request names. */
 export const maxDeletionSources = 100
 
+/** Longest user id, in characters: an event's is never longer, as a call has at most 32 KB (`spec/`, "Limits"). */
 const maxUserIdLength = 32_768
 
 const UserIdSchema = z
@@ -16,15 +17,17 @@ const UserIdSchema = z
   .max(maxUserIdLength)
   .refine((id) => id.isWellFormed() && !id.includes('\0'), 'must have neither NUL nor half a surrogate pair')
 
+/** A deletion request to be made: each source is told about each user once (`spec/`, "Events", `delete`). */
 export const NewDeletionRequestSchema = z.strictObject({
   userIds: z.array(UserIdSchema).min(1).max(maxDeletionUsers),
   /** Only these sources; all with a destination that is switched on unless given. */
   sourceIds: z.array(z.string().max(255)).min(1).max(maxDeletionSources).optional(),
-  /** Drop later events of these users at the door. */
+  /** Whether later events of these users are dropped at the door; `false` unless given. */
   suppress: z.boolean().default(false),
 })
 export type NewDeletionRequest = z.infer<typeof NewDeletionRequestSchema>
 
+/** How far a deletion request is. */
 export const DeletionRequestSchema = z.object({
   id: z.string(),
   /** `waiting` until Temporal takes it, `running`, or `completed`: every notification has started. */
@@ -45,6 +48,7 @@ export const DeletionRequestSchema = z.object({
 })
 export type DeletionRequest = z.infer<typeof DeletionRequestSchema>
 
+/** One deletion request, with what became of its notifications. */
 export const DeletionRequestDetailSchema = DeletionRequestSchema.extend({
   /** Notifications that arrived, and that failed; null while Temporal does not answer. */
   delivered: z.int().nullable(),

@@ -14,12 +14,14 @@ export const deliveryStatuses = [
   'discarded',
   'cancelled',
 ] as const
+/** One of `deliveryStatuses`. */
 export const DeliveryStatusSchema = z.enum(deliveryStatuses)
 export type DeliveryStatus = z.infer<typeof DeliveryStatusSchema>
 
 /** The status of a delivery that Temporal has. */
 export type StartedStatus = Exclude<DeliveryStatus, 'queued'>
 
+/** One event on its way to its destinations, as lists show it. */
 export const DeliverySchema = z.object({
   /** Workflow id. */
   id: z.string(),
@@ -41,12 +43,17 @@ export const DeliverySchema = z.object({
 })
 export type Delivery = z.infer<typeof DeliverySchema>
 
+/** One request to one endpoint. */
 export const DeliveryAttemptSchema = z.object({
   endpointId: z.string(),
+  /** When the request began, ISO 8601. */
   at: z.iso.datetime(),
   durationMs: z.number(),
+  /** HTTP status of the answer; null when there was none. */
   status: z.int().nullable(),
+  /** Why it failed, in words; null on success. */
   error: z.string().nullable(),
+  /** Beginning of a failed answer's body, cleaned: at most 1,024 bytes. */
   excerpt: z.string().nullable(),
 })
 export type DeliveryAttempt = z.infer<typeof DeliveryAttemptSchema>
@@ -93,8 +100,9 @@ export const DeliveryFilterSchema = z.strictObject({
 })
 export type DeliveryFilter = z.infer<typeof DeliveryFilterSchema>
 
-/** What an operator can do with deliveries. */
+/** What an operator can do with a delivery: attempt its waiting endpoints now, send its event once more, or stop it. */
 export const steeringActions = ['retry', 'redeliver', 'cancel'] as const
+/** One of `steeringActions`. */
 export const SteeringActionSchema = z.enum(steeringActions)
 export type SteeringAction = z.infer<typeof SteeringActionSchema>
 
@@ -104,10 +112,10 @@ export type SteeringAction = z.infer<typeof SteeringActionSchema>
 export const DeliverySteeredSchema = z.enum(['retrying', 'started', 'queued', 'cancelled', 'cancelling'])
 export type DeliverySteered = z.infer<typeof DeliverySteeredSchema>
 
-/** Why a delivery is steered; stands in its history. */
+/** Why a delivery is steered, in at most 500 characters; it stands in the delivery's history. */
 export const SteeringRequestSchema = z.strictObject({ why: z.string().max(500).optional() }).nullish()
 
-/** Steering of all deliveries that match: a filter, and why. */
+/** Steering of all deliveries that match: a filter, and why, in at most 500 characters. */
 export const BulkSteeringRequestSchema = DeliveryFilterSchema.extend({ why: z.string().max(500).optional() })
 
 /** How a bulk steering stands. */

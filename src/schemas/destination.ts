@@ -3,14 +3,18 @@
 import { z } from 'zod'
 import { NameSchema } from './source.ts'
 
-/** Most endpoints of one destination: `spec/`, "Limits". */
+/** Most endpoints of one destination: `spec/`, "Limits", which leaves the other bounds here open. */
 export const maxEndpoints = 5
 
-/** Bounds that `spec/` leaves open. */
+/** Longest URL of an endpoint, in characters. */
 export const maxUrlLength = 2_048
+/** Most static headers of an endpoint. */
 export const maxHeaders = 50
+/** Longest value of a static header, in characters. */
 export const maxHeaderValueLength = 4_096
+/** Longest shared secret, in characters. */
 export const maxSecretLength = 1_024
+/** Most sources that a destination is connected to. */
 export const maxConnectedSources = 1_000
 
 const webhookUrl = z
@@ -44,11 +48,13 @@ const sourceIds = z.array(z.string()).max(maxConnectedSources)
 /** Endpoints and a secret that are tried out before they are saved. */
 export const EndpointDraftSchema = z.strictObject({ sharedSecret: sharedSecret.nullish(), webhooks: webhooks.min(1) })
 
+/** How many endpoints must take an event: `any` one, the default (`spec/`, "Multiple endpoints"), or `all`. */
 export const SuccessPolicySchema = z.enum(['any', 'all'])
 
 /** Longest time for which a replaced secret goes on signing: 30 days. */
 const maxSecretOverlapSeconds = 30 * 24 * 3600
 
+/** A destination to be made: switched on, and connected to no source, unless it says otherwise. */
 export const NewDestinationSchema = z.strictObject({
   name: NameSchema,
   type: z.literal('webhooks'),
@@ -59,6 +65,7 @@ export const NewDestinationSchema = z.strictObject({
 })
 export type NewDestination = z.infer<typeof NewDestinationSchema>
 
+/** A change of a destination: what it names; the rest stays. */
 export const DestinationPatchSchema = z.strictObject({
   name: NameSchema.optional(),
   enabled: z.boolean().optional(),
@@ -69,7 +76,7 @@ export const DestinationPatchSchema = z.strictObject({
     .strictObject({
       /** A new secret; `null` ends signing. */
       sharedSecret: sharedSecret.nullish(),
-      /** How long the replaced secret goes on signing beside the new one, in seconds. */
+      /** How long the replaced secret goes on signing beside the new one, in seconds; not at all unless given. */
       secretOverlapSeconds: z.int().min(0).max(maxSecretOverlapSeconds).optional(),
       webhooks: webhooks.optional(),
     })
@@ -77,6 +84,7 @@ export const DestinationPatchSchema = z.strictObject({
 })
 export type DestinationPatch = z.infer<typeof DestinationPatchSchema>
 
+/** A destination, without its shared secret. */
 export const DestinationSchema = z.object({
   id: z.string(),
   name: z.string(),

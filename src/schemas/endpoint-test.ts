@@ -4,9 +4,10 @@ import { z } from 'zod'
 import { EndpointDraftSchema } from './destination.ts'
 import { MessageTypeSchema } from './message.ts'
 
+/** A test of a saved destination; the sample is a track call unless `type` is given. */
 export const TestRequestSchema = z.strictObject({ type: MessageTypeSchema.optional() }).nullish()
 
-/** A test of endpoints as they are typed, before they are saved. */
+/** A test of endpoints as they are typed, before they are saved; the sample is a track call unless `type` is given. */
 export const DraftTestRequestSchema = z.strictObject({
   type: MessageTypeSchema.optional(),
   /** Whose secret signs unless the draft has one, and whose entries keep their headers. */
@@ -15,6 +16,7 @@ export const DraftTestRequestSchema = z.strictObject({
 })
 export type DraftTestRequest = z.infer<typeof DraftTestRequestSchema>
 
+/** What came of a test, by endpoint: the request that was sent, and the answer. */
 export const EndpointTestSchema = z.object({
   results: z.array(
     z.object({

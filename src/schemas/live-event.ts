@@ -2,7 +2,9 @@
 
 import { z } from 'zod'
 
+/** One event at the door, and its fate there. */
 export const LiveEventSchema = z.object({
+  /** When it came, ISO 8601. */
   at: z.iso.datetime(),
   /** Null where the caller's could not be read; likewise `messageId`. */
   type: z.string().nullable(),
@@ -12,6 +14,7 @@ export const LiveEventSchema = z.object({
   fate: z.enum(['accepted', 'no_destination', 'filtered', 'suppressed', 'dropped', 'rejected']),
   /** Why it was refused. */
   reason: z.string().optional(),
+  /** Id of its delivery, when it was accepted. */
   deliveryId: z.string().optional(),
 })
 export type LiveEvent = z.infer<typeof LiveEventSchema>

@@ -4,11 +4,13 @@ import { z } from 'zod'
 
 /** Call types that sources send. */
 export const eventTypes = ['track', 'page', 'screen', 'identify', 'group', 'alias'] as const
+/** One of `eventTypes`. */
 export const EventTypeSchema = z.enum(eventTypes)
 export type EventType = z.infer<typeof EventTypeSchema>
 
 /** Kinds of delivered messages: the call types, and the notification of a deletion. */
 export const messageTypes = [...eventTypes, 'delete'] as const
+/** One of `messageTypes`. */
 export const MessageTypeSchema = z.enum(messageTypes)
 export type MessageType = z.infer<typeof MessageTypeSchema>
 

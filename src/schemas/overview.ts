@@ -4,6 +4,7 @@ import { z } from 'zod'
 
 const time = z.iso.datetime({ offset: true })
 
+/** The range and what of it: at most 31 days, in whole minutes; of all sources and destinations unless given. */
 export const OverviewQuerySchema = z.strictObject({
   /** Beginning of the range; a day before its end unless given. */
   since: time.optional(),
@@ -21,6 +22,7 @@ const deliveries = events.nullable()
 /** In milliseconds; null where nothing succeeded. */
 const PercentilesSchema = z.object({ p50Ms: z.number().nullable(), p95Ms: z.number().nullable() })
 
+/** What came in during the range, what became of it, and how the endpoints do. */
 export const OverviewSchema = z.object({
   funnel: z.object({
     /** Everything that came to the door, in any form. */

@@ -5,10 +5,10 @@ import { parseIsoTime } from './iso-time.ts'
 import { eventTypes } from './message.ts'
 import type { EventType } from './message.ts'
 
-/** Most characters of a `messageId`. */
+/** Longest `messageId`, in characters as people count them: a surrogate pair is one. */
 export const maxMessageIdLength = 100
 
-/** What can be wrong with one event. Each is also a row of the error catalog. */
+/** What can be wrong with one event. Each is also a row of the error catalog, in `src/errors.ts`. */
 export const eventFaultCodes = [
   'bad_request',
   'type_unknown',
@@ -35,6 +35,7 @@ export interface EventFault {
   path: string
 }
 
+/** An object as JSON has it; its members are not checked. */
 export type JsonObject = Record<string, unknown>
 
 /** Many libraries write `null` for what the caller left out. */
@@ -140,6 +141,7 @@ export const BatchEnvelopeSchema = z.object(
   { error: 'bad_request' },
 )
 
+/** What was read, or its first fault. */
 export type Read<T> = { ok: true; value: T } | { ok: false; fault: EventFault }
 
 /** Reads `value` by one of the schemas of this file.

@@ -12,8 +12,10 @@ export const MissingPartSchema = z.object({
 })
 export type MissingPart = z.infer<typeof MissingPartSchema>
 
+/** The node takes events; `missing` tells what they may wait for. */
 export const ReadinessSchema = z.object({ status: z.literal('ready'), missing: z.array(MissingPartSchema) })
 
+/** How the node, its Temporal and its database do, and the settings that matter to an operator. */
 export const StatusSchema = z.object({
   version: z.string(),
   nodeVersion: z.string(),
@@ -31,13 +33,16 @@ export const StatusSchema = z.object({
   }),
   /** What does not answer: events wait for it. */
   missing: z.array(MissingPartSchema),
-  /** How long finished deliveries are kept. */
+  /** How long deliveries that have ended are kept, in milliseconds. */
   retentionMs: z.number(),
+  /** The retry window, the first pause and the longest one, in milliseconds. */
   retry: z.object({ windowMs: z.number(), initialMs: z.number(), maxMs: z.number() }),
+  /** Events that wait in the inbox. */
   inboxDepth: z.int(),
 })
 export type Status = z.infer<typeof StatusSchema>
 
+/** Which of the first steps are done; that a first event came, or was delivered, is never forgotten. */
 export const OnboardingSchema = z.object({
   sourceCreated: z.boolean(),
   destinationConnected: z.boolean(),
@@ -46,6 +51,7 @@ export const OnboardingSchema = z.object({
 })
 export type Onboarding = z.infer<typeof OnboardingSchema>
 
+/** A kind of destination that can be connected. */
 export const CatalogItemSchema = z.object({
   type: z.literal('webhooks'),
   name: z.string(),
