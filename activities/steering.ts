@@ -82,10 +82,9 @@ async function steerMatching(dependencies: SteeringActivityDependencies, walk: W
       progress.position = (few.at(-1)?.startedAt ?? until).toISOString()
     })
   if (carried === undefined || order.action === 'recheck') return progress
-  const { action } = order
   for await (const group of carriedOf(dependencies, carried, progress))
     await steerGroup(progress, group, async (few) => {
-      await Promise.all(few.map(({ id }) => counted(progress, steering.carryOutInParcel(action, id, trace))))
+      await Promise.all(few.map(({ id }) => counted(progress, steering.carryOutInParcel(order, id, trace))))
       const last = few.at(-1)
       if (last !== undefined) progress.carried = last.position
     })

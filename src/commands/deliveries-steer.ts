@@ -7,11 +7,13 @@ import {
   DeliverySteeredSchema,
   type BulkSteering,
   type DeliverySteered,
+  type RedeliveryPart,
   type SteeringAction,
 } from '../schemas/delivery.ts'
 import { segment, type Api } from './shared/api.ts'
 import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
 import { CommandError, usageError } from './shared/failure.ts'
+import { findDestination } from './shared/lookup.ts'
 import { poll } from './shared/poll.ts'
 import { confirm } from './shared/prompt.ts'
 import { timeoutOption } from './shared/options.ts'
@@ -20,6 +22,8 @@ import { startProgress } from './shared/progress.ts'
 import { openSession } from './shared/session.ts'
 
 interface SteerOptions extends FilterOptions {
+  onlyDestination?: string
+  onlyEndpoint?: string
   all?: true
   why?: string
   yes?: true
@@ -29,7 +33,7 @@ interface SteerOptions extends FilterOptions {
 const AnswerSchema = z.object({ id: z.string().optional(), became: DeliverySteeredSchema.optional() })
 
 export const steerCommand = (action: SteeringAction, description: string): Command =>
-  withFilters(new Command(action))
+  withPart(withFilters(new Command(action)), action)
     .description(`${description}: those of the ids, or all that match the filter`)
     .argument('[id...]', 'ids of deliveries')
     .option('--all', 'all deliveries, without a filter')
@@ -39,14 +43,40 @@ export const steerCommand = (action: SteeringAction, description: string): Comma
     .action(async (ids: string[], options: SteerOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
+      const order = { why: options.why, only: await readPart(api, options) }
       if (ids.length > 0) {
         if (Object.keys(filter).length > 0 || options.all) throw usageError('give either ids or a filter')
-        return steerEach(api, out, action, ids, options)
+        return steerEach(api, out, action, ids, order)
       }
       if (Object.keys(filter).length === 0 && !options.all)
         throw usageError('give ids, or a filter such as --status, or --all')
-      return steerAll(api, out, action, filter, options)
+      return steerAll(api, out, action, filter, order, options)
     })
+
+const withPart = (command: Command, action: SteeringAction): Command =>
+  action !== 'redeliver'
+    ? command
+    : command
+        .option('--only-destination <destination>', 'to this one of its destinations alone, by id or name')
+        .option('--only-endpoint <id>', 'to this one of its endpoints alone')
+
+/** To whom of several an event is sent again. */
+async function readPart(
+  api: Api,
+  { onlyDestination, onlyEndpoint }: SteerOptions,
+): Promise<RedeliveryPart | undefined> {
+  if (onlyDestination === undefined && onlyEndpoint === undefined) return undefined
+  return {
+    ...(onlyDestination !== undefined && { destinationId: (await findDestination(api, onlyDestination)).id }),
+    ...(onlyEndpoint !== undefined && { endpointId: onlyEndpoint }),
+  }
+}
+
+/** What goes with each call. */
+interface Order {
+  why: string | undefined
+  only: RedeliveryPart | undefined
+}
 
 interface Steered {
   id: string
@@ -58,18 +88,12 @@ interface Steered {
 }
 
 /** One that cannot be steered does not keep the others from it. */
-async function steerEach(
-  api: Api,
-  out: Output,
-  action: SteeringAction,
-  ids: string[],
-  { why }: SteerOptions,
-): Promise<void> {
+async function steerEach(api: Api, out: Output, action: SteeringAction, ids: string[], order: Order): Promise<void> {
   const items: Steered[] = []
   let failure: CommandError | undefined
   for (const id of ids) {
     try {
-      const answer = await api.call('POST', `/deliveries/${segment(id)}/${action}`, AnswerSchema, { why })
+      const answer = await api.call('POST', `/deliveries/${segment(id)}/${action}`, AnswerSchema, order)
       items.push({ id, newId: answer.id ?? null, became: answer.became ?? null, error: null })
     } catch (error) {
       if (!(error instanceof CommandError) || !['failed', 'notFound'].includes(error.exit)) throw error
@@ -94,7 +118,8 @@ async function steerAll(
   out: Output,
   action: SteeringAction,
   filter: Record<string, string>,
-  { why, yes, timeout }: SteerOptions,
+  { why, only }: Order,
+  { yes, timeout }: SteerOptions,
 ): Promise<void> {
   const matching = await countDeliveries(api, filter)
   if (matching === 0) {
@@ -102,7 +127,7 @@ async function steerAll(
     return
   }
   await confirm(`${matching} deliveries match. ${action} them?`, { yes: yes ?? false })
-  const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, why })
+  const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, why, only })
   const bar = await startProgress(out, action, started.matched)
   let last: BulkSteering = started
   const ended = await poll(timeout, async () => {

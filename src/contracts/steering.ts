@@ -1,11 +1,13 @@
 /** What crosses the Temporal boundary when many deliveries are steered at once. */
 
 import type { SteeringTrace } from './delivery.ts'
-import type { DeliveryFilter } from '../schemas/delivery.ts'
+import type { DeliveryFilter, RedeliveryPart } from '../schemas/delivery.ts'
 
 /** What is done to each delivery. */
 export type SteeringOrder =
-  | { action: 'retry' | 'redeliver' | 'cancel' }
+  | { action: 'retry' | 'cancel' }
+  /** `only`: to a part of its destinations; absent: to all. */
+  | { action: 'redeliver'; only?: RedeliveryPart | undefined }
   /** Tells waiting deliveries to look at a destination again that was resumed, switched off or deleted. */
   | { action: 'recheck'; destinationId: string }
 

@@ -115,8 +115,25 @@ export type DeliverySteered = z.infer<typeof DeliverySteeredSchema>
 /** Why a delivery is steered, in at most 500 characters; it stands in the delivery's history. */
 export const SteeringRequestSchema = z.strictObject({ why: z.string().max(500).optional() }).nullish()
 
+/** To whom of several an event is delivered again: a destination, or an endpoint. */
+const RedeliveryPartSchema = z
+  .strictObject({ destinationId: z.string().max(255).optional(), endpointId: z.string().max(255).optional() })
+  .refine(
+    ({ destinationId, endpointId }) => (destinationId ?? endpointId) !== undefined,
+    'must name a destination or an endpoint',
+  )
+export type RedeliveryPart = z.infer<typeof RedeliveryPartSchema>
+
+/** Why a delivery is sent again, and to whom; to all of its destinations unless given. */
+export const RedeliveryRequestSchema = z
+  .strictObject({ why: z.string().max(500).optional(), only: RedeliveryPartSchema.optional() })
+  .nullish()
+
 /** Steering of all deliveries that match: a filter, and why, in at most 500 characters. */
 export const BulkSteeringRequestSchema = DeliveryFilterSchema.extend({ why: z.string().max(500).optional() })
+
+/** Redelivery of all that match, and to whom; each to all of its destinations unless given. */
+export const BulkRedeliveryRequestSchema = BulkSteeringRequestSchema.extend({ only: RedeliveryPartSchema.optional() })
 
 /** How a bulk steering stands. */
 export const BulkSteeringSchema = z.object({

@@ -6,17 +6,24 @@ import { WorkflowNotFoundError } from '@temporalio/client'
 import { defaultPayloadConverter } from '@temporalio/common'
 import type { SteeringTrace } from '../contracts/delivery.ts'
 import { taskQueue } from '../contracts/names.ts'
-import { steeringWorkflowId, type SteerDeliveriesInput, type SteeringProgress } from '../contracts/steering.ts'
+import {
+  steeringWorkflowId,
+  type SteerDeliveriesInput,
+  type SteeringOrder,
+  type SteeringProgress,
+} from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
-import type { BulkSteering, DeliveryFilter, SteeringAction } from '../schemas/delivery.ts'
+import type { BulkSteering, DeliveryFilter } from '../schemas/delivery.ts'
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import type { Temporal } from './connection.ts'
 import { deliveryQuery } from './delivery-query.ts'
 import { visibilityLagMs } from './visibility-lag.ts'
 
+type BulkOrder = Exclude<SteeringOrder, { action: 'recheck' }>
+
 export interface BulkSteerings {
   /** Starts to steer all deliveries that match now. */
-  start(action: SteeringAction, filter: DeliveryFilter, trace: SteeringTrace): Promise<BulkSteering>
+  start(order: BulkOrder, filter: DeliveryFilter, trace: SteeringTrace): Promise<BulkSteering>
   /** @throws AppError not_found */
   read(id: string): Promise<BulkSteering>
   /** Stops it where it is. @throws AppError not_found */
@@ -52,7 +59,7 @@ export function createBulkSteerings(dependencies: BulkSteeringDependencies): Bul
   }
 
   return {
-    async start(action, filter, trace) {
+    async start(order, filter, trace) {
       if (filter.status === 'queued')
         throw new AppError('bad_request', 'status: queued events have no delivery yet', { path: 'status' })
       const { since, until = new Date().toISOString(), ...rest } = filter
@@ -60,8 +67,8 @@ export function createBulkSteerings(dependencies: BulkSteeringDependencies): Bul
       await sleep(visibilityLagMs)
       const query = deliveryQuery({ ...rest, ...(since !== undefined && { since }) }, pausedDestinations())
       const carried = { ...filter, until }
-      const { id, matched } = await begin({ order: { action }, query, until: toUtc(until), carried, trace })
-      return { id, action, status: 'running', matched, done: 0, failed: 0 }
+      const { id, matched } = await begin({ order, query, until: toUtc(until), carried, trace })
+      return { id, action: order.action, status: 'running', matched, done: 0, failed: 0 }
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
     stop: (id) =>

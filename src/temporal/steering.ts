@@ -6,7 +6,7 @@ import { namedUsers } from '../contracts/named-users.ts'
 import { eventIdOf, redeliveryWorkflowId } from '../contracts/names.ts'
 import type { SteeringOrder } from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
-import type { DeliverySteered, SteeringAction } from '../schemas/delivery.ts'
+import type { DeliverySteered, RedeliveryPart } from '../schemas/delivery.ts'
 import { cancelDelivery } from './cancel-delivery.ts'
 import type { Temporal } from './connection.ts'
 import { readDelivery } from './delivery-detail.ts'
@@ -42,19 +42,24 @@ export interface QueuedSteering {
   find(deliveryId: string): Promise<{ input: DeliverEventInput; since: Date; isOver: boolean } | undefined>
 }
 
+/** What operators order. */
+type ActionOrder = Exclude<SteeringOrder, { action: 'recheck' }>
+
 export interface Steering {
   /** Attempts every waiting endpoint now. @throws AppError not_found; conflict when the delivery is over */
   retry(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
   /** Stops a delivery. @throws AppError not_found; conflict when it is over */
   cancel(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
   /** Delivers a finished one again, to the endpoints as they are now.
+   *  @param only  a part of its destinations; unless given, all of them
    *  @returns id of the new delivery
-   *  @throws AppError not_found; conflict when it still runs, has no destination left, or its user was deleted since */
-  redeliver(deliveryId: string, trace: SteeringTrace): Promise<string>
+   *  @throws AppError not_found; conflict when it still runs, has no destination left, or its user was deleted since;
+   *  bad_request when `only` names none of its destinations */
+  redeliver(deliveryId: string, trace: SteeringTrace, only?: RedeliveryPart): Promise<string>
   /** Carries out an order of a bulk steering on one delivery that Temporal has. */
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
   /** The same on one that is in a parcel; it does not wait for what comes of it. */
-  carryOutInParcel(action: SteeringAction, deliveryId: string, trace: SteeringTrace): Promise<void>
+  carryOutInParcel(order: ActionOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
 }
 
 export function createSteering(dependencies: SteeringDependencies): Steering {
@@ -77,7 +82,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   const signal = (deliveryId: string, name: string, argument: unknown): Promise<void> =>
     ofRunning(deliveryId, () => temporal.client.workflow.getHandle(deliveryId).signal(name, argument))
 
-  const redeliver = async (deliveryId: string, trace: SteeringTrace): Promise<string> => {
+  const redeliver = async (deliveryId: string, trace: SteeringTrace, only?: RedeliveryPart): Promise<string> => {
     const { input, since } = await readEnded(deliveryId)
     const users = namedUsers(input.message)
     if (users.length > 0 && (await isDeletedSince(input.sourceId, users, since)))
@@ -85,7 +90,12 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     const targets = input.targets.flatMap(({ destinationId }) => findTarget(destinationId) ?? [])
     if (targets.length === 0)
       throw new AppError('conflict', 'no destination of this delivery is left and switched on with an endpoint')
-    return startRedelivery({ ...input, targets, retry, acceptedAt: new Date().toISOString() }, deliveryId, trace)
+    const chosen = only === undefined ? targets : partOf(targets, only)
+    return startRedelivery(
+      { ...input, targets: chosen, retry, acceptedAt: new Date().toISOString() },
+      deliveryId,
+      trace,
+    )
   }
 
   /** @throws AppError not_found; conflict when it is not over */
@@ -131,11 +141,28 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     redeliver,
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck') await signal(deliveryId, signals.destinationChanged, order.destinationId)
-      else await { retry: retryStarted, cancel: cancelStarted, redeliver }[order.action](deliveryId, trace)
+      else if (order.action === 'redeliver') await redeliver(deliveryId, trace, order.only)
+      else await { retry: retryStarted, cancel: cancelStarted }[order.action](deliveryId, trace)
     },
-    async carryOutInParcel(action, deliveryId, trace) {
-      if (action === 'redeliver') await redeliver(deliveryId, trace)
-      else await carried.order(action, deliveryId, trace)
+    async carryOutInParcel(order, deliveryId, trace) {
+      if (order.action === 'redeliver') await redeliver(deliveryId, trace, order.only)
+      else await carried.order(order.action, deliveryId, trace)
     },
   }
+}
+
+/** @throws AppError bad_request when nothing is left */
+function partOf(targets: readonly DeliveryTarget[], { destinationId, endpointId }: RedeliveryPart): DeliveryTarget[] {
+  const part = targets
+    .filter((target) => destinationId === undefined || target.destinationId === destinationId)
+    .map((target) => ({
+      ...target,
+      endpointIds: target.endpointIds.filter((id) => endpointId === undefined || id === endpointId),
+    }))
+    .filter(({ endpointIds }) => endpointIds.length > 0)
+  if (part.length > 0) return part
+  const path = endpointId === undefined ? 'only.destinationId' : 'only.endpointId'
+  throw new AppError('bad_request', `${path}: this delivery has no such destination or endpoint that is switched on`, {
+    path,
+  })
 }

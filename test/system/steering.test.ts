@@ -102,6 +102,40 @@ describe('one delivery', () => {
     expect(again.body.id).toBe(`${id}/redelivery/2`)
   })
 
+  it('is delivered again to one destination, or one endpoint, of several', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const crm = await node.connect([source], [`${receiver.url}/crm`])
+    const shop = await node.connect([source], [`${receiver.url}/shop-1`, `${receiver.url}/shop-2`])
+    const id = await track(source)
+    await untilStatus(id, 'delivered')
+    await receiver.received(3)
+    const redeliver = async (only: object) => {
+      const before = receiver.requests.length
+      const { status, body } = await node.api<{ id: string }>('POST', path(id, '/redeliver'), { why: 'lost', only })
+      expect(status).toBe(200)
+      const repeated = await untilStatus(body.id, 'delivered')
+      return { repeated, paths: receiver.requests.slice(before).map((request) => request.path) }
+    }
+    const toCrm = await redeliver({ destinationId: crm.id })
+    expect(toCrm.paths).toEqual(['/crm'])
+    expect(toCrm.repeated).toMatchObject({ destinationIds: [crm.id], attempts: 1, steering: [{ why: 'lost' }] })
+    const [, second] = shop.settings.webhooks
+    expect((await redeliver({ endpointId: second?.id })).paths).toEqual(['/shop-2'])
+    expect((await redeliver({ destinationId: shop.id })).paths.sort()).toEqual(['/shop-1', '/shop-2'])
+
+    for (const [only, at] of [
+      [{ destinationId: 'dst_none' }, 'only.destinationId'],
+      [{ destinationId: crm.id, endpointId: second?.id }, 'only.endpointId'],
+      [{}, 'only'],
+    ] as const)
+      expect(await node.api('POST', path(id, '/redeliver'), { only })).toMatchObject({
+        status: 400,
+        body: { code: 'bad_request', path: at },
+      })
+    expect(await node.api('POST', path(id, '/cancel'), { only: {} })).toMatchObject({ status: 400 })
+  })
+
   it('is unknown under any other id, of up to 400 characters', async () => {
     for (const id of ['event/src_none/none', 'x'.repeat(400)])
       for (const action of ['', '/retry', '/cancel', '/redeliver'])
@@ -314,6 +348,27 @@ describe('all deliveries that match', () => {
     receiver.answer({ status: 200 })
     expect(await bulk('redeliver', { sourceId: source.id, status: 'cancelled' })).toMatchObject({ done: 5 })
     for (const id of ids) await untilStatus(`${id}/redelivery/1`, 'delivered')
+  })
+
+  it('are delivered again to one destination alone', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer(({ path: at }) => ({ status: at === '/bad' ? 404 : 200 }))
+    const source = await node.createSource()
+    const bad = await node.connect([source], [`${receiver.url}/bad`])
+    await node.connect([source], [`${receiver.url}/good`])
+    const ids = [await track(source), await track(source)]
+    for (const id of ids) await untilStatus(id, 'failed')
+    await node.api('PATCH', `/destinations/${bad.id}`, { settings: { webhooks: [{ url: `${receiver.url}/mended` }] } })
+    const filter = { sourceId: source.id, destinationId: bad.id, status: 'failed' }
+    await until('two in the list', async () => {
+      const query = new URLSearchParams(filter).toString()
+      return (await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)).body.count === 2
+    })
+    const order = { ...filter, only: { destinationId: bad.id } }
+    expect(await node.api('POST', '/deliveries/redeliver', order)).toMatchObject({ status: 202, body: { matched: 2 } })
+    for (const id of ids) await untilStatus(`${id}/redelivery/1`, 'delivered')
+    const paths = receiver.requests.map(({ path: at }) => at).sort()
+    expect(paths).toEqual(['/bad', '/bad', '/good', '/good', '/mended', '/mended'])
   })
 })
 

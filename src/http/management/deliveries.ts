@@ -1,13 +1,14 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import {
+  BulkRedeliveryRequestSchema,
   BulkSteeringRequestSchema,
   BulkSteeringSchema,
   DeliveryDetailSchema,
   DeliveryFilterSchema,
   DeliverySchema,
   DeliverySteeredSchema,
-  steeringActions,
+  RedeliveryRequestSchema,
   SteeringRequestSchema,
 } from '../../schemas/delivery.ts'
 import type { DeliveryLog } from '../../delivery-log/delivery-log.ts'
@@ -84,16 +85,32 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         tags,
         security,
         params: IdParamsSchema,
-        body: SteeringRequestSchema,
+        body: RedeliveryRequestSchema,
         response: { 200: z.object({ id: z.string() }), ...errorResponses },
       },
     },
     async ({ params, body, actor }) => ({
-      id: await steering.redeliver(params.id, { by: actor?.name, ...body }),
+      id: await steering.redeliver(params.id, { by: actor?.name, why: body?.why }, body?.only),
     }),
   )
 
-  for (const action of steeringActions) {
+  app.post(
+    '/deliveries/redeliver',
+    {
+      schema: {
+        tags,
+        security,
+        body: BulkRedeliveryRequestSchema,
+        response: { 202: BulkSteeringSchema, ...errorResponses },
+      },
+    },
+    async ({ body: { why, only, ...filter }, actor }, reply) => {
+      const order = { action: 'redeliver', only } as const
+      return reply.code(202).send(await bulkSteerings.start(order, filter, { by: actor?.name, why }))
+    },
+  )
+
+  for (const action of ['retry', 'cancel'] as const) {
     app.post(
       `/deliveries/${action}`,
       {
@@ -105,7 +122,7 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         },
       },
       async ({ body: { why, ...filter }, actor }, reply) =>
-        reply.code(202).send(await bulkSteerings.start(action, filter, { by: actor?.name, why })),
+        reply.code(202).send(await bulkSteerings.start({ action }, filter, { by: actor?.name, why })),
     )
   }
 
