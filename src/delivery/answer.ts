@@ -1,7 +1,7 @@
 /** What an endpoint answered. */
 export interface Answer {
   status: number
-  /** Names in lower case. */
+  /** Headers of the answer, by their names in lower case. */
   headers: Record<string, string | string[] | undefined>
   /** Beginning of the body, as it came over the wire; empty for a success, which nobody reads on. */
   body: Buffer

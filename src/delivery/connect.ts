@@ -23,7 +23,8 @@ type LookupHook = (
   callback: (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void,
 ) => void
 
-/** Beyond an attempt's own limit, so that it never ends an attempt: it only closes sockets left behind by one. */
+/** Time for connecting beyond the attempt's own limit, in milliseconds: this limit never ends an attempt, it only closes sockets
+ *  that one left behind. */
 const connectGraceMs = 1000
 
 /** A connector for undici. Names are resolved once and the guarded addresses are the ones connected to, so that a

@@ -14,17 +14,17 @@ export interface Connections {
 
 export interface Use {
   dispatcher: Dispatcher
-  /** Whether there is a connection for it at once, kept or new; else it waits for one inside undici. */
+  /** Whether the request has a connection at once, kept or new; if not, it waits for one inside undici. */
   isFree: boolean
   /** To be called when the request is over, exactly once. */
   done: () => void
 }
 
 export interface ConnectionsOptions {
-  /** Opens a pool of as many connections at most. */
+  /** Opens a pool of at most `maxConnections` connections. */
   open: (origin: string, maxConnections: number) => Dispatcher
   maxPerOrigin: number
-  /** Origins with open connections; beyond it the one that was not used for longest is closed, when its requests are over. */
+  /** Most origins with open connections; beyond it the origin that was not used for longest is closed, when its requests are over. */
   maxOrigins: number
 }
 
@@ -37,7 +37,7 @@ export class OriginSaturatedError extends Error {
   override name = 'OriginSaturatedError'
 }
 
-/** No more requests are taken. */
+/** The connections are being closed: no more requests are taken. */
 export class ConnectionsClosedError extends Error {
   override name = 'ConnectionsClosedError'
 }
@@ -48,12 +48,12 @@ interface Origin {
   isRetired: boolean
 }
 
-/** No connections yet. */
+/** The pools of all origins, none of them open yet. */
 export function createConnections({ open, maxPerOrigin, maxOrigins }: ConnectionsOptions): Connections {
   const retired = new Set<Origin>()
   let closed: { promise: Promise<void>; resolve: () => void } | undefined
 
-  /** Not `close`: what hangs before it has a connection would keep it waiting for long. */
+  /** Destroys the pool of an origin that no request uses. Closing it would wait long for an attempt to connect that hangs. */
   const destroyUnused = (origin: Origin): void => {
     if (!origin.isRetired || origin.inUse > 0) return
     retired.delete(origin)

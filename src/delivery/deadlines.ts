@@ -5,22 +5,25 @@
  *  be sent and read only now. */
 const standstillMs = 1_000
 
-/** What runs under a limit. */
+/** One time limit that runs. */
 export interface Deadline {
-  /** By `performance.now`. */
+  /** When it ends, by `performance.now`. */
   at: number
   expire: () => void
-  /** Its place among those that run; -1 when it is over. */
+  /** Its place in the list of limits that run; -1 when it is over. */
   place: number
 }
 
 export interface Deadlines {
-  /** @param expire  called once, unless the limit is lifted before */
+  /** Begins a limit.
+   *  @param expire  called once, unless the limit is lifted before */
   set(expire: () => void): Deadline
   lift(deadline: Deadline): void
 }
 
-/** @param ms  how long after it was set each of them ends; where this process stood still meanwhile, how long after that */
+/** Limits of one length.
+ *  @param ms  how long after it was set each of them ends, in milliseconds; where this process stood still meanwhile, how long after
+ *    that */
 export function createDeadlines(ms: number): Deadlines {
   // An array without order: a set that is written all the time keeps what left it alive in its outgrown tables.
   const running: Deadline[] = []
@@ -29,7 +32,7 @@ export function createDeadlines(ms: number): Deadlines {
 
   const watch = (inMs: number): void => {
     timerAt = performance.now() + inMs
-    // It may outlive what it was started for, and holds up no process that is done.
+    // The timer may outlive the limits that it was started for; `unref` lets a process that is done end all the same.
     timer = setTimeout(endThoseDue, inMs).unref()
   }
   const endThoseDue = (): void => {

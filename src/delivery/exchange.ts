@@ -7,10 +7,10 @@ import type { Use } from './connections.ts'
 
 /** Most bytes of a body that are read; the rest is dropped with its connection. */
 export const maxBodyBytes = 64 * 1024
-/** How long a body may take after its head; the answer counts anyway. */
+/** How long a body may take after its head, in milliseconds; the answer counts anyway. */
 export const maxBodyMs = 1000
 
-/** No head within the limit. */
+/** The head of the answer did not come within the limit. */
 export class AttemptTimeoutError extends Error {
   override name = 'AttemptTimeoutError'
 }
@@ -20,12 +20,12 @@ export class CalledOffError extends Error {
   override name = 'CalledOffError'
 }
 
-/** No answer. */
+/** An exchange that got no answer. */
 export class FailedExchange extends Error {
   override name = 'FailedExchange'
   override readonly cause: Error
   readonly durationMs: number
-  /** @param durationMs  how long it ran */
+  /** @param durationMs  how long the exchange ran, in milliseconds */
   constructor(cause: Error, durationMs: number) {
     super(cause.message)
     this.cause = cause
@@ -43,19 +43,20 @@ interface Outbound {
 
 const noBody = Buffer.alloc(0)
 
-/** The limits of exchanges that all have the same. */
+/** Time limits that all exchanges of a sender share. */
 export interface ExchangeLimits {
   head: Deadlines
   body: Deadlines
 }
 
-/** @param timeoutMs  for name look-up, connect, TLS and the head of the answer together */
+/** Limits for exchanges.
+ *  @param timeoutMs  for name look-up, connect, TLS and the head of the answer together, in milliseconds */
 export const createLimits = (timeoutMs: number): ExchangeLimits => ({
   head: createDeadlines(timeoutMs),
   body: createDeadlines(maxBodyMs),
 })
 
-/** Posts, and tells a success as soon as its head is there. The connection is kept when the answer is read to its end. Where no
+/** Posts a request, and resolves with a success as soon as the head of the answer is there. The connection is kept when the answer is read to its end. Where no
  *  connection is free the limit runs from the moment at which there is one.
  *  @throws CalledOffError; AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
  *    network otherwise, each a FailedExchange; the connection is then closed, which also stops what still runs on it */
@@ -65,7 +66,7 @@ export const exchange = (
   limits: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<Answer> =>
-  // One promise, settled by callbacks: with async hooks, as Temporal's activities have them, each costs dearly.
+  // One promise that callbacks resolve: with async hooks, as Temporal's activities have them, each costs dearly.
   new Promise((resolve, reject) => {
     let startedAt: number | undefined
     let controller: Dispatcher.DispatchController | undefined
@@ -88,7 +89,7 @@ export const exchange = (
       if (bodyLimit !== undefined) limits.body.lift(bodyLimit)
       if (answer !== undefined && chunks !== undefined) resolve({ ...answer, body: Buffer.concat(chunks) })
       done()
-      // Closing a connection is not for the midst of undici's work on it.
+      // undici must not have a connection closed in the midst of its work on it.
       if (!reusable && controller !== undefined)
         queueMicrotask(() => controller?.abort(new Error('the exchange is over')))
     }
@@ -109,7 +110,7 @@ export const exchange = (
     }
 
     const handler: Dispatcher.DispatchHandler = {
-      // undici calls it when the connection is there; what it throws is the request's error.
+      // undici calls `onRequestStart` when the connection is there; what this throws becomes the error of the request.
       onRequestStart(started) {
         if (finished || isCalledOff?.() === true) throw new CalledOffError()
         controller = started
@@ -125,7 +126,7 @@ export const exchange = (
         else chunks = []
       },
       onResponseData(_controller, chunk) {
-        // A copy: undici's chunk is a view of a larger buffer that it goes on using.
+        // The chunk is copied: it is a view of a larger buffer that undici goes on using.
         if (received < maxBodyBytes) chunks?.push(Buffer.from(chunk.subarray(0, maxBodyBytes - received)))
         received += chunk.length
         if (received > maxBodyBytes) finish(false)
@@ -138,7 +139,7 @@ export const exchange = (
     try {
       signal?.throwIfAborted()
       if (isFree) start()
-      // Member by member: V8 gives each copy made by spreading a hidden class of its own, and undici looks up 16 members.
+      // The members are written one by one: V8 gives each copy made by spreading a hidden class of its own, and undici looks up 16 members.
       dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, handler)
     } catch (error) {
       fail(error as Error)

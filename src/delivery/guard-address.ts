@@ -20,7 +20,7 @@ export interface AddressGuard {
 
 type IPAddress = ReturnType<typeof ipaddr.parse>
 
-/** IPv6 addresses that are in use on the internet; all outside, as the IPv4-compatible ::/96, is not public.
+/** IPv6 addresses that are in use on the internet; all others, such as the IPv4-compatible ::/96, are not public.
  *  @see IANA IPv6 Global Unicast Address Assignments */
 const globalUnicast = ipaddr.parseCIDR('2000::/3')
 
@@ -84,7 +84,7 @@ export const createAddressGuard = (allowedNetworks: readonly string[]): AddressG
 
 const remedy = 'The operator can allow its network in POSTRIDER_ALLOWED_NETWORKS.'
 
-/** What kind of special address it is; undefined for a public one. */
+/** The kind of a special address; undefined for a public one. */
 const kindOf = (address: IPAddress): string | undefined => {
   if (address.toString() === platformAddress) return 'a metadata address'
   const range = address.range()

@@ -5,7 +5,7 @@ export const maxHeaderNameLength = 256
 
 const productToken = 'Postrider/1.0'
 
-/** Set by Postrider itself. */
+/** Headers that Postrider sets itself. */
 const ownHeaders = new Set([
   'user-agent',
   'content-type',
@@ -15,7 +15,7 @@ const ownHeaders = new Set([
   'webhook-signature',
 ])
 
-/** They frame the message or steer the connection: a wrong one would break the request or smuggle another. */
+/** Headers that frame the message or steer the connection: a wrong one would break the request or smuggle another. */
 const connectionHeaders = new Set([
   'host',
   'content-length',

@@ -27,27 +27,27 @@ export interface Failure {
   reason: string
   /** Status of the answer, when there was one. */
   status?: number
-  /** From the moment a socket was free (or the attempt refused) until the head of the answer or the failure. */
+  /** Milliseconds from the moment a socket was free (or the attempt refused) until the head of the answer or the failure. */
   durationMs: number
   /** First part of the answer's body, cleaned; at most 1 KB. */
   excerpt?: string
 }
 
-/** Any 2xx. */
+/** The endpoint took the message: it answered with any 2xx. */
 export interface Delivered {
   kind: 'delivered'
   status: number
   durationMs: number
 }
 
-/** Failed in a way that may pass, so worth another attempt. */
+/** The attempt failed in a way that may pass, so another one is worth making. */
 export interface Unavailable extends Failure {
   kind: 'unavailable'
-  /** How long the receiver asked to be left alone (429 and 503 only). */
+  /** How long the receiver asked to be left alone, in milliseconds (429 and 503 only). */
   retryAfterMs?: number
 }
 
-/** Failed for good: another attempt would end the same way. */
+/** The attempt failed for good: another one would end the same way. */
 export interface Rejected extends Failure {
   kind: 'rejected'
 }

@@ -11,11 +11,11 @@ export interface OutboundMessage {
   messageId: string
   message: MessageBody
   endpoint: { url: string; headers: Readonly<Record<string, string>> }
-  /** Secrets that sign, newest first, each until its time is over. */
+  /** Secrets that sign, newest first; each signs until its time is over. */
   secrets: readonly { secret: string; until: Date | null }[]
   /** When the attempt is made. */
   at: Date
-  /** Asked just before the message goes out. */
+  /** Whether the message must not go out after all; asked just before it would. */
   isCalledOff?: () => boolean
 }
 
@@ -30,7 +30,8 @@ export function messageRequest({ messageId, message, endpoint, secrets, at }: Ou
 export const secretsInForce = (secrets: OutboundMessage['secrets'], at: Date): string[] =>
   secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret)
 
-/** @param signal  stops the attempt
+/** Sends one message to one endpoint.
+ *  @param signal  stops the attempt
  *  @throws SendAbortedError when it was stopped before an answer; CalledOffError when it was called off */
 export function postMessage(sender: Sender, outbound: OutboundMessage, signal?: AbortSignal): Promise<SendOutcome> {
   const { isCalledOff } = outbound

@@ -6,13 +6,16 @@ import { StartError } from '../errors.ts'
  *  what they resolve to is not checked; addresses and localhost written in a URL are. The proxy's own address is
  *  the operator's choice and not checked either. */
 export interface ProxySettings {
-  /** URLs with their scheme. */
+  /** The proxy for plain http, as a URL with its scheme. */
   httpProxy?: string | undefined
+  /** The proxy for https, likewise. */
   httpsProxy?: string | undefined
+  /** Hosts that are reached without a proxy, as the variable has them. */
   noProxy?: string | undefined
 }
 
-/** Reads the proxies; names in capitals go before. An address without a scheme is one of http, as curl has it.
+/** Reads the proxies; a name in capitals counts before the one in small letters. An address without a scheme is one of http, as curl
+ *  has it.
  *  @throws StartError that names the variable whose value is no address of a proxy */
 export const proxySettings = (env: NodeJS.ProcessEnv): ProxySettings => ({
   httpProxy: readProxy(env, ['HTTP_PROXY', 'http_proxy']),

@@ -1,6 +1,6 @@
-/** The receiver's wish when to be asked again. */
+/** The header `Retry-After`: when the receiver wishes to be asked again. */
 
-/** Longest wait that a receiver can ask for: a day. */
+/** Longest wait that a receiver can ask for, in milliseconds: a day. */
 export const maxRetryAfterMs = 24 * 60 * 60 * 1000
 
 const seconds = /^\d+$/

@@ -19,21 +19,22 @@ import type { ProxySettings } from './proxy.ts'
 export { CalledOffError } from './exchange.ts'
 export type { SendOutcome } from './outcome.ts'
 
-/** The limit of `spec/`, "Limits". */
+/** How long an endpoint has for its answer, in milliseconds: `spec/`, "Limits". */
 export const defaultTimeoutMs = 5000
-/** Origins that connections are kept open to. */
+/** Most origins that connections are kept open to. */
 export const maxOrigins = 500
-/** Largest head of an answer: its header names and values together. */
+/** Largest head of an answer, in bytes: its header names and values together. */
 export const maxHeadBytes = 16 * 1024
-/** Longest that a receiver's `Keep-Alive` hint is believed. */
+/** Longest that a receiver's `Keep-Alive` hint is believed, in milliseconds. */
 const maxKeepAliveMs = 60_000
-/** Shorter words of a header value are too common to hide. */
+/** Shortest word of a header value that is hidden, in characters: shorter ones are too common. */
 const minSecretLength = 8
 
 export interface SenderOptions {
   /** CIDRs that requests may reach although they are not public. */
   allowedNetworks: readonly string[]
-  /** For name look-up, connect, TLS and the head of the answer together; the wait for a free connection does not count. */
+  /** Limit for name look-up, connect, TLS and the head of the answer together, in milliseconds; the wait for a free connection does
+   *  not count. */
   timeoutMs?: number
   maxSocketsPerOrigin?: number
   proxy?: ProxySettings | undefined
@@ -44,7 +45,7 @@ export interface SendRequest {
   url: string
   headers: Record<string, string>
   body: string
-  /** Asked when the connection is there, just before the request goes out. */
+  /** Whether the request must not go out after all; asked when the connection is there, just before it would. */
   isCalledOff?: () => boolean
 }
 
@@ -89,7 +90,7 @@ export const createSender = (options: SenderOptions): Sender => {
     return target
   }
 
-  // Chained rather than awaited, for the promises that saves: see `exchange`.
+  // `then` rather than `await`: each promise that this saves counts, see `exchange`.
   const send = ({ url, headers, body, isCalledOff }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
     const target = targetOf(url)
     if (target.kind === 'refused') return Promise.resolve({ kind: 'rejected', ...target.refusal, durationMs: 0 })
@@ -143,7 +144,7 @@ const openerOf =
     return new EnvHttpProxyAgent({
       ...clientOptions,
       connections,
-      // Empty rather than unset: undici would read the environment.
+      // An empty text, because undici would read the environment for one that is unset.
       httpProxy: proxy.httpProxy ?? '',
       httpsProxy: proxy.httpsProxy ?? '',
       noProxy: proxy.noProxy ?? '',

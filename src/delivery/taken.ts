@@ -4,10 +4,11 @@
 import { LRUCache } from 'lru-cache'
 import type { AttemptOutcome } from '../contracts/delivery.ts'
 
-/** Far more than a node has under way between an attempt and its report. */
+/** Most endpoints' answers that are remembered: far more than a node has under way between an attempt and its report. */
 const maxRemembered = 10_000
 
-/** @param key  names the event's delivery and the endpoint: what it took once, it gets no more under that key
+/** Makes an attempt unless the endpoint took the event a short while ago.
+ *  @param key  names the event's delivery and the endpoint: an endpoint that took something under a key gets nothing more under it
  *  @param attempt  is not called for what was taken, and waits for an attempt under way */
 export type UnlessTaken = (key: string, attempt: () => Promise<AttemptOutcome>) => Promise<AttemptOutcome>
 

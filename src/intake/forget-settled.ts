@@ -1,5 +1,5 @@
-/** Removes events from the inbox that were refused or cancelled, and parcels that are over, once they have been there to be
- *  looked at for as long as deliveries are. */
+/** Removes events from the inbox that were refused or cancelled, and parcels that are over, once they are older than the
+ *  retention of deliveries. */
 
 import type { Database } from '../db/database.ts'
 import { removeSettled } from '../db/inbox-steering.ts'
@@ -9,7 +9,8 @@ import type { Logger } from '../logger.ts'
 
 const pauseMs = 3_600_000
 
-/** @param retentionMs  how long they stay, in milliseconds */
+/** Looks once an hour.
+ *  @param retentionMs  how long refused and cancelled events, and parcels that are over, stay, in milliseconds */
 export function forgetSettled(database: Database, retentionMs: number, logger: Logger): { stop(): Promise<void> } {
   const failures = createFailureLog(logger, 'inbox.settled_not_removed')
   const removeBefore = async (moment: Date): Promise<void> => {

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts'
 import { findInParcels, hasParcels } from '../db/parcels.ts'
 import { within } from '../within.ts'
 
-/** How long it is believed that no other node made parcels, in milliseconds: a repeat that goes to another node that soon may
+/** How long a node believes that no other one made parcels, in milliseconds: a repeat that goes to another node that soon may
  *  be delivered twice. */
 const noneAgeMs = 1_000
 
@@ -12,13 +12,13 @@ const noneAgeMs = 1_000
 const answerLimitMs = 1_000
 
 export interface KnownParcels {
-  /** Which of these deliveries are in a parcel; none where the database does not answer. */
+  /** Finds the deliveries that are in a parcel; answers none where the database does not answer. */
   among: (deliveryIds: readonly string[]) => Promise<Set<string>>
-  /** This node made parcels. */
+  /** To be called when this node made parcels. */
   noteMade: () => void
 }
 
-/** Costs nothing as long as there are no parcels. */
+/** The look-up of parcels; it asks the database nothing as long as there are none. */
 export function createKnownParcels(database: Database): KnownParcels {
   let areThere = false
   let believedUntil = -Infinity

@@ -1,11 +1,11 @@
-/** How many events of the inbox are started side by side: as many as Temporal takes without making them queue. More would
+/** How many events of the inbox are started side by side: as many as Temporal takes without making them queue. More starts would
  *  start nothing sooner, and keep the processor from what was started before, and from callers who wait. */
 
 /** Bounds of the limit: a Temporal of its own size takes many, the embedded one about 2. */
 const fewest = 1
 const most = 16
 
-/** A start that takes so many times as long as the quickest ones stands in a queue. */
+/** A start stands in a queue when it takes this many times as long as the quickest ones. */
 const queueFactor = 2
 
 /** How fast the limit moves, and how fast the quickest time is forgotten, as shares of the difference at each start. */
@@ -13,9 +13,9 @@ const moveShare = 0.2
 const forgetShare = 0.0001
 
 export interface StartPace {
-  /** How many may be under way now. */
+  /** How many starts may be under way now. */
   limit(): number
-  /** Times starts, whoever makes them. */
+  /** Measures how long each call of `start` takes. */
   watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
 }
 

@@ -13,7 +13,7 @@ import type { IntakeCounter } from './fates.ts'
 const startableMs = 5_000
 
 export interface SingleStarts {
-  /** Starts leased events in their order, some at a time; what it does not get to goes back.
+  /** Starts leased events in their order, some at a time; those that it does not get to go back to the inbox.
    *  @throws when Temporal or the database does not take one */
   start(events: readonly LeasedEvent[], stopping: AbortSignal): Promise<void>
 }
@@ -33,13 +33,14 @@ export interface SingleStartsDependencies {
 
 export function createSingleStarts(dependencies: SingleStartsDependencies): SingleStarts {
   const { database, start, cancel, limit, giveWay, count, logger } = dependencies
-  /** The fewer starts Temporal takes, the more one of them keeps the callers waiting, on one machine at least. */
+  /** How often callers come first before a start: the fewer starts Temporal takes, the more each keeps callers waiting, on one
+   *  machine at least. */
   const turnsGiven = (): number => Math.ceil(4 / limit())
 
-  /** @returns whether Temporal took it, now or before; otherwise it was refused for good, or is cancelled */
+  /** @returns whether Temporal took the event, now or before; if not, the event was refused for good, or is cancelled */
   const startOrRefuse = async ({ seq, input, cancelled }: LeasedEvent): Promise<boolean> => {
     if (cancelled !== undefined) {
-      // A start that nobody saw end, before it was cancelled, may have been one.
+      // A start before the cancellation, whose end nobody saw, may have made a delivery.
       await settleCancelled(database, seq, await cancel(input, cancelled))
       return false
     }
@@ -63,7 +64,8 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
       const started: string[] = []
       let failure: Error | undefined
       const isOver = (): boolean => failure !== undefined || stopping.aborted || performance.now() - begun > startableMs
-      /** @param place  among those who work side by side: the last ones end when there are too many */
+      /** One of the workers side by side.
+       *  @param place  its number, from 0: the last workers end when there are too many */
       const work = async (_: unknown, place: number): Promise<void> => {
         while (place < limit() && !isOver()) {
           for (let turn = 0; turn < turnsGiven(); turn++) await giveWay()
