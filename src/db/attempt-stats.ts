@@ -98,7 +98,7 @@ export async function removeOldAttemptStats(database: Queryable, before: Date): 
 export interface AttemptRange {
   since: Date
   until: Date
-  /** Undefined: of all destinations. */
+  /** Ids of the destinations that count; undefined: all. */
   destinationIds: string[] | undefined
 }
 
@@ -110,7 +110,8 @@ export interface AttemptStep {
 
 const inRange = `minute >= $1 and minute < $2 and ($3::text[] is null or destination_id = any($3))`
 
-/** @param stepMs  the steps begin at `since` */
+/** Counts attempts in equal steps.
+ *  @param stepMs  length of a step, in milliseconds; the first one begins at `since` */
 export async function countAttemptsPerStep(
   database: Queryable,
   { since, until, destinationIds }: AttemptRange,

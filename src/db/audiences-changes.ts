@@ -4,9 +4,9 @@ import type { Change } from '../audiences/identify.ts'
 import type { AudienceLink, SyncTotals } from '../contracts/audience-sync.ts'
 import type { Queryable } from './database.ts'
 
-/** What became of the changes to the users of a range: they were sent, but for these. */
+/** What became of the changes to the users of a range: they were sent, but for those listed here. */
 export interface ChangeOutcomes {
-  /** Exclusive and inclusive. */
+  /** The user before the first, and the last one. */
   range: { after: string; upTo: string }
   failed: string[]
   handedOn: readonly { userId: string; workflowId: string }[]
@@ -16,7 +16,8 @@ export interface ChangeOutcomes {
   open: string[]
 }
 
-/** Open changes, in order of their users. */
+/** The next open changes of a sync at a destination, in order of their users.
+ *  @param after  user id behind which they begin; empty at the beginning */
 export async function nextChanges(
   database: Queryable,
   sync: string,
@@ -31,7 +32,7 @@ export async function nextChanges(
   )
 }
 
-/** Those of some changes that are there still and open. */
+/** Which of some changes are still there and open: an open change was neither sent nor given up. */
 export async function openChanges<Some extends { userId: string }>(
   database: Queryable,
   sync: string,

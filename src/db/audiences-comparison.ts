@@ -6,7 +6,7 @@ import type { Database, Queryable } from './database.ts'
 import { userRanges } from './audiences-staging.ts'
 
 export interface LinkCounts {
-  /** Users that are members (or have a value), which the destination does not know yet. */
+  /** Users that became members (or have a new value), which the destination does not know yet. */
   added: number
   removed: number
 }
@@ -23,8 +23,8 @@ export async function clearChanges(database: Queryable, sync: string, { link }: 
   await database.query('delete from audience_changes where sync = $1 and link = $2', [sync, link])
 }
 
-/** Compares a whole membership.
- *  @param full  what is acknowledged already is sent again too */
+/** Compares a whole membership with what a destination acknowledged.
+ *  @param full  whether members are sent again that are acknowledged already */
 
 export async function compareWhole(
   database: Queryable,
@@ -128,7 +128,7 @@ export async function countAcknowledged(database: Queryable, { link }: AudienceL
   return Number(row?.count ?? 0)
 }
 
-/** Users, not calls: a user that goes to two destinations counts once. */
+/** How many users a sync changes: a user that goes to two destinations counts once. */
 export async function countChangedUsers(database: Queryable, sync: string): Promise<LinkCounts> {
   const [row] = await database.query<CountRow>(
     `select count(distinct user_id) filter (where present) as added,
@@ -195,7 +195,7 @@ export async function takeOverUndo(
   })
 }
 
-/** Part of whatever changes a membership: its number is never another than that of its rows. */
+/** Counts the members of an audience anew, in the transaction that changes them: the number is always that of the rows. */
 async function recountMembers(tx: Queryable, audienceId: string): Promise<number> {
   const [row] = await tx.query<{ members: string }>(
     `update audiences a set members = (select count(*) from audience_rows where load = a.load and present)

@@ -10,7 +10,7 @@ export interface HandedOn {
 
 const columns = `h.link, h.user_id as "userId", h.workflow_id as "workflowId"`
 
-/** Those of an audience, in pages by destination and user. */
+/** A page of the changes of an audience that were handed on, by destination and user. */
 export async function handedOnPage(
   database: Queryable,
   audienceId: string,
@@ -24,7 +24,7 @@ export async function handedOnPage(
   )
 }
 
-/** Those whose user has a newer change in this sync: their old news must not arrive after it. */
+/** Changes that were handed on and whose user has a newer change in this sync: the old news must not arrive after the new. */
 export async function outdatedHandedOn(database: Queryable, sync: string, limit: number): Promise<HandedOn[]> {
   return database.query<HandedOn>(
     `select ${columns} from audience_handed_on h
@@ -42,7 +42,8 @@ export async function forgetHandedOn(database: Queryable, { link, userId, workfl
   ])
 }
 
-/** The delivery failed: what was acknowledged before it stands again, so that the next sync sends it once more. */
+/** Takes back a change whose delivery failed: what was acknowledged before it stands again, so that the next sync sends the change
+ *  once more. */
 export async function takeBack(database: Database, { link, userId, workflowId }: HandedOn): Promise<void> {
   await database.query(
     `with failed as (

@@ -5,7 +5,7 @@ import type { Queryable } from './database.ts'
 import type { Page } from './page.ts'
 
 export interface MemberQuery {
-  /** Beginning of the user ids. */
+  /** How the user ids that are listed begin; empty: all. */
   search: string
   /** The user id that the page before ended with; empty at the first. */
   after: string

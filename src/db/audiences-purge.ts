@@ -7,10 +7,10 @@ import { deleteInRanges, dropRowSet } from './audiences-staging.ts'
 export const undoableSyncs = 5
 /** Past syncs that are kept for the list. */
 export const keptSyncs = 1_000
-/** Deletions of this size, in ranges of staged rows, are followed by a clean-up. */
+/** Size of a deletion, in ranges of staged rows, from which on a clean-up of the tables follows. */
 const vacuumAfterRanges = 3
 
-/** Memberships that nothing refers to, changes that are too old to be undone, syncs beyond those that are kept,
+/** Removes memberships that nothing refers to, changes that are too old to be undone, syncs beyond those that are kept, and
  *  acknowledgements of deleted destinations. */
 export async function purgeAudience(database: Database, audienceId: string): Promise<void> {
   const unused = await database.query<{ load: string }>(
@@ -35,7 +35,7 @@ export async function purgeAudience(database: Database, audienceId: string): Pro
   if (ranges >= vacuumAfterRanges) await vacuum(database)
 }
 
-/** The embedded database does not clean up by itself. */
+/** Cleans up after a large deletion: the embedded database does not do it by itself. */
 async function vacuum(database: Database): Promise<void> {
   for (const table of ['audience_rows', 'audience_changes', 'audience_acknowledged'])
     await database.query(`vacuum (analyze) ${table}`)

@@ -35,7 +35,7 @@ export async function writeRows(database: Queryable, rowSet: string, rows: reado
   )
 }
 
-/** Nothing is added any more: from now on the row set is kept only as long as something refers to it. */
+/** Marks a row set to which nothing is added any more: from now on it is kept only as long as something refers to it. */
 export async function completeRowSet(database: Queryable, rowSet: string): Promise<void> {
   await database.query('update audience_loads set complete = true where load = $1', [rowSet])
 }
@@ -61,9 +61,9 @@ export async function countMembers(database: Queryable, rowSet: string | null): 
 }
 
 export interface UserRange {
-  /** Exclusive; empty at the beginning. */
+  /** The user id before the first of the range; empty at the beginning. */
   after: string
-  /** Inclusive; null for all that is left. */
+  /** The last user id of the range; null for all that is left. */
   upTo: string | null
 }
 

@@ -7,7 +7,7 @@ import type { Database, Queryable } from './database.ts'
 import { completeRowSet } from './audiences-staging.ts'
 import { pageOf, type Page, type PageRequest } from './page.ts'
 
-/** `waiting` is shown as running without a start. */
+/** A status as the table has it: `waiting`, which the API shows as running without a start, and those of the API. */
 type StoredStatus = SyncStatus | 'waiting'
 
 export interface SyncRow {
@@ -49,7 +49,7 @@ export interface SyncRequest {
   rows?: { rowsRead: number; badRows: number; badRowSample: BadRow[] }
   /** The sync whose changes are taken back. */
   undoOf?: string
-  /** Given by who may ask twice. */
+  /** Id of the sync, given by a caller that may ask twice; a new one unless given. */
   syncId?: string
 }
 
@@ -90,7 +90,7 @@ function rateOf({ sent, handed_on, failed, sending_at, ended_at }: SyncRow): num
   return seconds <= 0 ? 0 : Math.round((Number(sent) + Number(handed_on) + Number(failed)) / seconds)
 }
 
-/** Newest first. */
+/** A page of the syncs of an audience, newest first. */
 export async function listSyncs(database: Queryable, audienceId: string, request: PageRequest): Promise<Page<Sync>> {
   const before = request.cursor === undefined ? undefined : Buffer.from(request.cursor, 'base64url').toString()
   const number = before?.split(' ')[0]
@@ -175,7 +175,7 @@ function supersedes(kind: SyncKind, other: SyncRow, waiting: SyncRow[]): boolean
   }
 }
 
-/** The rows of an earlier change that the later one says nothing about. */
+/** Adds to a change the rows of an earlier one about users that the later one does not name. */
 async function absorb(tx: Queryable, from: string, into: string): Promise<void> {
   await tx.query(
     `insert into audience_rows (load, user_id, present, value, traits)
@@ -184,7 +184,8 @@ async function absorb(tx: Queryable, from: string, into: string): Promise<void> 
   )
 }
 
-/** The sync that runs (its workflow was lost), else the next that waits, now running; undefined when there is none. */
+/** Takes the sync that runs already (its workflow was lost), or else the next one that waits, which runs from now on; undefined when
+ *  there is none. */
 export async function takeNextSync(database: Database, audienceId: string): Promise<SyncRow | undefined> {
   const [row] = await database.query<SyncRow>(
     `update audience_syncs set status = 'running', phase = case when phase = 'waiting' then 'loading' else phase end,
@@ -197,8 +198,8 @@ export async function takeNextSync(database: Database, audienceId: string): Prom
   return row
 }
 
-/** Audiences of which a sync waits and none runs: perhaps their workflow has not been started yet. One that runs takes
- *  those that wait by itself. */
+/** Audiences of which a sync waits and none runs: their workflow may not have been started yet. A workflow that runs takes the syncs
+ *  that wait by itself. */
 export async function audiencesThatWait(database: Queryable, limit: number): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     `select a.id from audiences a join audience_syncs s on s.audience_id = a.id
@@ -209,7 +210,7 @@ export async function audiencesThatWait(database: Queryable, limit: number): Pro
   return rows.map(({ id }) => id)
 }
 
-/** Some audiences whose syncs run; others at each call when there are many. */
+/** Some audiences whose syncs run: when there are many, each call answers others. */
 export async function audiencesThatSync(database: Queryable, limit: number): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     `select audience_id as id from audience_syncs where status = 'running' order by random() limit $1`,

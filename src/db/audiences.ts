@@ -51,7 +51,7 @@ export interface AudienceStore {
   list(request: PageRequest): Promise<Page<Audience>>
   /** @throws AppError not_found */
   get(id: string): Promise<Audience>
-  /** Also one that is being deleted. @throws AppError not_found */
+  /** The audience with its secrets, also while it is being deleted. @throws AppError not_found */
   getStored(id: string): Promise<StoredAudience>
   /** @throws AppError bad_request when a destination does not exist; conflict when it has another audience's key */
   create(input: NewAudience & { key: string }): Promise<Audience>
@@ -59,7 +59,7 @@ export interface AudienceStore {
    *  @throws AppError not_found, bad_request, conflict */
   update(id: string, patch: AudiencePatch, newKey?: string): Promise<Audience>
   setPaused(id: string, paused: boolean): Promise<Audience>
-  /** Hides it; its data is removed by the sync that follows.
+  /** Hides an audience; the sync that follows removes its data.
    *  @param notify  its destinations stay connected until their members have been told
    *  @throws AppError not_found */
   markDeleted(id: string, notify: boolean): Promise<void>

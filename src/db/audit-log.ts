@@ -76,7 +76,7 @@ export async function noteRefusedSignIn(database: Queryable, address: string, tr
   )
 }
 
-/** Newest first.
+/** A page of the audit log, newest first.
  *  @throws AppError bad_request when the cursor is not one that a page gave */
 export async function listAuditEntries(database: Queryable, { limit, cursor }: PageRequest): Promise<Page<AuditEntry>> {
   if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))

@@ -35,7 +35,7 @@ export function connectionsOf(pool: pg.Pool): Connections {
   const connectedAt = new Map<pg.PoolClient, number>()
   pool.on('connect', (client) => connectedAt.set(client, performance.now()))
   pool.on('remove', (client) => connectedAt.delete(client))
-  /** When a statement last got no answer: connections of before lead nowhere any more, most likely. */
+  /** When a statement last got no answer: connections that were made before it most likely lead nowhere any more. */
   let silentAt = -Infinity
 
   const take = async (): Promise<pg.PoolClient> => {

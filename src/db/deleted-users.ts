@@ -4,10 +4,10 @@ import { audienceIdPrefix } from '../contracts/names.ts'
 import type { Queryable } from './database.ts'
 import { hashesIn, userHashes } from './user-hashes.ts'
 
-/** How long it is known, in days: longer than Temporal keeps what could be sent again. */
+/** How long a deletion is remembered, in days: longer than Temporal keeps what could be sent again. */
 const keepDays = 400
 
-/** Users of named sources leave the audiences too, which all count as one source here. */
+/** All audiences together, as one source: users of named sources leave the audiences too. */
 const audiences = audienceIdPrefix
 
 /** Notes that users were deleted.

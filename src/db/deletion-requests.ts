@@ -9,9 +9,9 @@ import { addSuppressed } from './suppressed-users.ts'
 
 export interface NewStoredDeletionRequest {
   id: string
-  /** Without repeats. */
+  /** Ids of the users, each once. */
   userIds: readonly string[]
-  /** Only these sources were asked for. */
+  /** The sources that were asked for; undefined: all. */
   scope: readonly string[] | undefined
   /** Sources whose destinations are notified. */
   sourceIds: readonly string[]
@@ -25,7 +25,7 @@ export interface OpenDeletionRequest {
   scope: string[] | null
   sourceIds: string[]
   createdAt: Date
-  /** Only what had begun by then is called off. */
+  /** Deliveries that had begun by then are called off; null before the queue is cleared. */
   clearedAt: Date | null
 }
 
@@ -150,7 +150,8 @@ export async function markDeletionRunning(database: Queryable, id: string): Prom
   await database.query(`update deletion_requests set status = 'running' where id = $1 and status = 'waiting'`, [id])
 }
 
-/** Notes that the queued events are gone, once. */
+/** Notes when the queued events were gone; a second call changes nothing.
+ *  @returns the moment that was noted first */
 export async function markQueueCleared(database: Queryable, id: string, at: Date): Promise<Date> {
   const [row] = await database.query<{ cleared_at: Date }>(
     'update deletion_requests set cleared_at = coalesce(cleared_at, $2) where id = $1 returning cleared_at',
@@ -159,7 +160,7 @@ export async function markQueueCleared(database: Queryable, id: string, at: Date
   return row?.cleared_at ?? at
 }
 
-/** @returns undefined when there is none */
+/** A request that is not completed; undefined when there is none. */
 export async function openDeletionRequest(database: Queryable, id: string): Promise<OpenDeletionRequest | undefined> {
   const [row] = await database.query<RequestRow>(`select ${columns} from deletion_requests where id = $1`, [id])
   return (

@@ -1,4 +1,4 @@
-/** The rate of calls to a destination where it is bounded: whoever sends, on any node, books the time of its calls. */
+/** The bounded rate of calls to a destination: every sender, on any node, books the time of its calls. */
 
 import type { Queryable } from './database.ts'
 

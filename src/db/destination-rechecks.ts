@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Database, Queryable } from './database.ts'
 
-/** In the transaction of the change; takes the place of an earlier one of the same destination. */
+/** Asks for the waiting deliveries of a destination to be told of a change, in the transaction of that change; an earlier order for
+ *  the same destination is replaced. */
 export async function requestRecheck(tx: Queryable, destinationId: string): Promise<void> {
   await tx.query(
     `insert into destination_rechecks (destination_id, recheck_id) values ($1, $2)
@@ -12,7 +13,7 @@ export async function requestRecheck(tx: Queryable, destinationId: string): Prom
   )
 }
 
-/** Ids of some that are not done; others at each look, so that none is left behind by those that take long. */
+/** Ids of some orders that are not done: each call answers others, so that none is left behind by those that take long. */
 export async function openRechecks(database: Database, limit: number): Promise<string[]> {
   const rows = await database.query<{ recheck_id: string }>(
     'select recheck_id from destination_rechecks order by random() limit $1',
@@ -21,7 +22,7 @@ export async function openRechecks(database: Database, limit: number): Promise<s
   return rows.map(({ recheck_id }) => recheck_id)
 }
 
-/** @returns undefined when it is done, or a later one has taken its place */
+/** The destination of an order; undefined when the order is done, or a later one has replaced it. */
 export async function destinationToRecheck(database: Database, recheckId: string): Promise<string | undefined> {
   const [row] = await database.query<{ destination_id: string }>(
     'select destination_id from destination_rechecks where recheck_id = $1',

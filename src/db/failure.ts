@@ -3,7 +3,8 @@
 /** Codes of connections that did not come about or ended, of a server that starts, stops or has no connection left. */
 const awayCodes = /^(E[A-Z]+|08\w{3}|53\w{3}|57P0\d)$/
 
-/** @returns whether it may pass by itself, and PostgreSQL's own words: they have no password */
+/** Judges an error of the database.
+ *  @returns whether it may pass by itself, and PostgreSQL's own words: they have no password */
 export function databaseFailure(error: unknown): { isAway: boolean; message: string } {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
   const { code = '', message = String(first) } = first as { code?: string; message?: string }

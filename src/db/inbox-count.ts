@@ -4,21 +4,21 @@ import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Database, Queryable } from './database.ts'
 import { filterValues, matchesFilter } from './inbox.ts'
 
-/** Up to so many events are counted one by one. */
+/** Most events that are counted one by one. */
 const maxLookedAt = 10_000
 
-/** Of more, so many pages of the table are looked at, always the same ones: a count that is asked for again moves with the
- *  inbox alone. */
+/** Pages of the table that an estimate looks at where there are more events; always the same ones, so that a count that is asked for
+ *  again moves with the inbox alone. */
 const pagesLookedAt = 1_000
 
 /** Events that wait, and those that were refused or cancelled: each has an index that tells the first ones at once. */
 interface Part {
   condition: string
-  /** Its first events; a filter for a source is part of it. */
+  /** SQL of the first events of the part; a filter for a source belongs to it. */
   first: string
 }
 
-/** What the planner may do in place of following an index that has the order. */
+/** Settings of the planner that let it read and sort all events, where following an index would give them in order. */
 const ordersByReadingAll = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort']
 
 const oneSource = '($2::text is null or source_id = $2)'
@@ -32,8 +32,8 @@ const settled: Part = {
   first: `select * from inbox where settled_at is not null order by settled_at desc limit ${maxLookedAt + 1}`,
 }
 
-/** Up to 10,000 events that wait, and up to 10,000 that were refused or cancelled, the count is exact; it is for one message or
- *  user. Otherwise it is an estimate from the same pages of the table each time. */
+/** Counts events of the inbox. The count is exact for up to 10,000 events that wait and up to 10,000 that were refused or cancelled,
+ *  and for one message or user; otherwise it is an estimate from always the same pages of the table. */
 export async function countQueued(database: Database, filter: DeliveryFilter): Promise<number> {
   if (filter.messageId !== undefined || filter.userId !== undefined) return countAll(database, filter)
   const counts = await Promise.all(partsOf(filter).map((part) => countPart(database, filter, part)))

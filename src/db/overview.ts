@@ -5,7 +5,7 @@ import type { Queryable } from './database.ts'
 export interface DoorRange {
   since: Date
   until: Date
-  /** Undefined: of all sources. */
+  /** Ids of the sources that count; undefined: all. */
   sourceIds: string[] | undefined
 }
 
@@ -32,7 +32,8 @@ export async function countAtDoor(database: Queryable, { since, until, sourceIds
   return rows.map(({ events, ...row }) => ({ ...row, events: Number(events) }))
 }
 
-/** @param stepMs  the steps begin at `since` */
+/** Counts events at the door in equal steps.
+ *  @param stepMs  length of a step, in milliseconds; the first one begins at `since` */
 export async function countAtDoorPerStep(
   database: Queryable,
   { since, until, sourceIds }: DoorRange,

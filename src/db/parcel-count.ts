@@ -17,10 +17,10 @@ import {
 
 export type CarriedCounts = Record<StartedStatus, number>
 
-/** Up to so many events of a message or user are counted one by one. */
+/** Most events of a message or user that are counted one by one. */
 const maxCounted = 10_000
 
-/** Of parcels with events that match and others, so many are looked at. */
+/** Parcels that are looked at among those of which only a part of the events may match. */
 const maxLookedAt = 100
 
 const statuses = Object.keys(shownCounts) as StartedStatus[]
@@ -34,9 +34,11 @@ const none: CarriedCounts = {
   cancelled: 0,
 }
 
-/** By status; 0 for those that the filter leaves out. Exact by source, destination and status, for up to 10,000 events of a
- *  message or user, and as long as at most 100 parcels have events on both sides of `type`, `since` or `until`; an estimate
- *  from always the same 100 otherwise. While parcels have a round, their figures are those before it. */
+/** Counts events of parcels by status, with 0 for a status that the filter leaves out.
+ *
+ *  The counts are exact by source, destination and status, for up to 10,000 events of a message or user, and as long as at most 100
+ *  parcels have events on both sides of `type`, `since` or `until`; otherwise they are an estimate from always the same 100 parcels. While
+ *  a parcel has a round, its figures are those before the round. */
 export async function countCarried(database: Queryable, filter: ParcelFilter): Promise<CarriedCounts> {
   if (await isOfFew(database, filter, maxCounted)) return countFew(database, filter)
   const { whole, parts } = await countWhole(database, filter)
@@ -69,9 +71,10 @@ async function countWhole(database: Queryable, filter: ParcelFilter): Promise<{ 
   }
 }
 
-/** @param parts  parcels of which only a part may match */
+/** Counts events of parcels that match only in part.
+ *  @param parts  how many such parcels there are */
 async function countParts(database: Queryable, filter: ParcelFilter, parts: number): Promise<CarriedCounts> {
-  // Their ids are random.
+  // Parcels have random ids, so that the first ones by id are a fair sample.
   const parcels = await database.query<{ id: string }>(
     `select id from parcels where ${parcelMayMatch} and not (${parcelMatchesWholly(filter)}) order by id limit $8`,
     [...parcelValues(filter), maxLookedAt],

@@ -10,7 +10,7 @@ export interface ParcelFilter extends DeliveryFilter {
   paused: readonly string[]
 }
 
-/** Values of the conditions on parcels: $1 to $7. */
+/** Values of the parameters $1 to $7, which conditions on parcels have. */
 export const parcelValues = (filter: ParcelFilter): SqlValue[] => [
   filter.status ?? null,
   filter.sourceId ?? null,
@@ -21,7 +21,7 @@ export const parcelValues = (filter: ParcelFilter): SqlValue[] => [
   [...filter.paused],
 ]
 
-/** Values of those on events: $1 to $9. */
+/** Values of the parameters $1 to $9, which conditions on events have. */
 export const eventValues = (filter: ParcelFilter): SqlValue[] => [
   ...parcelValues(filter),
   filter.userId ?? null,
@@ -30,10 +30,10 @@ export const eventValues = (filter: ParcelFilter): SqlValue[] => [
 
 const isOnPaused = 'destination_ids && $7::text[]'
 
-/** Where an event stands, as lists show it. */
+/** SQL of where an event stands, as lists show it. */
 export const shownStatus = `case when status = 'retrying' and ${isOnPaused} then 'held' else status end`
 
-/** Events that match. */
+/** SQL condition of the events that match. */
 export const eventMatches = `
   ($1::text is null or $1 = ${shownStatus})
   and ($2::text is null or source_id = $2)
@@ -59,7 +59,7 @@ const countOfStatus = Object.entries(shownCounts)
   .map(([status, count]) => `when '${status}' then ${count}`)
   .join(' ')
 
-/** Parcels that may have events of the filter. */
+/** SQL condition of the parcels that may have events of the filter. */
 export const parcelMayMatch = `
   ($1::text is null or last_end = 'infinity' or case $1 ${countOfStatus} else 0 end > 0)
   and ($2::text is null or source_id = $2)
@@ -68,7 +68,7 @@ export const parcelMayMatch = `
   and ($5::timestamptz is null or last_at >= $5)
   and ($6::timestamptz is null or first_at < $6)`
 
-/** Among these, parcels whose events all match, but for their status. */
+/** SQL condition, among the parcels that may have events of the filter, of those whose events all match but for their status. */
 export const parcelMatchesWholly = ({ userId, messageId }: ParcelFilter): string =>
   userId !== undefined || messageId !== undefined
     ? 'false'

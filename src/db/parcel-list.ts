@@ -28,7 +28,7 @@ export interface CarriedEvent {
   receivedAt: Date
   endedAt: Date | null
   attempts: number
-  /** When an endpoint that waits for an attempt is due, as it was foreseen in the last round. */
+  /** When the first endpoint that waits for an attempt is due, as the last round foresaw it. */
   dueAt: Date | null
   reason: string | null
 }
@@ -44,7 +44,7 @@ export type ListedEvent = CarriedEvent & { position: CarriedPosition }
 
 const micros = (time: string): string => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
-/** The earliest due time among the open endpoints; they have it in milliseconds since 1970. */
+/** SQL of the earliest due time among the open endpoints, which have it in milliseconds since 1970. */
 const dueAt = `case when status = 'retrying' then (
   select to_timestamp(min((endpoint->>'dueAt')::float8) / 1000)
   from json_array_elements(progress->'destinations') as destination,
@@ -56,11 +56,11 @@ const columns = `event_id as id, parcel_id as "parcelId", place, status, source_
   received_at as "receivedAt", ended_at as "endedAt", attempts, ${dueAt} as "dueAt", reason`
 const positioned = `${columns}, json_build_object('endedAt', ${micros('ended_at')}, 'seq', seq::text) as position`
 
-/** Up to so many events of a user are sorted; more are looked for parcel by parcel. */
+/** Most events of a user that are sorted; more are looked for parcel by parcel. */
 const maxSorted = 5_000
 
-/** Events that match, in order.
- *  @param after  only those behind it */
+/** Lists events that match, in the order of the delivery log.
+ *  @param after  the position behind which the list begins; absent: at the beginning */
 export async function listCarried(
   database: Queryable,
   filter: ParcelFilter,
@@ -95,14 +95,14 @@ const listFew = (
 
 /** A part of the list. Its parcels are taken in the order of their newest events there. */
 interface Part {
-  /** Parcels that have such events behind a position: $8 and $9. */
+  /** SQL condition of the parcels that have such events behind the position $8, $9. */
   parcels: string
   /** What parcels are ordered by. */
   newest: string
-  /** `newest` as text. */
+  /** SQL of `newest` as text. */
   newestText: string
   type: string
-  /** Such events behind a position: $10 and $11. */
+  /** SQL condition of such events behind the position $10, $11. */
   events: string
   order: string
   /** Whether an event comes before all of a parcel's. */
@@ -183,9 +183,9 @@ const newestFirst = ({ position: a }: ListedEvent, { position: b }: ListedEvent)
 
 /** An event of a parcel with what the table has of it. */
 export interface FoundEvent extends CarriedEvent {
-  /** Until its parcel's first round is over. */
+  /** Input of the event's delivery, kept until the first round of its parcel is over. */
   input: DeliverEventInput | null
-  /** Null when each of its endpoints took it at once, or there was no attempt. */
+  /** How far the event is; null when each of its endpoints took it at once, or there was no attempt. */
   progress: EventProgress | null
 }
 

@@ -11,7 +11,7 @@ export interface SteeredEvent {
 }
 
 /** Yields the events that match by parcel, oldest parcels first.
- *  @param after  only those behind it */
+ *  @param after  the place behind which they begin; absent: at the beginning */
 export async function* carriedOldestFirst(
   database: Queryable,
   filter: ParcelFilter,
@@ -72,14 +72,14 @@ export async function openParcelsFor(
   return rows.map(({ id }) => id)
 }
 
-/** Whose events are called off. */
+/** The users whose events are called off. */
 export interface UsersOrder {
   userIds: readonly string[]
-  /** Only events of these sources, and of audiences; null: of all sources. */
+  /** Ids of the sources whose events are called off, beside those of audiences; null: of all sources. */
   scope: readonly string[] | null
-  /** Only events that came by then. */
+  /** Events that came later are not called off. */
   before: Date
-  /** Of the events of audiences only those that came by then. */
+  /** Events of audiences that came later are not called off. */
   forgottenAt: Date
 }
 

@@ -20,13 +20,13 @@ export async function makePgliteFolder(folder: string): Promise<void> {
   await keepPrivately(folder)
 }
 
-/** In a process of its own, as the build does it. */
+/** Makes the database in a process of its own, as the build does. */
 async function makeFromSources(folder: string): Promise<void> {
   const args = ['--import', 'tsx', pathOf('./make-database.ts'), folder]
   await promisify(execFile)(process.execPath, args, { cwd: pathOf('../..') })
 }
 
-/** Neither copying nor making it syncs. */
+/** Makes the folder private to its user, and syncs it to the disk, which neither copying nor making it does. */
 async function keepPrivately(folder: string): Promise<void> {
   await chmod(folder, 0o700)
   const entries = await readdir(folder, { withFileTypes: true })

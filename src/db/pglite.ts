@@ -17,15 +17,16 @@ const maxConnections = 1
 /** How long a statement waits for its turn, in milliseconds. */
 const turnLimitMs = 60_000
 
-/** It is part of this process and cannot be gone: what takes long is work that goes on whoever waits for it. */
+/** Time limits of statements, long ones: the embedded database is part of this process and cannot be gone, and a statement that takes
+ *  long goes on whether somebody waits for it or not. */
 const statementLimits = { ordinaryMs: 600_000, patientMs: 600_000 }
 
 /** Name that PostgreSQL's clients expect of a socket for port 5432. */
 const socketName = '.s.PGSQL.5432'
 
 /** Opens the embedded PGlite in `folder`, made when absent. It runs on a thread of its own, because a query holds its
- *  thread until it is done, and speaks the PostgreSQL protocol over a Unix socket that only this user can reach. The socket is in the folder, where a hard kill leaves nothing
- *  that the next start does not replace. */
+ *  thread until it is done, and speaks the PostgreSQL protocol over a Unix socket that only this user can reach. The socket is in
+ *  the folder, where a hard kill leaves nothing that the next start does not replace. */
 export async function openPglite(folder: string, logger: Logger): Promise<Database> {
   const fits = fitsSocket(join(folder, socketName))
   const socketFolder = fits ? folder : await mkdtemp(join(tmpdir(), 'postrider-'))

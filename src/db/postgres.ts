@@ -14,11 +14,11 @@ const connectTimeoutMs = 5_000
  *  silence it is asked each second for ten seconds whether it is there. */
 const keepAliveMs = 10_000
 
-/** A statement of ours takes milliseconds, one on a whole table of millions of rows minutes. */
+/** Time limits of statements: an ordinary one takes milliseconds, one on a whole table of millions of rows minutes. */
 const statementLimits: StatementLimits = { ordinaryMs: 10_000, patientMs: 600_000 }
 
-/** A server goes on with a statement that nobody waits for any more, unless it looks; older ones than 14 cannot. The
- *  pool waits for the promise. */
+/** Has the server look whether the client is still there: it would go on with a statement that nobody waits for any more. Servers
+ *  before PostgreSQL 14 cannot. The pool waits for the promise. */
 const endAbandoned = (client: pg.ClientBase): unknown =>
   within(connectTimeoutMs, 'the database', client.query(`set client_connection_check_interval = '2s'`)).catch(() => {})
 

@@ -20,7 +20,7 @@ export const sealedColumns = [
 ] as const
 type SealedColumn = (typeof sealedColumns)[number]
 
-/** Secrets that are read at once. */
+/** How many secrets are read at once. */
 const batchSize = 200
 
 /** How many secrets each key holds, by the key's id. */
@@ -33,7 +33,7 @@ export async function countByKey(database: Database): Promise<Map<string, number
   return new Map(rows.map(({ key, count }) => [key, Number(count)]))
 }
 
-/** Secrets of each column that are tried to tell whether the keys are those of this database. */
+/** How many secrets of each column are tried to tell whether the keys are those of this database. */
 const sampleSize = 20
 
 /** Makes sure that the keys are those of this database. A single secret that cannot be opened says nothing of the others, and
@@ -79,7 +79,7 @@ export async function resealAll(
   return resealed
 }
 
-/** What another key than `newestKey` holds in a column, by id. */
+/** The secrets of a column that another key than `newestKey` sealed, in order of their ids. */
 async function* sealedWithOthers(
   database: Database,
   { table, column }: SealedColumn,
@@ -107,8 +107,9 @@ function open(secrets: SecretBox, sealed: string): string | Error {
   }
 }
 
-/** One row at a time: two that do this at once, or a node that changes the row, wait for each other and never in a ring.
- *  @returns whether it still stood there */
+/** Replaces one secret by itself sealed anew. Only one row is locked at a time: two processes that do this, or a node that changes the
+ *  row, wait for each other and never in a ring.
+ *  @returns whether the secret still stood there */
 async function replace(
   database: Database,
   { table, column }: SealedColumn,

@@ -57,7 +57,8 @@ export async function listSources(database: Queryable, request: PageRequest): Pr
   return pageOf(rows, request, toSource)
 }
 
-/** @param ids  only these; all of them when it is left out */
+/** Sources with their replaced keys.
+ *  @param ids  of the sources to read; all when it is left out */
 export async function allSources(database: Queryable, ids?: readonly string[]): Promise<StoredSource[]> {
   const rows = await database.query<SourceRow & { previous_keys: { write_key: string; expires_ms: number }[] }>(
     `select ${columns},

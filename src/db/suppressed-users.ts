@@ -6,12 +6,12 @@ import { hashesIn, userHashes } from './user-hashes.ts'
 /** Most hashes: each node keeps them in memory, about 100 bytes each. */
 export const maxSuppressed = 1_000_000
 
-/** Any number of ours that no other advisory lock has. */
+/** A number that no other advisory lock on the database has. */
 const advisoryLock = 7_766_351_002
 
 /** Suppresses users; those who are suppressed already stay so. The numbers rise in the order in which they become visible,
  *  so that `suppressedAfter` misses none.
- *  @param scope  of these sources; null: of all, and of the audiences */
+ *  @param scope  ids of the sources that they are users of; null: of all sources, and of the audiences */
 export async function addSuppressed(
   tx: Queryable,
   scope: readonly string[] | null,

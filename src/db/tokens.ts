@@ -10,7 +10,8 @@ import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from '.
 
 export const maxApiTokens = 1_000
 
-/** How long the tokens that were read are believed, in milliseconds: what another node made or revoked counts after it. */
+/** How long the tokens that were read are believed, in milliseconds: a token that another node made or revoked counts only after
+ *  that. */
 const snapshotAgeMs = 1_000
 
 /** A last use is written when the one before is at least this old, in milliseconds. */
@@ -48,7 +49,7 @@ export interface TokenStore {
   findById(id: string): Promise<ApiToken | undefined>
 }
 
-/** All tokens, as they were a moment ago. */
+/** All tokens as they were when they were last read. */
 interface Snapshot {
   byHash: Map<string, ApiToken>
   byId: Map<string, ApiToken>
@@ -58,7 +59,7 @@ export function createTokenStore(database: Database, logger: Logger): TokenStore
   let snapshot: Promise<Snapshot> | undefined
   let askedAt = 0
 
-  /** One query per second, however many wrong tokens come. */
+  /** Reads the tokens at most once a second, however many wrong ones come. */
   const latest = (): Promise<Snapshot> => {
     if (snapshot !== undefined && Date.now() - askedAt < snapshotAgeMs) return snapshot
     askedAt = Date.now()

@@ -1,4 +1,4 @@
-/** What is kept of users who were deleted: hashes, in place of their ids. */
+/** Hashes, which are kept of users who were deleted in place of their ids. */
 
 import { hash } from 'node:crypto'
 
