@@ -22,7 +22,7 @@ import { countMembers } from '../src/db/audiences-staging.ts'
 import { readSync, updateSync, type SyncRow } from '../src/db/audiences-syncs.ts'
 import type { Database } from '../src/db/database.ts'
 
-/** Deliveries that are looked at together. */
+/** How many deliveries are looked at together. */
 const handedOnPageSize = 100
 
 /** A row set that has no rows: the membership of nobody. */
@@ -36,7 +36,7 @@ export interface ComparingDependencies {
   endDelivery: (workflowId: string, reason: string) => Promise<void>
 }
 
-/** Compares and takes over; a repeat of it comes to the same.
+/** Compares a membership and takes it over; a repeat comes to the same.
  *  @throws MembershipError when too many rows are bad */
 export async function compareMembership(
   dependencies: ComparingDependencies,
@@ -127,7 +127,8 @@ async function compareLink(
   return compareWhole(database, sync.number, link, rowSet, sync.kind === 'resync')
 }
 
-/** A change, an undo and a deletion name what is to be removed; a whole membership may be half a file. */
+/** Why a sync must be confirmed first; undefined when it need not. A change, an undo and a deletion name what is to be removed, while a
+ *  whole membership may be half a file. */
 async function reasonToRefuse(
   database: Database,
   { maxRemovalShare }: StoredAudience,
@@ -156,7 +157,7 @@ async function takeOver(
     await takeOverMembership(database, audience.id, { rowSet, members, etag: row.etag, sync: number })
 }
 
-/** Users that the sync tells something; of one destination its own counts. */
+/** How many users the sync tells something; with one destination, those are its counts. */
 async function usersOf(
   database: Database,
   { number }: SyncDescription,
@@ -167,7 +168,7 @@ async function usersOf(
   return only ?? { added: 0, removed: 0 }
 }
 
-/** Deliveries of earlier syncs that still try, about users that now have newer news. */
+/** Ends deliveries of earlier syncs that still try, about users of whom this sync has newer news. */
 async function endOvertaken({ database, endDelivery }: ComparingDependencies, sync: SyncDescription): Promise<void> {
   for (;;) {
     const page = await outdatedHandedOn(database, sync.number, handedOnPageSize)

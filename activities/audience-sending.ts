@@ -29,20 +29,20 @@ export const concurrency = 64
 /** Most changes that are read and recorded together: up to two pages may be sent twice when a node is killed. */
 const pageSize = 1_500
 
-/** A page is of so many changes that its calls take about this long, in milliseconds: what was sent is counted when it is
- *  recorded. */
+/** How long the calls of a page take, about, in milliseconds: a page's size follows from it. What was sent is counted when its page
+ *  is recorded. */
 const pageMs = 1_000
 
 /** How long calls are booked ahead where their rate is bounded, in seconds: other syncs to the destination come after. */
 const bookedSeconds = 0.5
 
-/** How long one activity goes on before its progress becomes part of the workflow's history. */
+/** How long one activity goes on before its progress becomes part of the workflow's history, in milliseconds. */
 const stretchMs = 10_000
 
-/** So many calls in a row that find the endpoint unavailable mean that it is down: it gets a pause. */
+/** Calls in a row that find the endpoint unavailable before it counts as down and gets a pause. */
 const maxUnavailableInRow = 50
 
-/** Deliveries that are started side by side. */
+/** How many deliveries are started side by side. */
 const startConcurrency = 8
 
 export interface SendingDependencies {
@@ -52,15 +52,15 @@ export interface SendingDependencies {
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate' | 'forgets'>
   metrics: AudienceMetrics
   liveTraffic: Pick<LiveTraffic, 'callsPerSecond'>
-  /** Starts a delivery of its own; the same one only once. */
+  /** Starts a delivery for one change; a second start under the same id does nothing. */
   startDelivery: (input: DeliverEventInput, workflowId: string) => Promise<unknown>
 }
 
 /** Changes as they were read. */
 interface ChangesPage {
-  /** How often users had been taken off the audiences before. */
+  /** How often users had been taken off the audiences before these changes were read. */
   forgets: string
-  /** The user before the first. */
+  /** Id of the user before the first one. */
   after: string
   changes: Change[]
 }
@@ -82,14 +82,14 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
   const book = async (calls: number): Promise<void> => {
     if (maxPerSecond === null || calls === 0) return
     const waitMs = await bookCalls(database, link.destinationId, calls, maxPerSecond)
-    // The wait for other syncs is not this one's time: however many they are, each gets its turns.
+    // The wait for other syncs does not count against this one's time: however many there are, each gets its turns.
     endsAt += waitMs
     pace = createPace(
       () => Math.min(maxPerSecond, dependencies.liveTraffic.callsPerSecond()),
       performance.now() + waitMs,
     )
   }
-  /** What was read is sent only as long as no user was taken off the audiences since, and this node would know. */
+  /** Whether a page may still be sent: not when users were taken off the audiences since it was read, or this node would not know. */
   const isValid = ({ forgets }: ChangesPage): boolean =>
     forgets === suppression.forgets() && suppression.upToDate() === undefined
   const goesOn = (page: ChangesPage): boolean =>
@@ -111,7 +111,7 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
     const forgets = suppression.forgets()
     return { forgets, after, changes: await nextChanges(database, sync.number, link, after, limit) }
   }
-  /** Until the page is awaited, its failure is nobody's: the round before may fail first. */
+  /** Reads the next page while this one is sent. A failure counts only when the page is awaited: the round before may fail first. */
   const readAhead = (after: string, limit: number): Promise<ChangesPage> => {
     const page = readPage(after, limit)
     page.catch(() => undefined)
@@ -161,8 +161,8 @@ const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'he
   return destination.pausedAt === null ? undefined : 'held'
 }
 
-/** One call to all endpoints of a destination, side by side. Chained rather than awaited: with async hooks, as activities
- *  have them, each promise costs dearly. */
+/** Tells all endpoints of a destination one change, side by side. `then` rather than `await`: with async hooks, as activities have
+ *  them, each promise costs dearly. */
 function postChange(
   { sender, suppression }: SendingDependencies,
   destination: StoredDestination | undefined,
@@ -280,7 +280,7 @@ const deliveryOf = (
   retry,
 })
 
-/** For good once its retry window is over. */
+/** The failure that ends a try at an endpoint that is down; once the retry window is over, no other try follows. */
 function endpointDown({ retry }: SyncDescription): ApplicationFailure {
   const { attempt, scheduledTimestampMs } = Context.current().info
   const { initialMs, maxMs, windowMs } = retry

@@ -26,7 +26,7 @@ export interface AudienceActivityDependencies extends SendingDependencies, Compa
   guard: PullGuard
   liveTraffic: Pick<LiveTraffic, 'callsPerSecond' | 'inTurn'>
   retry: RetrySchedule
-  /** Nothing happens when there is none. */
+  /** Deletes the Schedule of an audience; does nothing when there is none. */
   deleteSchedule: (audienceId: string) => Promise<void>
   logger: Logger
 }
@@ -72,7 +72,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
         sync = await takeNextSync(database, audienceId)
       }
       if (sync === undefined) return null
-      // Only now: a deletion disconnects the destinations before its sync can be taken.
+      // The audience is read only now: a deletion disconnects the destinations before its sync can be taken.
       const audience = await existing(audiences.getStored(audienceId))
       if (audience === undefined) return null
       metrics.running.inc()
@@ -122,7 +122,7 @@ const describeSync = (audience: StoredAudience, sync: SyncRow, retry: RetrySched
   }
 }
 
-/** What is there, or undefined. */
+/** What was asked for; undefined when it is not there. */
 async function existing<Found>(asked: Promise<Found>): Promise<Found | undefined> {
   try {
     return await asked
@@ -132,7 +132,7 @@ async function existing<Found>(asked: Promise<Found>): Promise<Found | undefined
   }
 }
 
-/** What went wrong at the server that a membership comes from, told apart from faults of our own. */
+/** The error of the server that a membership comes from, told apart from faults on this side. */
 function sourceFault(error: unknown): unknown {
   if (error instanceof MembershipError || Context.current().cancellationSignal.aborted) return error
   const message = error instanceof Error ? error.message : String(error)

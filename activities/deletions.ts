@@ -29,9 +29,9 @@ export interface DeletionActivityDependencies {
   database: Database
   /** Resolves once no node goes by what stood in the database before. */
   agree: () => Promise<void>
-  /** Calls off deliveries; answers how many. */
+  /** Calls off deliveries, and answers how many. */
   cancelDeliveries: (order: CancelOrder) => Promise<number>
-  /** Starts a notification; false when the source has no destination. */
+  /** Starts a notification; answers false when the source has no destination. */
   notify: (order: { requestId: string; sourceId: string; userId: string; requestedAt: Date }) => Promise<boolean>
 }
 

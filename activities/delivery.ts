@@ -39,7 +39,7 @@ export interface AttemptDependencies {
   gate: Pick<Gate, 'admit' | 'closedSince'>
   /** Keeps an attempt from being made again that an endpoint took, when only its report came too late. */
   unlessTaken: UnlessTaken
-  /** Told of each attempt that was made. */
+  /** Takes note of each attempt that was made. */
   observe: (observation: AttemptObservation) => void
   logger: Logger
 }
@@ -49,7 +49,7 @@ export interface DeliveryDependencies extends AttemptDependencies {
   pendingAttempts: (execution: { workflowId: string; runId: string }) => Promise<Attempt[]>
 }
 
-/** What figures are made of: one attempt at an endpoint. */
+/** One attempt at an endpoint, of which figures are made. */
 export interface AttemptObservation {
   destinationId: string
   endpointId: string
@@ -140,7 +140,7 @@ async function attemptNow(
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
   const { gate, suppression } = dependencies
-  // Awaited only where there is something to wait for.
+  // `upToDate` is awaited only where there is something to wait for.
   const look = suppression.upToDate()
   if (look !== undefined) await look
   const isCalledOff = (): boolean => isOfSuppressed(suppression, input)
@@ -177,7 +177,7 @@ function post(
   signal: AbortSignal | undefined,
 ): Promise<SendOutcome> {
   const { unreadableReason } = destination
-  // Asked before the secrets, which cannot be had then.
+  // The reason is asked before the secrets, which throw where they cannot be read.
   if (unreadableReason !== undefined) return Promise.resolve(unreadable(unreadableReason))
   const outbound = { messageId, message, endpoint, secrets: destination.secrets, at, isCalledOff }
   return postMessage(sender, outbound, signal)
@@ -190,7 +190,7 @@ const isOfSuppressed = (
   { sourceId, message }: AttemptInput,
 ): boolean => namedUsers(message).some((userId) => isSuppressed(sourceId, userId))
 
-/** The operator may give back the key that is missing. */
+/** The outcome where stored secrets cannot be read: it may pass, since the operator may give back the key that is missing. */
 const unreadable = (reason: string): SendOutcome => ({
   kind: 'unavailable',
   code: 'invalid_request',
@@ -265,7 +265,7 @@ function observation(
   }
 }
 
-/** One line per attempt; a receiver's failure is not an error of ours. */
+/** Logs one line per attempt; a receiver's failure is no error of this node. */
 function log(logger: Logger, { messageId, destinationId, endpointId }: AttemptInput, outcome: SendOutcome): void {
   const { kind, status, durationMs } = outcome
   const facts = { messageId, destinationId, endpointId, outcome: kind, status, durationMs: Math.round(durationMs) }
@@ -281,7 +281,7 @@ function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {
 const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
   'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
 
-/** Temporal tries again: the endpoint failed in a way that may pass, or the gate let no attempt pass. */
+/** The failure after which Temporal tries again: the endpoint failed in a way that may pass, or the gate let no attempt through. */
 function again(
   { attemptsBefore, retry }: RetryInput,
   outcome: Extract<AttemptOutcome, { kind: 'deferred' | 'unavailable' }>,

@@ -14,7 +14,7 @@ import type { EndpointProgress, EventProgress, ParcelEvent, RoundTimes } from '.
 import type { AttemptKind } from '../src/delivery/gate.ts'
 import { attempt, type AttemptDependencies } from './delivery.ts'
 
-/** Attempts of one parcel side by side at one endpoint. */
+/** Most attempts of one parcel side by side at one endpoint. */
 const perEndpoint = 16
 
 /** No attempt of a round begins later, in milliseconds after its beginning. */
@@ -24,23 +24,23 @@ const roundMs = 6_000
 export interface Round {
   kind: AttemptKind
   pace: Pace
-  /** Endpoints that are due later get no attempt, in milliseconds since 1970. */
+  /** The latest due time at which an endpoint gets an attempt, in milliseconds since 1970. */
   dueBy: number
-  /** Told of each event when its last attempt of the round is over. */
+  /** Called with each event when its last attempt of the round is over. */
   onThrough: (event: EventProgress) => void
 }
 
 export interface RoundEvent {
   event: Omit<ParcelEvent, 'targets'>
   progress: EventProgress
-  /** Only at this destination; absent: at all. */
+  /** The only destination at which attempts are made; absent: all. */
   onlyAt?: string
 }
 
 export interface RoundResult {
   /** The events of the round, after it. */
   progress: EventProgress[]
-  /** By destination. */
+  /** What the round found out about each destination, by its id. */
   times: Record<string, RoundTimes>
 }
 
@@ -57,7 +57,7 @@ export async function attemptRound(
   events: readonly RoundEvent[],
 ): Promise<RoundResult> {
   const lastBegin = performance.now() + roundMs
-  // What failed together comes again together: the same chance for all.
+  // All endpoints share one random number, so that what failed together comes again together.
   const chance = Math.random()
   const progress = new Map(events.map((one) => [one.progress.place, one.progress]))
   const toCome = new Map<number, number>()
@@ -85,7 +85,7 @@ export async function attemptRound(
     if (left === 0) onThrough(after)
   }
 
-  /** What an endpoint that takes no more leaves over is not asked for one by one. */
+  /** Defers all that is left for an endpoint that takes no more, without asking for each. */
   const deferRest = (queue: Due[], outcome: AttemptOutcome): void => {
     for (const due of queue.splice(0)) note(due, outcome)
   }
@@ -126,7 +126,8 @@ function dueOf(event: RoundEvent, dueBy: number): Due[] {
     )
 }
 
-/** In a retry the success of another endpoint may have settled it meanwhile; first attempts are all made. */
+/** Whether an attempt is still to be made: in a retry, the success of another endpoint may have settled it meanwhile; first attempts
+ *  are all made. */
 function isStillDue(event: EventProgress | undefined, { destinationId, endpointId }: Due, kind: AttemptKind): boolean {
   if (kind === 'first' || event === undefined) return true
   const destination = destinationOf(event, destinationId)
@@ -152,5 +153,5 @@ function noteTimes(times: RoundTimes, outcome: AttemptOutcome): void {
   if (pausedTotalMs !== undefined) times.pausedTotalMs = Math.max(times.pausedTotalMs ?? 0, pausedTotalMs)
 }
 
-/** The attempt was not made, or nobody knows what came of it: it is made again. */
+/** The outcome of an attempt that was not made, or of which nobody knows what came: it is made again. */
 const faultOfOurs = (): AttemptOutcome => ({ kind: 'deferred' })

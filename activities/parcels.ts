@@ -28,14 +28,14 @@ import { heartbeating } from './heartbeating.ts'
 import { attemptRound, type RoundResult } from './parcel-round.ts'
 import { recordOfLastTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
-/** Outcomes are written so long after the first that is not, in milliseconds, while a round goes on: what a node that dies did not
- *  write is sent again, and most rounds are over sooner. */
+/** How long outcomes wait to be written while a round goes on, in milliseconds: what a node that dies did not write is sent again,
+ *  and most rounds are over sooner. */
 const recordAfterMs = 50
 
-/** Records of different parcels that are written in one statement: each costs a sync to the disk. */
+/** Most records of different parcels that are written in one statement: each statement costs a sync to the disk. */
 const maxRecords = 10
 
-/** What a lost round has sent is asked for again after so many milliseconds, while the database that knows is away. */
+/** Pause before the database is asked again what a lost round has sent, while it does not answer, in milliseconds. */
 const unreadPauseMs = 1_000
 
 /** How long a round waits for the list to be written, in milliseconds; it is written later otherwise. */
@@ -141,7 +141,8 @@ const placed = (
     return event === undefined ? [] : [{ event, progress: one }]
   })
 
-/** A round that was lost with its node is made again for what nobody wrote down. */
+/** The progress of a parcel's events before a round: a round that was lost with its node is made again for events of which nothing was
+ *  written down. */
 function knownProgress(
   known: Map<number, EventProgress | undefined>,
   event: ParcelEvent,
@@ -161,16 +162,16 @@ const delivered = (begun: EventProgress): EventProgress => ({
 })
 
 interface Recorder {
-  /** What was written by a round that was lost.
+  /** Reads what a round that was lost has written.
    *  @throws Error when the database does not answer: what was sent is not known then */
   known(): Promise<Map<number, EventProgress | undefined>>
   /** Takes note of an event that this round is through with. */
   note: (event: EventProgress) => void
-  /** Writes what was not written. @returns whether all is */
+  /** Writes the events that were not written yet. @returns whether all are written now */
   end(events: readonly EventProgress[]): Promise<boolean>
 }
 
-/** Never holds up a round for long: a database that is away is told later. */
+/** Writes outcomes while a round goes on, and never holds it up for long: a database that is away gets them later. */
 function createRecorder(database: Database, writeRecord: (record: ParcelRecord) => Promise<void>): Recorder {
   const id = parcelId()
   let waiting: EventProgress[] = []
@@ -201,18 +202,18 @@ function createRecorder(database: Database, writeRecord: (record: ParcelRecord) 
     },
     async end(events) {
       clearTimeout(timer)
-      // What was written on the way stays as it is, unless that failed.
+      // Events that were written on the way need no second write, unless the first one failed.
       const rest = (await writing) ? waiting : events
       return rest.length === 0 || write(rest)
     },
   }
 }
 
-/** Those of destinations where an event is open. */
+/** The times of the destinations at which an event is open. */
 const openTimes = (times: RoundResult['times'], progress: readonly EventProgress[]): RoundResult['times'] =>
   Object.fromEntries(Object.entries(times).filter(([id]) => progress.some((event) => isOpenAt(event, id))))
 
-/** Whether attempts may have been made that nobody told Temporal of. */
+/** Whether attempts may have been made of which Temporal does not know. */
 function mayHaveLostRound(
   earlier: ParcelRetryRecord | undefined,
   progress: readonly EventProgress[],

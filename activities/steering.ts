@@ -16,13 +16,13 @@ import type { Steering } from '../src/temporal/steering.ts'
 const concurrency = 8
 const maxPerSecond = 100
 
-/** A first round takes no longer, in milliseconds: an attempt has 5 s and waits half a second for its turn. */
+/** Longest time of a first round, in milliseconds: an attempt has 5 s and waits half a second for its turn. */
 const firstRoundMs = 10_000
 
-/** Parcels that are read together, to be signalled a change. */
+/** How many parcels are read together, to be signalled a change. */
 const parcelsTogether = 100
 
-/** The clock of Temporal may be ahead of this node's by so many milliseconds. */
+/** How far the clock of Temporal may be ahead of this node's, in milliseconds. */
 const clockSkewMs = 60_000
 
 export interface SteeringActivityDependencies {
@@ -38,9 +38,9 @@ export interface SteeringActivityDependencies {
   beforeOldest: (query: string, until: Date) => Promise<Date>
   readDestination: (destinationId: string) => Promise<DestinationState>
   /** Query of the deliveries that wait for a destination.
-   *  @param untriedSince  later ones that have no outcome yet are left out */
+   *  @param untriedSince  deliveries that began later and have no outcome yet are left out */
   waitingQuery: (destinationId: string, untriedSince: Date) => string
-  /** Query of those that this destination holds, and no other one. */
+  /** Query of the deliveries that this destination holds, and no other one. */
   heldQuery: (destinationId: string) => string
 }
 
@@ -97,7 +97,7 @@ const carriedOf = (
   { carried }: SteeringProgress,
 ) => carriedOldestFirst(database, { ...filter, paused: pausedDestinations() }, carried)
 
-/** A few at a time, and at a bounded rate. */
+/** Steers deliveries a few at a time, and at a bounded rate. */
 async function steerGroup<Item>(
   progress: SteeringProgress,
   group: readonly Item[],
@@ -114,7 +114,7 @@ async function steerGroup<Item>(
   }
 }
 
-/** One that ended meanwhile, or cannot be steered, is counted and does not stop the others. */
+/** Counts a delivery as done, or as failed where it ended meanwhile or cannot be steered; the others go on. */
 async function counted(progress: SteeringProgress, steered: Promise<void>): Promise<void> {
   try {
     await steered
@@ -125,7 +125,8 @@ async function counted(progress: SteeringProgress, steered: Promise<void>): Prom
   }
 }
 
-/** One signal for each parcel: in the first round to all that have something open there, then to those that are held.
+/** Sends one signal to each parcel: in the first round to all that have something open at the destination, then to those that are
+ *  held.
  *  @returns how many there were */
 async function tellParcels(
   { database, tellParcel, pausedDestinations }: SteeringActivityDependencies,

@@ -12,10 +12,10 @@ export function windowEndsAt(): number {
 export const recordOfLastTry = <Record>(): Record | undefined =>
   Context.current().info.heartbeatDetails as Record | undefined
 
-/** How a try ends that a further one follows: a failure of the receiver's making.
+/** The failure that ends a try after which another follows; the receiver caused it.
  *  @param message  why, in words for the operator
  *  @param record  what the next try, or the workflow, goes on with
- *  @param inMs  until the next try, in milliseconds; none is made where the window ends before */
+ *  @param inMs  pause before the next try, in milliseconds; no try follows where the window ends before */
 export function tryAgain(type: string, message: string, record: object, inMs: number): ApplicationFailure {
   // Details of a heartbeat outlive the failed try.
   Context.current().heartbeat(record)

@@ -160,7 +160,7 @@ export async function markQueueCleared(database: Queryable, id: string, at: Date
   return row?.cleared_at ?? at
 }
 
-/** A request that is not completed; undefined when there is none. */
+/** The request with this id, as its activity needs it; undefined when there is none. */
 export async function openDeletionRequest(database: Queryable, id: string): Promise<OpenDeletionRequest | undefined> {
   const [row] = await database.query<RequestRow>(`select ${columns} from deletion_requests where id = $1`, [id])
   return (
