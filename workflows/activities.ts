@@ -12,7 +12,7 @@ import { failureTypes } from '../src/contracts/delivery.ts'
 /** An attempt takes 5 s at most (`spec/`, "Limits"); the rest is for a loaded worker. */
 const attemptLimit = '10 seconds'
 
-/** Retries stand behind first attempts when workers are busy; 3 is Temporal's default, 1 comes first. */
+/** Priority of retries, behind first attempts when workers are busy; 3 is Temporal's default, 1 comes first. */
 export const retryPriority = 4
 
 /** Activities that run inside a workflow task, on the worker that has it: no state transition of their own. Each is tried
@@ -22,13 +22,13 @@ export const local = proxyLocalActivities<Pick<DeliveryActivities, 'attemptDeliv
   retry: { maximumAttempts: 1 },
 })
 
-/** Reads inside a workflow task, which take milliseconds when the database and Temporal are there. */
+/** Reads inside a workflow task; they take milliseconds when the database and Temporal are there. */
 const localReads = proxyLocalActivities<Pick<DeliveryActivities, 'readDestination' | 'readPendingAttempts'>>({
   startToCloseTimeout: '3 seconds',
   retry: { maximumAttempts: 1 },
 })
 
-/** Repeated by Temporal, on any worker, for as long as the database is away. */
+/** Reads that Temporal repeats, on any worker, for as long as the database is away. */
 const persistent = proxyActivities<Pick<DeliveryActivities, 'readDestination'>>({
   startToCloseTimeout: attemptLimit,
   retry: { initialInterval: '500 milliseconds', maximumInterval: '15 seconds' },
@@ -45,12 +45,12 @@ export async function readDestination(destinationId: string): Promise<Destinatio
   }
 }
 
-/** Attempts of the activity that waits for the endpoint; the marker in the history keeps them. Not cancelled, as above; none
- *  when Temporal does not answer, since the end of a delivery does not wait for its list of attempts. */
+/** Attempts of the activity that waits for the endpoint; the marker in the history keeps them. The read is never cancelled, as that of
+ *  a destination. It answers none when Temporal does not answer: the end of a delivery does not wait for its list of attempts. */
 export const readPendingAttempts = (endpointId: string): Promise<{ attempts: Attempt[] }> =>
   CancellationScope.nonCancellable(() => localReads.readPendingAttempts(endpointId)).catch(() => ({ attempts: [] }))
 
-/** A try that fails tells its pause itself; these are the pauses after one that was lost with its worker. */
+/** Pauses after tries that were lost with their worker; a try that fails tells its pause itself. */
 export const afterLostTries = ({ maxMs }: RetrySchedule) =>
   ({ initialInterval: Math.min(1_000, maxMs), backoffCoefficient: 2, maximumInterval: maxMs }) as const
 
@@ -68,7 +68,7 @@ export const scheduled = (endpointId: string, retry: RetrySchedule, remainingMs:
     summary: endpointId,
   })
 
-/** An attempt that is made now, whatever the retry policy says: again only when its worker was lost, since what the endpoint
+/** Makes one attempt now, whatever the retry policy says. It is made again only when its worker was lost, since what the endpoint
  *  answers is a result and no failure. */
 export const once = (endpointId: string) =>
   proxyActivities<Pick<DeliveryActivities, 'attemptInTurn'>>({

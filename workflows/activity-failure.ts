@@ -5,11 +5,11 @@ import type { AttemptRecord } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 
 export interface ReadFailure {
-  /** That of the last attempt. */
+  /** Why the last attempt failed. */
   reason: string
-  /** Absent when no attempt left one. */
+  /** What the attempts left behind; absent when they left nothing. */
   record?: AttemptRecord
-  /** Up to the end of the window, no turn came free. */
+  /** Whether no turn came free up to the end of the window. */
   isSaturated: boolean
 }
 
@@ -26,14 +26,14 @@ export function readFailure(error: unknown): ReadFailure {
   }
 }
 
-/** In the details of the last failure, or of the last heartbeat when the window ended in the middle of an attempt. */
+/** The record in the details of the last failure, or of the last heartbeat when the window ended in the middle of an attempt. */
 function recordOf(failure: unknown): AttemptRecord | undefined {
   if (failure instanceof ApplicationFailure) return (failure.details as [AttemptRecord?] | undefined)?.[0]
   return failure instanceof TimeoutFailure ? (failure.lastHeartbeatDetails as AttemptRecord | undefined) : undefined
 }
 
-/** When the window ends between two attempts, Temporal gives the failure of the one that was made as the cause of the
- *  timeout; the SDK has it only as it came. */
+/** The message of a failure. When the window ends between two attempts, Temporal gives the failure of the last attempt as the cause
+ *  of the timeout, which the SDK leaves as it came. */
 function messageOf(failure: unknown): string | undefined {
   if (failure instanceof ApplicationFailure) return failure.message
   return (failure instanceof TimeoutFailure && failure.failure?.cause?.message) || undefined

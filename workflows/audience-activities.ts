@@ -1,5 +1,5 @@
-/** How `syncAudience` calls its activities: time limits, retries, priority. What is away on our own side, such as the
- *  database, may be away for as long as it likes: Temporal repeats without end, and only others are given up. */
+/** How `syncAudience` calls its activities: time limits, retries, priority. While the database or another part of Postrider is away,
+ *  Temporal repeats without end; only servers of others are given up. */
 
 import {
   ActivityCancellationType,
@@ -13,13 +13,13 @@ import { audienceFailures, type AudienceActivities, type SyncDescription } from 
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
 
-/** Behind live deliveries and their retries; 3 is Temporal's default, 1 comes first. */
+/** Priority of syncs, behind live deliveries and their retries; 3 is Temporal's default, 1 comes first. */
 const priority = { priorityKey: 5 }
 
-/** A stop waits until what is under way is settled. */
+/** A stop waits until calls under way are recorded. */
 const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED
 
-/** A lost worker is noticed after this time. */
+/** Time after which a lost worker is noticed. */
 const heartbeatTimeout = '6 seconds'
 
 const initialInterval = '500 milliseconds'
@@ -53,7 +53,7 @@ const fetching = ({ maxMs }: RetrySchedule) =>
     priority,
   })
 
-/** Fetches the membership. Where its server fails some times, with the pauses of deliveries, the sync does, and the next
+/** Fetches the membership. After `maxSourceTries` failures of its server, with the pauses of deliveries, the sync fails, and the next
  *  one tries again.
  *  @throws ActivityFailure */
 export async function loadMembership(sync: SyncDescription): Promise<{ rowsRead: number }> {
@@ -72,8 +72,7 @@ const isSourceFault = (error: unknown): boolean =>
   error.cause instanceof ApplicationFailure &&
   error.cause.type === audienceFailures.sourceFailed
 
-/** A stretch of sending takes seconds. A destination that is down is tried for the whole retry window, of which the activity
- *  takes care. */
+/** Sends for some seconds. A destination that is down is tried for the whole retry window; the activity sees to that. */
 export const sending = ({ maxMs }: RetrySchedule, destinationId: string) =>
   proxyActivities<Pick<AudienceActivities, 'sendChanges'>>({
     startToCloseTimeout: '5 minutes',

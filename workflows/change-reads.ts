@@ -2,11 +2,13 @@
 
 import { CancellationScope, patched } from '@temporalio/workflow'
 
-/** Whether changes that are told while a read is under way lead to one further read, and those of a destination that is held
- *  to that of its hold alone; before that was so, each change led to a read by every endpoint and by the hold. */
+/** Whether changes that are told while a read is under way lead to one further read, and changes of a destination that is held to the
+ *  read of its hold alone. In deliveries that began with an early version, each change leads to a read by every endpoint and by
+ *  the hold. */
 export const readsOnce = (): boolean => patched('changes-read-once')
 
-/** @returns a function that does `work`; calls while it is under way have it done once more afterwards, however many they are */
+/** Does work that is asked for many times at once.
+ *  @returns a function that does `work`; calls while it is under way have it done once more afterwards, however many they are */
 export function collapsed(work: () => Promise<void>): () => Promise<void> {
   let isUnderWay = false
   let isAskedAgain = false

@@ -57,7 +57,7 @@ export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEve
 const destinationOf = (standing: DestinationStanding): string =>
   standing.kind === 'held' ? standing.destinationId : standing.result.destinationId
 
-/** Lists show attempts and reason from the memo; a first round that succeeded needs none. */
+/** Writes attempts and reason into the memo, where lists read them; a first round that succeeded needs none. */
 function noteUnlessPlain({ outcome, destinations }: DeliverEventResult): void {
   const endpoints = destinations.flatMap((destination) => destination.endpoints)
   if (outcome === 'delivered' && endpoints.every(({ attempts }) => attempts === 1)) return

@@ -29,7 +29,7 @@ export async function deliverParcel(input: DeliverParcelInput): Promise<ParcelRe
   return resultOf(parcel)
 }
 
-/** Made inside the workflow task. A fault of our own leaves everything open. */
+/** The first attempts, made inside the workflow task. A fault on this side leaves everything open. */
 async function firstRound(input: DeliverParcelInput): Promise<ParcelRound> {
   try {
     return await parcelLocal.attemptParcel(input)

@@ -26,17 +26,18 @@ export interface DeliveryContext {
   input: DeliverEventInput
   steering: Steering
   outcomes: OutcomeReport
-  /** A destination that is held only waits from now on. */
+  /** To be called when the destination is held, and only waits from now on. */
   onResting(): void
 }
 
 export interface DestinationDelivery {
   result: Promise<DestinationResult>
-  /** Where it stands; undefined while something is under way. */
+  /** Where the destination stands; undefined while something is under way. */
   standing(): DestinationStanding | undefined
 }
 
-/** @param resumed  where the destination stood in an earlier run of the workflow */
+/** Delivers an event to one destination.
+ *  @param resumed  where the destination stood in an earlier run of the workflow */
 export function deliverToDestination(
   context: DeliveryContext,
   target: DeliveryTarget,
@@ -55,7 +56,7 @@ export function deliverToDestination(
 
   const untilResumed = async (since: number | undefined): Promise<DestinationState> => {
     outcomes.report(destinationId, 'held')
-    // In the scope of the destination: an endpoint that is settled meanwhile must not end the wait of the others.
+    // The wait runs in the scope of the destination: an endpoint that is settled meanwhile must not end the wait of the others.
     resumption ??= scope.run(() => hold.untilResumed(since)).finally(() => (resumption = undefined))
     const state = await resumption
     if (state.kind !== 'discarded') outcomes.report(destinationId, 'retrying')
@@ -75,7 +76,7 @@ export function deliverToDestination(
 
     let isDelivered = enough(succeeded)
     const noteWait = (wait: Wait): void => {
-      // One that still gets its first attempt does not change what the destination has come to.
+      // An endpoint that still gets its first attempt does not change what the destination has come to.
       if (isDelivered) return
       outcomes.report(destinationId, 'retrying')
       outcomes.explain(wait)
@@ -114,7 +115,7 @@ export function deliverToDestination(
   return { result: deliver(), standing }
 }
 
-/** Endpoints that waited in an earlier run are as if they had just been found to be held. */
+/** Outcomes of endpoints that waited in an earlier run: as if each had just been found to be held. */
 const heldFirsts = ({ waiting }: HeldStanding): Firsts =>
   new Map(waiting.map(({ endpointId }) => [endpointId, { kind: 'held' }]))
 
@@ -130,7 +131,7 @@ async function firstRound(input: DeliverEventInput, target: DeliveryTarget): Pro
           return [endpointId, await local.attemptDelivery({ ...event, destinationId, endpointId })]
         } catch (error) {
           if (isCancellation(error)) throw error
-          // A fault on our side: the attempt is made again by an activity that Temporal retries.
+          // The fault is on this side: an activity that Temporal retries makes the attempt again.
           return [endpointId, { kind: 'deferred' }]
         }
       }),

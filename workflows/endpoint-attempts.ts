@@ -15,16 +15,17 @@ import { readFailure } from './activity-failure.ts'
 import type { RetryClock } from './retry-clock.ts'
 
 export interface EndpointAttempts {
-  /** How many were made in all. */
+  /** How many attempts were made in all. */
   count(): number
   last(): Attempt | undefined
-  /** One, as soon as the endpoint takes it. @param tellsWhenDown  whether it ends with none when the endpoint is down */
+  /** Makes one attempt as soon as the endpoint's turn comes.
+   *  @param tellsWhenDown  whether it ends without an attempt when the endpoint is down */
   inTurn(tellsWhenDown: boolean): Promise<EndpointOutcome>
-  /** Further ones, until one succeeds or fails for good. */
+  /** Makes further attempts until one succeeds or fails for good. */
   retries(): Promise<EndpointOutcome>
-  /** One beside those that wait in Temporal. */
+  /** Makes one attempt beside the activity that waits in Temporal. */
   beside(): Promise<EndpointOutcome>
-  /** Counts those of the activity that waits in Temporal, which is about to be cancelled. */
+  /** Counts the attempts of the activity that waits in Temporal and is about to be cancelled. */
   countPending(): Promise<void>
 }
 
@@ -36,7 +37,8 @@ interface AttemptsContext {
   onBegin: () => void
 }
 
-/** @param first  outcome of the first attempt
+/** Counts from the first attempt on.
+ *  @param first  outcome of the first attempt
  *  @param resumed  the endpoint as it waited in an earlier run of the workflow */
 export function createEndpointAttempts(
   { input, destinationId, clock, onBegin }: AttemptsContext,
@@ -53,7 +55,7 @@ export function createEndpointAttempts(
   }
   if (first.kind === 'unavailable') note([first.attempt])
 
-  /** What Temporal gives up within the time that it has is an outcome, too. */
+  /** Runs an activity; where Temporal gives it up at the end of its time, that is an outcome, too. */
   const run = async (activity: (input: RetryInput) => Promise<RetryOutcome>): Promise<EndpointOutcome> => {
     onBegin()
     try {
@@ -95,11 +97,12 @@ export function createEndpointAttempts(
 /** A pause that can be ended early. */
 export interface Pause {
   wait(ms: number): Promise<void>
-  /** @returns whether one was under way */
+  /** Ends the pause early. @returns whether one was under way */
   end(): boolean
 }
 
-/** @param summary  what the Temporal UI says of its timer */
+/** A pause that a timer of the workflow makes.
+ *  @param summary  what the Temporal UI says of the timer */
 export function createPause(summary: string): Pause {
   let isUnderWay = false
   return {

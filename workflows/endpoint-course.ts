@@ -29,13 +29,13 @@ export interface Course {
   readonly attempts: EndpointAttempts
   readonly pause: Pause
   phase: Phase
-  /** Another endpoint took the event, and one is enough. */
+  /** Whether another endpoint took the event, and one is enough. */
   isSuperseded: boolean
-  /** Why it waits. */
+  /** Why the endpoint waits. */
   reason: string
-  /** It was told that the endpoint is down. */
+  /** Whether the last outcome told that the endpoint is down. */
   isKnownDown: boolean
-  /** Another attempt follows one that failed, or that was not made because the endpoint is down. */
+  /** Takes note of a wait after an attempt that failed, or that was not made because the endpoint is down. */
   noteWait: (wait: Wait) => void
   untilResumed: () => Promise<DestinationState>
   settle: (end: End) => void
@@ -77,7 +77,8 @@ const stateOf = ({ attempts, retry, clock, isSuperseded, reason }: Course, obeys
   obeysInFull,
 })
 
-/** An endpoint that was never attempted is not late: its window begins with the attempt. */
+/** The step as far as the window has room for it; an endpoint that was never attempted is not late, since its window begins with the
+ *  attempt. */
 const inTime = ({ clock }: Course, step: NextStep): NextStep =>
   step.kind === 'wait' && step.for === 'retry' ? withinWindow(step, { windowEndsAt: clock.endsAt() }) : step
 
@@ -88,7 +89,7 @@ function take(course: Course, step: Exclude<NextStep, Settled>): Promise<Endpoin
     case 'wait':
       course.reason = step.reason
       course.isKnownDown ||= step.isDown === true
-      // One that only waits for its turn is not noted: that would cost Temporal as much as an attempt.
+      // A wait for a turn is not noted: that would cost Temporal as much as an attempt.
       if (step.for === 'retry' || step.isDown) course.noteWait(step)
       return step.for === 'turn' ? attemptInTurn(course, step.until) : retryAt(course, step.until)
     case 'attempt':
@@ -106,14 +107,15 @@ async function retryOn(course: Course): Promise<EndpointOutcome> {
   return outcome
 }
 
-/** An activity runs at once, so that a timer is the pause before it: `retryNow` ends it early. */
+/** Tries on from a moment on. A timer is the pause before it, since an activity would run at once; `retryNow` ends the pause early. */
 async function retryAt(course: Course, at: number): Promise<EndpointOutcome> {
   course.phase = 'pausing'
   await course.pause.wait(at - Date.now())
   return retryOn(course)
 }
 
-/** @param at  when a turn may be free: until then a timer waits, which costs Temporal less than an activity that comes in vain */
+/** Makes one attempt when the endpoint's turn comes.
+ *  @param at  when a turn may be free: until then a timer waits, which costs Temporal less than an activity that finds none */
 async function attemptInTurn(course: Course, at?: number): Promise<EndpointOutcome> {
   course.phase = 'owedAttempt'
   if (at !== undefined) await course.pause.wait(at - Date.now())

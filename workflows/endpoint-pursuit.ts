@@ -22,7 +22,7 @@ export interface PursuitContext {
   destinationId: string
   clock: RetryClock
   steering: Steering
-  /** Another attempt follows one that failed, or that was not made because the endpoint is down. */
+  /** Takes note of a wait after an attempt that failed, or that was not made because the endpoint is down. */
   noteWait: (wait: Wait) => void
   /** Waits until the destination is no longer paused; shared by its endpoints.
    *  @param since  changes that were told when it was last known to be paused; undefined: it is read first */
@@ -32,13 +32,14 @@ export interface PursuitContext {
 export interface Pursuit {
   endpointId: string
   result: PromiseLike<EndpointResult>
-  /** Another endpoint succeeded: ends the pursuit, but not before the endpoint has had one attempt. */
+  /** To be called when another endpoint succeeded: ends the pursuit, but not before this endpoint has had one attempt. */
   supersede(): void
   /** The endpoint as it waits for its destination, while nothing else is under way for it. */
   held(): HeldEndpoint | undefined
 }
 
-/** @param first  outcome of the endpoint's first attempt
+/** Follows an endpoint after its first attempt.
+ *  @param first  outcome of the endpoint's first attempt
  *  @param resumed  the endpoint as it waited in an earlier run of the workflow */
 export function pursueEndpoint(
   context: PursuitContext,
@@ -70,7 +71,7 @@ export function pursueEndpoint(
   const lookOnce = collapsed(lookWhetherGone)
   const onDestinationChanged = (): void => {
     if (!readsOnce()) inScope(lookWhetherGone)
-    // The hold reads it for all endpoints.
+    // While the endpoint is held, the hold reads the destination for all endpoints.
     else if (course.phase !== 'held') inScope(lookOnce)
   }
 

@@ -6,24 +6,26 @@ import { readDestination } from './activities.ts'
 import { readsOnce } from './change-reads.ts'
 import type { Steering } from './steering.ts'
 
-/** Deliveries that began to wait before this was so look at the destination by themselves, more and more rarely. */
+/** Name of the patch by which a delivery waits to be told. Deliveries that began to wait before it look at the destination by themselves,
+ *  more and more rarely. */
 const toldOfChanges = 'held-until-told'
 const firstRereadMs = 30_000
 const longestRereadMs = 8 * 60_000
 
-/** Every change is told, so that this look only finds what a Temporal that was restored from a backup has forgotten. The
- *  deliveries of a pause are spread over half a day. */
+/** Pause before another look at the destination, in milliseconds: 12 to 24 hours, so that the deliveries of a pause are spread. Every
+ *  change is told; the look only finds what a Temporal that was restored from a backup has forgotten. */
 const dailyRereadMs = (): number => (12 + 12 * Math.random()) * 60 * 60_000
 
 export interface Hold {
   /** Resolves with the state of the destination once it is no longer paused.
    *  @param since  changes that were told when it was last known to be paused; undefined: it is read first */
   untilResumed(since: number | undefined): Promise<DestinationState>
-  /** Nothing is under way but the wait for a change. */
+  /** Whether nothing is under way but the wait for a change. */
   isResting(): boolean
 }
 
-/** @param onResting  called each time that the wait begins */
+/** The hold of one destination.
+ *  @param onResting  called each time that the wait begins */
 export function createHold(destinationId: string, steering: Steering, onResting: () => void): Hold {
   let isResting = false
   return {

@@ -11,7 +11,7 @@ const name: SearchAttributeName = 'PostriderOutcome'
 const precedence: readonly OutcomeAttribute[] = ['held', 'retrying', 'delivered']
 
 export interface OutcomeReport {
-  /** Each destination tells when its state changes; a change for the whole event is written (one visibility update). */
+  /** To be called when the state of a destination changes; a change for the whole event is written, by one visibility update. */
   report(destinationId: string, state: OutcomeAttribute): void
   /** Keeps in the memo why it waits and until when, from the first time on that an endpoint is down: lists show it. */
   explain(wait: Wait): void

@@ -11,7 +11,7 @@ import type { ParcelActivities, ParcelRetryRecord } from '../src/contracts/parce
 import { afterLostTries, retryPriority } from './activities.ts'
 import type { Parcel } from './parcel.ts'
 
-/** No attempt of a round begins later than after some seconds, and each takes 5 s at most. */
+/** Limit of a round: its attempts begin within some seconds, and each takes 5 s at most. */
 const roundLimit = '30 seconds'
 
 export const parcelLocal = proxyLocalActivities<Pick<ParcelActivities, 'attemptParcel'>>({
@@ -24,7 +24,8 @@ const localReads = proxyLocalActivities<Pick<ParcelActivities, 'readParcelProgre
   retry: { maximumAttempts: 1 },
 })
 
-/** Not cancelled: the cancellation that it precedes must not lose what it reads. */
+/** Reads how far the activity of a destination is. The read is never cancelled: it is made before that activity is cancelled, and what
+ *  it answers must not be lost. */
 export const readParcelProgress = (destinationId: string): Promise<ParcelRetryRecord | undefined> =>
   CancellationScope.nonCancellable(() => localReads.readParcelProgress(destinationId)).catch(() => undefined)
 
@@ -32,28 +33,29 @@ const retryOptions = (destinationId: string, retry: RetrySchedule) =>
   ({
     startToCloseTimeout: '1 minute',
     heartbeatTimeout: '10 seconds',
-    // What was attempted until then counts.
+    // The activity tells what it attempted until it was cancelled.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: afterLostTries(retry),
     priority: { priorityKey: retryPriority, fairnessKey: destinationId },
     summary: destinationId,
   }) as const
 
-/** @param remainingMs  what is left of the retry window: the schedule-to-close limit */
+/** Activities that try on at a destination.
+ *  @param remainingMs  what is left of the retry window: the schedule-to-close limit */
 export const retried = (destinationId: string, retry: RetrySchedule, remainingMs: number) =>
   proxyActivities<Pick<ParcelActivities, 'retryInParcel'>>({
     ...retryOptions(destinationId, retry),
     scheduleToCloseTimeout: remainingMs,
   })
 
-/** One more round, whatever the window says, for events that no worker was there for. */
+/** Makes one more round, whatever the window says, for events that no worker was there for. */
 export const lastRound = (destinationId: string, retry: RetrySchedule) =>
   proxyActivities<Pick<ParcelActivities, 'retryInParcel'>>({
     ...retryOptions(destinationId, retry),
     retry: { maximumAttempts: 3, initialInterval: '1 second' },
   })
 
-/** Repeated by Temporal for as long as the database, or Temporal for a start, is away. */
+/** Activities that Temporal repeats for as long as the database, or Temporal for a start, is away. */
 const persistent = proxyActivities<Pick<ParcelActivities, 'recordParcel' | 'startFromParcel'>>({
   startToCloseTimeout: '15 seconds',
   retry: { initialInterval: '500 milliseconds', maximumInterval: '15 seconds' },
@@ -61,12 +63,12 @@ const persistent = proxyActivities<Pick<ParcelActivities, 'recordParcel' | 'star
 
 export const { startFromParcel } = persistent
 
-/** Brings the list of deliveries up to date, unless it is. */
+/** Brings the list of deliveries up to date where it is not. */
 export async function record(parcel: Pick<Parcel, 'unrecorded'>): Promise<void> {
   const changed = parcel.unrecorded()
   if (changed.length > 0) await persistent.recordParcel(changed)
 }
 
-/** The same, also when the workflow is cancelled meanwhile. */
+/** Brings the list of deliveries up to date, even when the workflow is cancelled meanwhile. */
 export const recordForSure = (parcel: Pick<Parcel, 'unrecorded'>): Promise<void> =>
   CancellationScope.nonCancellable(() => record(parcel))

@@ -27,11 +27,11 @@ interface Pursuit {
   readonly destinationId: string
   readonly clock: RetryClock
   readonly hold: Hold
-  /** A change of the destination was told since the last pause began. */
+  /** Whether a change of the destination was told since the last pause began. */
   isChanged: boolean
-  /** It was switched off or deleted. */
+  /** Whether the destination was switched off or deleted. */
   isGone: boolean
-  /** Nobody was there in the whole window, and one more round was made. */
+  /** Whether one more round was made because no worker was there in the whole window. */
   hadLastRound: boolean
 }
 
@@ -64,7 +64,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string, time
   stopListening()
 }
 
-/** One that stays, or cannot be read now, is seen by the next round. */
+/** Finds out whether the destination was switched off or deleted. The next round sees one that stays, or that cannot be read now. */
 async function lookWhetherGone(pursuit: Pursuit): Promise<void> {
   const state = await readDestination(pursuit.destinationId).catch(() => undefined)
   pursuit.isGone = state?.kind === 'discarded'
@@ -94,7 +94,8 @@ function note({ parcel, destinationId, clock }: Pursuit, record: ParcelRetryReco
   if (record?.pausedTotalMs !== undefined) clock.notePause(record.pausedTotalMs)
 }
 
-/** @param atOnce  whether all that is open is attempted, or what is due */
+/** Input of the activity that tries on.
+ *  @param atOnce  whether all open endpoints are attempted, or only those that are due */
 function retryInput({ parcel, destinationId }: Pursuit, atOnce: boolean): ParcelRetryInput {
   const events = parcel.openAt(destinationId).map((progress) => {
     const { targets: _, ...event } = parcel.eventAt(progress.place)
@@ -153,14 +154,16 @@ async function pauseAndTryOn(pursuit: Pursuit): Promise<void> {
   if (!pursuit.parcel.isSteered()) await tryOn(pursuit, { atOnce: isChanged })
 }
 
-/** A pause of the destination meanwhile has given time back. */
+/** Reads the destination again: a pause meanwhile has given time back. */
 async function readAgain({ destinationId, clock }: Pursuit): Promise<DestinationState> {
   const state = await readDestination(destinationId)
   clock.notePause(state.pausedTotalMs)
   return state
 }
 
-/** @returns whether a change of the destination ended the pause */
+/** Waits until a moment.
+ *  @param at  in milliseconds since 1970
+ *  @returns whether a change of the destination ended the pause */
 async function pauseUntil(pursuit: Pursuit, at: number): Promise<boolean> {
   const { parcel, destinationId } = pursuit
   await recordForSure(parcel)

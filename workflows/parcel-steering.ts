@@ -35,7 +35,7 @@ async function carryOut(parcel: Parcel, { deliveryId, action }: ParcelSteering):
   })
 }
 
-/** With what the event goes on: where each destination stands. One that is open is tried at once. */
+/** Input of the workflow in which an event goes on: where each destination stands. An open one is tried at once. */
 function inputOf(parcel: Parcel, { place, destinations }: EventProgress): DeliverEventInput {
   const { receivedAt, ...event } = parcel.eventAt(place)
   const resumed = destinations.map((destination) => standingOf(parcel, destination))

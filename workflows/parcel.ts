@@ -17,7 +17,7 @@ export interface Parcel {
   openAt(destinationId: string): EventProgress[]
   /** Takes note of events whose progress changed; one that was ended by an operator stays so. */
   note(changed: readonly EventProgress[]): void
-  /** Takes note of one destination's part of them. */
+  /** Takes note of events whose progress changed at one destination. */
   noteAt(destinationId: string, changed: readonly EventProgress[]): void
   cancelOpen(): void
   /** Events that the list of deliveries does not know as they are; they count as known from now on. */
@@ -27,7 +27,7 @@ export interface Parcel {
   run(pursuit: () => Promise<void>): Promise<void>
   /** Whether pursuits are to stand still, as an operator steers an event. */
   isSteered(): boolean
-  /** A pursuit stands still until the steering is over. */
+  /** Resolves when the steering is over; a pursuit stands still until then. */
   standStill(): Promise<void>
   /** Does something while all pursuits stand still. */
   whileStill(work: () => Promise<void>): Promise<void>

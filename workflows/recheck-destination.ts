@@ -11,11 +11,11 @@ const { tellWaiting, endRecheck } = proxyActivities<Pick<SteeringActivities, 'te
   priority: { priorityKey: 5 },
 })
 
-/** Until Temporal's lists show, in milliseconds, what was held before the change. */
+/** Pause until Temporal's lists show deliveries that were held before the change, in milliseconds. */
 const firstPauseMs = 500
 
-/** What was found to be held just before the change may come into the lists later: by the time limit of a workflow task
- *  with an attempt in it, 20 s, or when Temporal is far behind. The pause before another look doubles from this. */
+/** Pause before another look, in milliseconds; it doubles with each. Deliveries that were found to be held just before the change may
+ *  come into the lists later: by the time limit of a workflow task with an attempt in it, 20 s, or when Temporal is far behind. */
 const secondPauseMs = 10_000
 
 /** Within 3 rounds everybody has come into the lists of a Temporal that keeps up; the last one is made after almost 3 hours. */

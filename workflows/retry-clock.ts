@@ -2,15 +2,15 @@ import type { ClockReading } from '../src/contracts/delivery.ts'
 
 /** The retry window of one destination: it runs from the first attempt on, and stands still while the destination is paused. */
 export interface RetryClock {
-  /** Begins the window anew: the first attempt was held, or nobody was there to make it. What the destination was paused for
-   *  until now was noted before. */
+  /** Begins the window anew, because the first attempt was held, or nobody was there to make it. Pauses of the destination until now were
+   *  noted before. */
   start(): void
   remainingMs(): number
   /** When the window ends, in milliseconds since 1970, as far as pauses were noted. */
   endsAt(): number
   /** Takes note of how long the destination has been paused in all; the first figure is where counting begins. */
   notePause(pausedTotalMs: number): void
-  /** With what another clock goes on. */
+  /** The reading with which another clock goes on. */
   read(): ClockReading
 }
 

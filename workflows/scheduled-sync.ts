@@ -4,7 +4,7 @@ import { executeChild } from '@temporalio/workflow'
 import { audienceWorkflowId } from '../src/contracts/audience-sync.ts'
 import { syncAudience } from './sync-audience.ts'
 
-/** Ends when the sync has ended, so that the Schedule sees whether runs overlap. */
+/** Runs a scheduled sync, and ends when it has ended, so that the Schedule sees whether runs overlap. */
 export async function scheduledSync({ audienceId }: { audienceId: string }): Promise<'ended' | 'skipped'> {
   try {
     await executeChild(syncAudience, {

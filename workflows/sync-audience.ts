@@ -36,7 +36,7 @@ type Resumed = NonNullable<SyncAudienceInput['resumed']>
 /** Where the running sync stands. */
 interface Run extends Resumed {
   sendingSince: number
-  /** The history is long: go on in a new run. */
+  /** Whether the history is long, so that the sync goes on in a new run. */
   yields: boolean
   /** Why a call failed for good. */
   reason?: string | undefined

@@ -8,7 +8,7 @@ export async function unless<Result>(
   work: () => Promise<Result>,
   beforeStop: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Result | undefined> {
-  // What is done before it is cancelled comes first, also when the whole workflow is.
+  // `beforeStop` comes before the cancellation, also when the whole workflow is cancelled.
   const scope = new CancellationScope({ cancellable: true, parent: new CancellationScope({ cancellable: false }) })
   let isOver = false
   const stop = async (): Promise<void> => {
