@@ -10,6 +10,7 @@ export const newEndpointId = (): string => randomId('ep')
 export const newApiTokenId = (): string => randomId('tok')
 export const newAudienceId = (): string => randomId('aud')
 export const newDeletionRequestId = (): string => randomId('del')
+export const newTurnedAwayId = (): string => randomId('evt')
 export const newSyncId = (): string => randomId('sync')
 
 /** A write key: 160 random bits. It is not a secret towards browsers, but nobody should guess one. */

@@ -105,7 +105,17 @@ const queuedEvents = `
   where r.id = $1 and u.request_id = r.id and i.user_id = u.user_id and i.received_at <= r.created_at
     and (r.scope is null or i.source_id = any(r.scope))`
 
-/** Removes queued events of the request's users; those that a node is about to start stay.
+/** Removes what is kept of the users' events that became no delivery. */
+async function removeTurnedAway(database: Queryable, requestId: string): Promise<void> {
+  await database.query(
+    `delete from turned_away t using deletion_request_users u, deletion_requests r
+     where r.id = $1 and u.request_id = r.id and t.user_id = left(u.user_id, 255) and t.at <= r.created_at
+       and (r.scope is null or t.source_id = any(r.scope))`,
+    [requestId],
+  )
+}
+
+/** Removes queued events of the request's users, and events of theirs that became no delivery; those that a node is about to start stay.
  *  @returns whether some stayed */
 export async function removeQueuedEvents(database: Queryable, requestId: string): Promise<boolean> {
   await database.query(
@@ -116,6 +126,7 @@ export async function removeQueuedEvents(database: Queryable, requestId: string)
      update deletion_requests set cancelled = cancelled + (select count(*) from removed) where id = $1`,
     [requestId],
   )
+  await removeTurnedAway(database, requestId)
   const [row] = await database.query<{ some: boolean }>(`select exists (select 1 ${queuedEvents}) as some`, [requestId])
   return row?.some === true
 }

@@ -17,6 +17,7 @@ import { inboxInOrder } from './migrations/0051-inbox-in-order.ts'
 import { parcels } from './migrations/0052-parcels.ts'
 import { attemptDurations } from './migrations/0053-attempt-durations.ts'
 import { syncsWithNews } from './migrations/0063-syncs-with-news.ts'
+import { turnedAway } from './migrations/0064-turned-away.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -38,6 +39,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   parcels,
   attemptDurations,
   syncsWithNews,
+  turnedAway,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -11,9 +11,10 @@ import {
   readSourceEvent,
 } from '../schemas/source-event.ts'
 import type { EventFault, Read, SourceEvent } from '../schemas/source-event.ts'
+import type { TurnedAwayFate } from '../schemas/turned-away.ts'
 import { takeEvents } from './take-events.ts'
+import { turnAway } from './turn-away.ts'
 import { maxBatchEvents, maxCallBytes } from './limits.ts'
-import { liveEvent } from './live-event.ts'
 import { brokenBound } from './measure.ts'
 import type { IngestPort, IngestSource } from './port.ts'
 import { faultPath, faultSentence, refusal } from './refusal.ts'
@@ -92,10 +93,10 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
         if (result.ok) events.push(result.value)
         else rejected.push(rejection(item, index, result.fault))
       })
-      const show = rejected.length > 0 ? port.liveSink?.(source.id) : undefined
-      for (const { index, code } of rejected) {
+      const { receivedAt } = request
+      for (const { index, code, message } of rejected) {
         port.count('rejected', source.id, 1, code)
-        show?.(liveEvent(items[index], 'rejected', request.receivedAt, code))
+        turnAway(port, source.id, { event: items[index], fate: 'rejected', receivedAt, reason: code, message })
       }
       tally.events = events.length
       return { accepted: await takeEvents(port, source, events, envelope, request), rejected }
@@ -110,6 +111,7 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
     const error = authError(writeKey, source)
     if (!lenientAuth) throw error
     port.count('dropped', source?.id, tally.events, error.code)
+    turnCallAway(tally, 'dropped', error, request.receivedAt)
     return undefined
   }
 
@@ -121,16 +123,18 @@ export function createIngest(port: IngestPort, { lenientAuth }: { lenientAuth: b
     try {
       return await handle(tally)
     } catch (error) {
-      const code = error instanceof AppError ? error.code : 'internal_error'
-      port.count('rejected', tally.sourceId, tally.events, code)
-      showRefusal(tally, code, receivedAt)
+      const fault = error instanceof AppError ? error : new AppError('internal_error', 'Something went wrong here.')
+      port.count('rejected', tally.sourceId, tally.events, fault.code)
+      turnCallAway(tally, 'rejected', fault, receivedAt)
       throw error
     }
   }
 
-  function showRefusal({ sourceId, call }: Tally, code: ErrorCode, receivedAt: Date): void {
-    const show = sourceId === undefined ? undefined : port.liveSink?.(sourceId)
-    show?.({ ...liveEvent(call?.body, 'rejected', receivedAt, code), ...(call && { type: call.type }) })
+  /** A call, whose type its path says; a batch that was refused as a whole is one event of which nothing is known. */
+  function turnCallAway({ sourceId, call }: Tally, fate: TurnedAwayFate, fault: AppError, receivedAt: Date): void {
+    if (sourceId === undefined) return
+    const { code: reason, message } = fault
+    turnAway(port, sourceId, { event: call?.body, type: call?.type, fate, receivedAt, reason, message })
   }
 
   return { single, batch }

@@ -5,8 +5,8 @@ import type { ErrorCode } from '../errors.ts'
 import type { LiveEvent } from '../schemas/live-event.ts'
 import type { AcceptedEvent, Fate } from './port.ts'
 
-/** Longest text that is shown, in characters. */
-const maxTextLength = 200
+/** Longest text that is shown, in characters: that of a message id. */
+const maxTextLength = 255
 
 export const acceptedLive = ({ sourceId, messageId, message, receivedAt }: AcceptedEvent): LiveEvent => ({
   ...liveEvent({ ...message, messageId }, 'accepted', receivedAt),

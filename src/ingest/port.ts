@@ -40,6 +40,16 @@ export interface AcceptedEvent {
  *  - `rejected`: refused, with an error for the caller; a request that cannot be read counts as one event */
 export type Fate = 'accepted' | 'no_destination' | 'filtered' | 'suppressed' | 'dropped' | 'rejected'
 
+/** An event that became no delivery, to be looked at later. */
+export interface KeptEvent {
+  sourceId: string
+  live: LiveEvent & { turnedAwayId: string }
+  /** The sentence that the caller got. */
+  message: string | undefined
+  /** What it held; undefined where that is not known. */
+  body: unknown
+}
+
 export interface IngestPort {
   /** The source of a write key, from memory. */
   findSource(writeKey: string): IngestSource | undefined
@@ -52,6 +62,8 @@ export interface IngestPort {
   count(fate: Fate, sourceId: string | undefined, events: number, reason?: ErrorCode): void
   /** Whether events of this user are to be dropped at the door, after a deletion request with `suppress`. */
   isSuppressed?(sourceId: string, userId: string): boolean
+  /** Keeps an event that became no delivery; costs the others nothing. */
+  keepTurnedAway?(event: KeptEvent): void
   /** Shows each event of a source, with what became of it, to those who watch the source; undefined while nobody does. */
   liveSink?(sourceId: string): ((event: LiveEvent) => void) | undefined
 }

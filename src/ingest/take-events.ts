@@ -5,9 +5,10 @@ import type { DeliveryTarget } from '../contracts/delivery.ts'
 import type { JsonObject, SourceEvent } from '../schemas/source-event.ts'
 import { eventTime } from './event-time.ts'
 import { isIntegrationOn } from './integrations.ts'
-import { acceptedLive, liveEvent } from './live-event.ts'
+import { acceptedLive } from './live-event.ts'
 import { messageBody } from './message-body.ts'
 import type { AcceptedEvent, Fate, IngestPort, IngestSource } from './port.ts'
+import { turnAway } from './turn-away.ts'
 
 /** What the events of a batch share. */
 export interface SharedMembers {
@@ -41,10 +42,14 @@ export async function takeEvents(
     const messageId = event.messageId ?? randomUUID()
     messageIds.push(messageId)
     const { fate, targets } = route(port, source, event, shared)
-    if (fate === 'accepted') accepted.push(acceptedEvent(source.id, event, messageId, targets, shared, arrival))
+    const taken = (): AcceptedEvent => acceptedEvent(source.id, event, messageId, targets, shared, arrival)
+    if (fate === 'accepted') accepted.push(taken())
     else {
       port.count(fate, source.id, 1)
-      show?.(liveEvent({ ...event, messageId }, fate, arrival.receivedAt))
+      const { receivedAt } = arrival
+      // Of a user who asked to be forgotten nothing is kept but that there was an event.
+      if (fate === 'suppressed') turnAway(port, source.id, { event: withoutUser(event, messageId), fate, receivedAt })
+      else turnAway(port, source.id, { event: { ...event, messageId }, fate, receivedAt }, taken().message)
     }
   }
   if (accepted.length > 0) {
@@ -59,6 +64,8 @@ interface Route {
   fate: Exclude<Fate, 'dropped' | 'rejected'>
   targets: DeliveryTarget[]
 }
+
+const withoutUser = ({ type, event, name }: SourceEvent, messageId: string) => ({ type, event, name, messageId })
 
 /** Whether an event speaks of a user that no event may be sent of any more; an alias speaks of two. */
 const namesSuppressed = (port: IngestPort, source: IngestSource, { userId, previousId }: SourceEvent): boolean =>

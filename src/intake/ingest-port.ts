@@ -5,6 +5,7 @@ import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { ConnectedSource } from '../settings/snapshot.ts'
 import type { Fates } from './fates.ts'
+import type { TurnedAwayEvents } from './turned-away.ts'
 import type { Intake } from './intake.ts'
 
 /** What the ingest API needs, on the settings in memory and the intake. */
@@ -13,6 +14,7 @@ export function createIngestPort(
   intake: Intake,
   fates: Fates,
   liveSink: LiveEvents['sink'],
+  keepTurnedAway: TurnedAwayEvents['keep'],
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
 ): IngestPort {
   return {
@@ -24,6 +26,7 @@ export function createIngestPort(
     count: (...fate) => fates.count(...fate),
     isSuppressed,
     liveSink,
+    keepTurnedAway,
   }
 }
 

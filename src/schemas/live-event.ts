@@ -16,5 +16,7 @@ export const LiveEventSchema = z.object({
   reason: z.string().optional(),
   /** Id of its delivery, when it was accepted. */
   deliveryId: z.string().optional(),
+  /** Of one that became no delivery: by it the event can be looked at. */
+  turnedAwayId: z.string().optional(),
 })
 export type LiveEvent = z.infer<typeof LiveEventSchema>

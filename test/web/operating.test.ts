@@ -3,11 +3,13 @@ import { audiences } from './suites/audiences.ts'
 import { deliveries } from './suites/deliveries.ts'
 import { overview } from './suites/overview.ts'
 import { sources } from './suites/sources.ts'
+import { turnedAway } from './suites/turned-away.ts'
 
 describeInBrowser('the web app', () => {
   const web = nodeAndBrowser()
   audiences(web)
   sources(web)
+  turnedAway(web)
   overview(web)
   deliveries(web)
 })

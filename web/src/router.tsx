@@ -10,6 +10,7 @@ import {
   type ErrorComponentProps,
 } from '@tanstack/react-router'
 import { readFilter } from './features/deliveries/filter.ts'
+import { readTurnedAwayFilter } from './features/turned-away/filter.ts'
 import { readRange } from './features/overview/range.ts'
 import { SignInPage } from './features/sign-in/sign-in-page.tsx'
 import { sessionQuery } from './api/session.ts'
@@ -96,6 +97,13 @@ const deliveryRoute = createRoute({
   component: lazyRouteComponent(() => import('./features/deliveries/delivery-page.tsx'), 'DeliveryPage'),
 })
 
+const turnedAwayRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/turned-away',
+  validateSearch: readTurnedAwayFilter,
+  component: lazyRouteComponent(() => import('./features/turned-away/turned-away-page.tsx'), 'TurnedAwayPage'),
+})
+
 const audiencesRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/audiences',
@@ -127,6 +135,7 @@ const routeTree = rootRoute.addChildren([
     sourceRoute,
     deliveriesRoute,
     deliveryRoute,
+    turnedAwayRoute,
     audiencesRoute,
     audienceRoute,
     settingsRoute,

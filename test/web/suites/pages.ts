@@ -22,6 +22,7 @@ export const everyPage = (web: WebTest) =>
       })
       await web.node.api('POST', '/tokens', { name: 'CI', role: 'viewer' })
       await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Order Completed', messageId: 'm-1' })
+      await web.node.post('/track', source.writeKey, { userId: 'u1', messageId: 'refused' })
       await receiver.received(1)
       paths = [
         '/',
@@ -33,6 +34,7 @@ export const everyPage = (web: WebTest) =>
         `/destinations/${destination.id}`,
         '/deliveries',
         `/deliveries/${encodeURIComponent(`event/${source.id}/m-1`)}`,
+        '/turned-away',
         '/audiences',
         `/audiences/${audience.id}`,
         '/settings',

@@ -1,6 +1,7 @@
 import {
   IconBox,
   IconChartBar,
+  IconFilterOff,
   IconLayoutGrid,
   IconPlugConnected,
   IconSend,
@@ -15,6 +16,7 @@ export const pages = [
   { to: '/destinations', label: 'Destinations', hint: 'Endpoints that events go to', Icon: IconPlugConnected },
   { to: '/catalog', label: 'Catalog', hint: 'Connect a new destination', Icon: IconLayoutGrid },
   { to: '/deliveries', label: 'Deliveries', hint: 'Every event on its way', Icon: IconSend },
+  { to: '/turned-away', label: 'Turned away', hint: 'Events that became no delivery, and why', Icon: IconFilterOff },
   { to: '/audiences', label: 'Audiences', hint: 'Members and their syncs', Icon: IconUsers },
   { to: '/settings', label: 'Settings', hint: 'Tokens, audit log, state of the system', Icon: IconSettings },
 ] as const

@@ -1,13 +1,11 @@
-import { Badge, Button, Group } from '@mantine/core'
-import { IconRefresh, IconSend } from '@tabler/icons-react'
+import { Badge, Button } from '@mantine/core'
+import { IconRefresh } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { deliveriesQuery } from '../../api/deliveries.ts'
-import { EmptyState } from '../../shared/empty-state.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
-import { ButtonLink } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { Outline } from '../../shared/query-view.tsx'
@@ -15,6 +13,7 @@ import { useCanChange } from '../../shared/use-role.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { DeliveryTable } from './delivery-table.tsx'
 import { FilterBar } from './filter-bar.tsx'
+import { NothingHere } from './nothing-here.tsx'
 
 /** How often the newest deliveries are read, in milliseconds. */
 const liveMs = 3_000
@@ -68,7 +67,7 @@ export function DeliveriesPage() {
           <ErrorNotice error={query.error} title="The deliveries could not be read" onRetry={query.refetch} />
         )
       ) : deliveries.length === 0 ? (
-        <NothingHere filter={filter} onClear={() => change({})} />
+        <NothingHere filter={filter} onChange={change} />
       ) : (
         <>
           <DeliveryTable
@@ -79,34 +78,5 @@ export function DeliveriesPage() {
         </>
       )}
     </>
-  )
-}
-
-function NothingHere({ filter, onClear }: { filter: DeliveryFilter; onClear: () => void }) {
-  if (Object.keys(filter).length > 0)
-    return (
-      <EmptyState
-        icon={<IconSend aria-hidden />}
-        title="No delivery fits"
-        action={<Button onClick={onClear}>Clear filters</Button>}
-      >
-        Deliveries that ended are kept for the retention time; older ones are gone.
-      </EmptyState>
-    )
-  return (
-    <EmptyState
-      icon={<IconSend aria-hidden />}
-      title="No delivery yet"
-      action={
-        <Group justify="center">
-          <ButtonLink to="/sources">Open a source</ButtonLink>
-          <ButtonLink to="/catalog" variant="default">
-            Connect a destination
-          </ButtonLink>
-        </Group>
-      }
-    >
-      Send an event with the snippet of a source that has a destination: it shows up here within a second.
-    </EmptyState>
   )
 }

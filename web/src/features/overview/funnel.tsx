@@ -1,6 +1,7 @@
 import { Box, Group, Stack, Text } from '@mantine/core'
 import { Fragment, type ReactNode } from 'react'
 import type { DeliveryFilter, DeliveryStatus } from '../../../../src/schemas/delivery.ts'
+import type { TurnedAwayFate, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
 import type { Overview } from '../../../../src/schemas/overview.ts'
 import { Link } from '../../shared/link.tsx'
 
@@ -18,17 +19,19 @@ interface Step {
   color: string
   /** The list behind the number. */
   status?: DeliveryStatus
+  /** The events behind the number, which became no delivery. */
+  fate?: TurnedAwayFate
   /** Left out while it is zero. */
   isRare?: boolean
 }
 
 const intake: Step[] = [
   { member: 'received', label: 'Received', color: 'indigo.7' },
-  { member: 'rejected', label: 'Rejected', color: 'red.7' },
-  { member: 'filtered', label: 'Filtered', color: 'gray.6', isRare: true },
-  { member: 'suppressed', label: 'Suppressed', color: 'gray.6', isRare: true },
+  { member: 'rejected', label: 'Rejected', color: 'red.7', fate: 'rejected' },
+  { member: 'filtered', label: 'Filtered', color: 'gray.6', fate: 'filtered', isRare: true },
+  { member: 'suppressed', label: 'Suppressed', color: 'gray.6', fate: 'suppressed', isRare: true },
   { member: 'duplicate', label: 'Duplicates', color: 'gray.6', isRare: true },
-  { member: 'noDestination', label: 'No destination', color: 'yellow.7' },
+  { member: 'noDestination', label: 'No destination', color: 'yellow.7', fate: 'no_destination' },
   { member: 'accepted', label: 'Accepted', color: 'indigo.5' },
 ]
 
@@ -57,7 +60,7 @@ export function Funnel({ overview: { funnel, rejectedReasons }, filter }: Props)
         {intake.map((step) => (
           <Fragment key={step.member}>
             {row(step)}
-            {step.member === 'rejected' && <Reasons reasons={rejectedReasons} />}
+            {step.member === 'rejected' && <Reasons reasons={rejectedReasons} filter={filter} />}
           </Fragment>
         ))}
       </Stack>
@@ -71,12 +74,23 @@ export function Funnel({ overview: { funnel, rejectedReasons }, filter }: Props)
   )
 }
 
-const Reasons = ({ reasons }: { reasons: Overview['rejectedReasons'] }) =>
+/** What a list of events that became no delivery is narrowed to: they know no destinations. */
+const eventsOf = ({ since, until, sourceId }: DeliveryFilter): TurnedAwayFilter => ({
+  ...(since !== undefined && { since }),
+  ...(until !== undefined && { until }),
+  ...(sourceId !== undefined && { sourceId }),
+})
+
+interface ReasonsProps extends Pick<Props, 'filter'> {
+  reasons: Overview['rejectedReasons']
+}
+
+const Reasons = ({ reasons, filter }: ReasonsProps) =>
   reasons.map(({ reason, events }) => (
     <Group key={reason} justify="space-between" pl="md" wrap="nowrap">
-      <Text size="sm" c="dimmed">
+      <Link to="/turned-away" search={{ ...eventsOf(filter), reason }} size="sm">
         {reason.replaceAll('_', ' ')}
-      </Text>
+      </Link>
       <Text size="sm" c="dimmed">
         {events.toLocaleString()}
       </Text>
@@ -107,8 +121,8 @@ function Bar({ step, value, most, filter }: BarProps) {
   )
 }
 
-/** Leads to the deliveries; for what never became one, to the source, where events are seen as they come in. */
-function StepLink({ step: { label, status, member }, filter }: Pick<BarProps, 'step' | 'filter'>) {
+/** Leads to the deliveries, or to the events that became none; for all other numbers, to the source. */
+function StepLink({ step: { label, status, fate, member }, filter }: Pick<BarProps, 'step' | 'filter'>) {
   const { sourceId } = filter
   if (status !== undefined || member === 'accepted') {
     return (
@@ -117,6 +131,12 @@ function StepLink({ step: { label, status, member }, filter }: Pick<BarProps, 's
       </Link>
     )
   }
+  if (fate !== undefined)
+    return (
+      <Link to="/turned-away" search={{ ...eventsOf(filter), fate }} size="sm">
+        {label}
+      </Link>
+    )
   if (sourceId === undefined)
     return (
       <Link to="/sources" size="sm">

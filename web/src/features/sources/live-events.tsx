@@ -1,18 +1,12 @@
-import { Badge, Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Modal, Select, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react'
 import { useState } from 'react'
+import { AcceptedBody, TurnedAwayBody } from '../../shared/event-body.tsx'
+import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
 import { maxLiveEvents, useLiveEvents, type LiveEventRow } from './use-live-events.ts'
 
-const fates: Record<LiveEventRow['fate'], { label: string; color: string }> = {
-  accepted: { label: 'Accepted', color: 'teal' },
-  no_destination: { label: 'No destination', color: 'yellow' },
-  filtered: { label: 'Filtered', color: 'gray' },
-  suppressed: { label: 'Suppressed', color: 'gray' },
-  dropped: { label: 'Dropped', color: 'red' },
-  rejected: { label: 'Rejected', color: 'red' },
-}
-const fateChoices = Object.entries(fates).map(([value, { label }]) => ({ value, label }))
+const fateChoices = Object.entries(fateLooks).map(([value, { label }]) => ({ value, label }))
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
@@ -21,6 +15,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
   const [isPaused, setPaused] = useState(false)
   const [search, setSearch] = useState('')
   const [fate, setFate] = useState<string | null>(null)
+  const [opened, setOpened] = useState<LiveEventRow>()
   const { events, received, missed, isConnected, clear } = useLiveEvents(sourceId, isPaused)
   const wanted = search.trim().toLowerCase()
   const shown = events.filter(
@@ -88,12 +83,22 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
             </Table.Thead>
             <Table.Tbody>
               {shown.map((event) => (
-                <EventRow key={event.number} event={event} />
+                <EventRow key={event.number} event={event} onShow={() => setOpened(event)} />
               ))}
             </Table.Tbody>
           </Table>
         </Table.ScrollContainer>
       )}
+      <Modal
+        opened={opened !== undefined}
+        onClose={() => setOpened(undefined)}
+        title={opened?.event ?? opened?.type ?? 'An event'}
+        size="lg"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {opened?.deliveryId !== undefined && <AcceptedBody deliveryId={opened.deliveryId} />}
+        {opened?.turnedAwayId !== undefined && <TurnedAwayBody id={opened.turnedAwayId} />}
+      </Modal>
       <Text size="xs" c="dimmed">
         {received} received since this page was opened; the last {maxLiveEvents} stay here.
         {missed > 0 && ` ${missed} came too fast to be shown.`}
@@ -102,8 +107,9 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
   )
 }
 
-function EventRow({ event: { at, type, event, userId, fate, reason, deliveryId } }: { event: LiveEventRow }) {
-  const { label, color } = fates[fate]
+function EventRow({ event: shown, onShow }: { event: LiveEventRow; onShow: () => void }) {
+  const { at, type, event, userId, messageId, fate, reason, deliveryId } = shown
+  const { label, color } = fateLooks[fate]
   return (
     <Table.Tr>
       <Table.Td>{clock.format(new Date(at))}</Table.Td>
@@ -124,6 +130,14 @@ function EventRow({ event: { at, type, event, userId, fate, reason, deliveryId }
               Delivery
             </Link>
           )}
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            aria-label={`Show the body of ${messageId ?? type ?? 'an event'}`}
+            onClick={onShow}
+          >
+            Body
+          </Button>
         </Group>
         {reason !== undefined && (
           <Text size="xs" c="dimmed">

@@ -1,0 +1,33 @@
+/** Events that became no delivery: listed, and looked at with what they held. */
+
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { Database } from '../../db/database.ts'
+import { getTurnedAway, listTurnedAway } from '../../db/turned-away.ts'
+import { TurnedAwayDetailSchema, TurnedAwayEventSchema, TurnedAwayFilterSchema } from '../../schemas/turned-away.ts'
+import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+
+const tags = ['events']
+
+export const turnedAwayRoutes: FastifyPluginAsyncZod<{ database: Database }> = async (app, { database }) => {
+  app.get(
+    '/turned-away',
+    {
+      schema: {
+        tags,
+        summary: 'Events that became no delivery, newest first: the newest 10,000 of each source, for 24 hours',
+        security,
+        querystring: TurnedAwayFilterSchema.extend(PageQuerySchema.shape),
+        response: { 200: pageSchema(TurnedAwayEventSchema), ...errorResponses },
+      },
+    },
+    ({ query: { limit, cursor, ...filter } }) => listTurnedAway(database, filter, { limit, cursor }),
+  )
+
+  app.get(
+    '/turned-away/:id',
+    {
+      schema: { tags, security, params: IdParamsSchema, response: { 200: TurnedAwayDetailSchema, ...errorResponses } },
+    },
+    ({ params }) => getTurnedAway(database, params.id),
+  )
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { startReceiver } from '../../support/receiver.ts'
+import { eventually, type WebTest } from '../browser.ts'
+
+export const turnedAway = (web: WebTest) =>
+  describe('events that became no delivery', () => {
+    it('are found by message id, by the numbers of the overview and in the live stream, with body and reason', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Picky')
+      await web.node.connect([source], [receiver.url])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/sources/${source.id}`)
+      await page.getByText('Live', { exact: true }).waitFor()
+      const send = (messageId: string, more: object) =>
+        web.node.post('/track', source.writeKey, { userId: 'ada', messageId, properties: { total: 5 }, ...more })
+      const { body: refusal } = await send('picky-refused', {})
+      await send('picky-filtered', { event: 'Filtered', integrations: { All: false } })
+      await send('picky-taken', { event: 'Taken' })
+      const [got] = await receiver.received(1)
+
+      const dialog = page.getByRole('dialog')
+      const body = dialog.getByRole('region', { name: 'body' })
+      await page.getByRole('button', { name: 'Show the body of picky-refused' }).click()
+      await dialog.getByText(String(refusal['message'])).waitFor()
+      expect(JSON.parse((await body.textContent()) ?? '')).toMatchObject({ properties: { total: 5 } })
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Show the body of picky-taken' }).click()
+      await body.waitFor()
+      expect(JSON.parse((await body.textContent()) ?? '')).toEqual(JSON.parse(got?.body.toString() ?? ''))
+
+      await page.goto(`${web.node.url}/deliveries?messageId=picky-filtered&status=failed`)
+      await page.getByText('The event came in and became no delivery. Its “integrations” exclude').waitFor()
+      await page.getByRole('link', { name: 'Look at it' }).click()
+      await page.getByRole('row', { name: /Filtered.*ada.*Picky/ }).waitFor()
+      await page.goto(`${web.node.url}/deliveries?messageId=picky-taken&status=failed`)
+      await page.getByText('One delivery of this message id is there, and the other filters leave it out.').waitFor()
+      await page.getByRole('button', { name: 'Show it' }).click()
+      await page.getByRole('row', { name: /Taken.*Delivered/ }).waitFor()
+      await page.goto(`${web.node.url}/deliveries?messageId=never-sent`)
+      await page.getByText('No event with this message id was turned away').waitFor()
+
+      await page.goto(`${web.node.url}/?sourceId=${source.id}`)
+      await page.getByRole('link', { name: 'Rejected', exact: true }).click()
+      await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
+      await eventually(() => page.getByRole('row').count()).toBe(2)
+      await page.getByRole('button', { name: 'Show the body of picky-refused' }).click()
+      await dialog.getByText('event_not_defined').waitFor()
+      expect(receiver.requests).toHaveLength(1)
+      expect(errors).toEqual([])
+    })
+  })

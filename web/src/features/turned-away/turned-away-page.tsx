@@ -1,0 +1,191 @@
+import { Badge, Button, Group, Modal, Select, Table, Text, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { IconFilterOff } from '@tabler/icons-react'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
+import { sourcesQuery } from '../../api/sources.ts'
+import { turnedAwayQuery } from '../../api/turned-away.ts'
+import { EmptyState } from '../../shared/empty-state.tsx'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { TurnedAwayBody } from '../../shared/event-body.tsx'
+import { fateLooks } from '../../shared/fates.ts'
+import { Link } from '../../shared/link.tsx'
+import { LoadMore } from '../../shared/load-more.tsx'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { Outline } from '../../shared/query-view.tsx'
+import { Ago } from '../../shared/time.tsx'
+import { fates, readTurnedAwayFilter } from './filter.ts'
+
+/** How long typing must pause before the list follows, in milliseconds. */
+const typingPauseMs = 350
+
+const fateChoices = fates.map((value) => ({ value, label: fateLooks[value].label }))
+
+/** Events that came in and went nowhere, each with its reason and body. */
+export function TurnedAwayPage() {
+  const filter = useSearch({ from: '/shell/turned-away' })
+  const navigate = useNavigate()
+  const query = useInfiniteQuery(turnedAwayQuery(filter))
+  const [shown, setShown] = useState<TurnedAwayEvent>()
+  const events = query.data?.pages.flatMap(({ items }) => items)
+  return (
+    <>
+      <PageHeader
+        title="Turned away"
+        description="Events that came in and became no delivery: of each source the newest 10,000, for 24 hours. Those without a valid write key belong to no source, and are counted only."
+      />
+      <Filters
+        filter={filter}
+        onChange={(next) => void navigate({ to: '/turned-away', search: next, replace: true })}
+      />
+      {events === undefined ? (
+        query.error === null ? (
+          <Outline />
+        ) : (
+          <ErrorNotice error={query.error} title="The events could not be read" onRetry={query.refetch} />
+        )
+      ) : events.length === 0 ? (
+        <EmptyState icon={<IconFilterOff aria-hidden />} title="No such event">
+          None that fits came in within the last 24 hours.
+        </EmptyState>
+      ) : (
+        <>
+          <EventTable events={events} onShow={setShown} />
+          <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
+        </>
+      )}
+      <Modal
+        opened={shown !== undefined}
+        onClose={() => setShown(undefined)}
+        title={shown?.event ?? shown?.type ?? 'An event'}
+        size="lg"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {shown !== undefined && <TurnedAwayBody id={shown.id} />}
+      </Modal>
+    </>
+  )
+}
+
+function Filters({ filter, onChange }: { filter: TurnedAwayFilter; onChange: (filter: TurnedAwayFilter) => void }) {
+  const sources = useQuery(sourcesQuery).data ?? []
+  const set = (member: keyof TurnedAwayFilter, value: string | null): void =>
+    onChange(readTurnedAwayFilter({ ...filter, [member]: value ?? undefined }))
+  return (
+    <Group gap="xs" mb="md" align="flex-end" role="search" aria-label="Filter events">
+      <Select
+        label="What became of it"
+        placeholder="Any"
+        clearable
+        data={fateChoices}
+        value={filter.fate ?? null}
+        onChange={(value) => set('fate', value)}
+      />
+      <Select
+        label="Source"
+        placeholder="Any"
+        clearable
+        searchable
+        data={sources.map(({ id, name }) => ({ value: id, label: name }))}
+        value={filter.sourceId ?? null}
+        onChange={(value) => set('sourceId', value)}
+      />
+      <ExactText
+        label="Message id, exact"
+        value={filter.messageId ?? ''}
+        onChange={(value) => set('messageId', value)}
+      />
+      <ExactText label="User id, exact" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
+      {Object.keys(filter).length > 0 && (
+        <Button variant="subtle" onClick={() => onChange({})}>
+          Clear filters
+        </Button>
+      )}
+    </Group>
+  )
+}
+
+interface ExactTextProps {
+  label: string
+  value: string
+  onChange: (value: string) => void
+}
+
+function ExactText({ label, value, onChange }: ExactTextProps) {
+  const tell = useDebouncedCallback(onChange, typingPauseMs)
+  return (
+    <TextInput
+      key={value}
+      label={label}
+      placeholder="Any"
+      defaultValue={value}
+      onChange={({ currentTarget }) => tell(currentTarget.value.trim())}
+    />
+  )
+}
+
+function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (event: TurnedAwayEvent) => void }) {
+  const sources = useQuery(sourcesQuery).data ?? []
+  return (
+    <Table verticalSpacing="xs" highlightOnHover>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Event</Table.Th>
+          <Table.Th>What became of it</Table.Th>
+          <Table.Th visibleFrom="sm">User</Table.Th>
+          <Table.Th visibleFrom="md">Source</Table.Th>
+          <Table.Th visibleFrom="lg">Message</Table.Th>
+          <Table.Th visibleFrom="xs">Came in</Table.Th>
+          <Table.Th>Body</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {events.map((event) => (
+          <Table.Tr key={event.id}>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>
+              <Text size="sm" fw={600}>
+                {event.event ?? event.type ?? 'unreadable'}
+              </Text>
+            </Table.Td>
+            <Table.Td>
+              <Badge color={fateLooks[event.fate].color} variant="light">
+                {fateLooks[event.fate].label}
+              </Badge>
+              {event.message !== null && (
+                <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                  {event.message}
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
+              {event.userId ?? '–'}
+            </Table.Td>
+            <Table.Td visibleFrom="md">
+              <Link to="/sources/$id" params={{ id: event.sourceId }}>
+                {sources.find(({ id }) => id === event.sourceId)?.name ?? event.sourceId}
+              </Link>
+            </Table.Td>
+            <Table.Td visibleFrom="lg" ff="monospace" fz="xs" style={{ overflowWrap: 'anywhere' }}>
+              {event.messageId ?? '–'}
+            </Table.Td>
+            <Table.Td visibleFrom="xs">
+              <Ago at={event.at} />
+            </Table.Td>
+            <Table.Td>
+              <Button
+                variant="default"
+                size="compact-sm"
+                aria-label={`Show the body of ${event.messageId ?? event.id}`}
+                onClick={() => onShow(event)}
+              >
+                Show
+              </Button>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}

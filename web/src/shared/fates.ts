@@ -1,0 +1,21 @@
+import type { LiveEvent } from '../../../src/schemas/live-event.ts'
+import type { TurnedAwayFate } from '../../../src/schemas/turned-away.ts'
+
+/** What becomes of an event at the door: how it looks. */
+export const fateLooks: Record<LiveEvent['fate'], { label: string; color: string }> = {
+  accepted: { label: 'Accepted', color: 'teal' },
+  no_destination: { label: 'No destination', color: 'yellow' },
+  filtered: { label: 'Filtered', color: 'gray' },
+  suppressed: { label: 'Suppressed', color: 'gray' },
+  dropped: { label: 'Dropped', color: 'red' },
+  rejected: { label: 'Rejected', color: 'red' },
+}
+
+/** Why an event became no delivery, and what to do about it. */
+export const fateReasons: Record<TurnedAwayFate, string> = {
+  rejected: 'It was refused, and its sender got the error.',
+  filtered: 'Its “integrations” exclude every destination of the source.',
+  no_destination: 'Its source had no destination that was switched on.',
+  suppressed: 'Its user asked to be forgotten: nothing of what it said is kept.',
+  dropped: 'Its sender got a success although the source was switched off.',
+}
