@@ -164,6 +164,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     tokens: createTokenStore(database, logger),
     limits: { requestTimeoutMs: config.requestTimeoutMs, maxConnections: config.maxConnections },
     liveEvents,
+    turnedAwayWritten: turnedAway.written,
     readStatus: statusReader({ config, database, temporal, look: availability.look }),
     database,
     destinations,

@@ -232,7 +232,8 @@ export const matchesFilter = `
   and ($5::text is null or user_id = $5)
   and ($6::text is null or message_id = $6)
   and ($7::timestamptz is null or received_at >= $7)
-  and ($8::timestamptz is null or received_at < $8)`
+  and ($8::timestamptz is null or received_at < $8)
+  and ($9::text is null or input->'message'->>'event' = $9)`
 
 export const filterValues = (filter: DeliveryFilter): (string | null)[] => [
   filter.status ?? null,
@@ -243,6 +244,7 @@ export const filterValues = (filter: DeliveryFilter): (string | null)[] => [
   filter.messageId ?? null,
   filter.since ?? null,
   filter.until ?? null,
+  filter.event ?? null,
 ]
 
 /** Events in the inbox that match, newest first.
@@ -255,7 +257,7 @@ export async function listQueued(
 ): Promise<QueuedEvent[]> {
   const rows = await database.query<QueuedRow>(
     `select ${queuedColumns} from inbox
-     where ${matchesFilter} and ($9::bigint is null or seq < $9) order by seq desc limit $10`,
+     where ${matchesFilter} and ($10::bigint is null or seq < $10) order by seq desc limit $11`,
     [...filterValues(filter), before ?? null, limit],
   )
   return rows.map(toQueued)

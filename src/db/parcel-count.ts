@@ -80,7 +80,7 @@ async function countParts(database: Queryable, filter: ParcelFilter, parts: numb
     [...parcelValues(filter), maxLookedAt],
   )
   const rows = await database.query<{ status: StartedStatus; count: string }>(
-    `select ${shownStatus} as status, count(*) as count from ${eventsOfParcels('$10')}
+    `select ${shownStatus} as status, count(*) as count from ${eventsOfParcels('$11')}
      where ${eventMatches} group by 1`,
     [...eventValues(filter), parcels.map(({ id }) => id)],
   )

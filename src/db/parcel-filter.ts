@@ -21,11 +21,12 @@ export const parcelValues = (filter: ParcelFilter): SqlValue[] => [
   [...filter.paused],
 ]
 
-/** Values of the parameters $1 to $9, which conditions on events have. */
+/** Values of the parameters $1 to $10, which conditions on events have. */
 export const eventValues = (filter: ParcelFilter): SqlValue[] => [
   ...parcelValues(filter),
   filter.userId ?? null,
   filter.messageId ?? null,
+  filter.event ?? null,
 ]
 
 const isOnPaused = 'destination_ids && $7::text[]'
@@ -42,7 +43,8 @@ export const eventMatches = `
   and ($5::timestamptz is null or received_at >= $5)
   and ($6::timestamptz is null or received_at < $6)
   and ($8::text is null or (left(user_id, 255) = left($8, 255) and user_id = $8))
-  and ($9::text is null or message_id = $9)`
+  and ($9::text is null or message_id = $9)
+  and ($10::text is null or event = $10)`
 
 /** How many events of a parcel have a status, as lists show it. */
 export const shownCounts: Record<StartedStatus, string> = {
@@ -69,8 +71,8 @@ export const parcelMayMatch = `
   and ($6::timestamptz is null or first_at < $6)`
 
 /** SQL condition, among the parcels that may have events of the filter, of those whose events all match but for their status. */
-export const parcelMatchesWholly = ({ userId, messageId }: ParcelFilter): string =>
-  userId !== undefined || messageId !== undefined
+export const parcelMatchesWholly = ({ userId, messageId, event }: ParcelFilter): string =>
+  userId !== undefined || messageId !== undefined || event !== undefined
     ? 'false'
     : `($4::text is null or types = array[$4])
        and ($5::timestamptz is null or first_at >= $5)

@@ -87,9 +87,9 @@ const listFew = (
 ): Promise<ListedEvent[]> =>
   database.query(
     `select ${positioned} from parcel_events
-     where ${eventMatches} and ($11::bigint is null
-       or (coalesce(ended_at, 'infinity'), seq) < (coalesce($10::timestamptz, 'infinity'), $11))
-     order by coalesce(ended_at, 'infinity') desc, seq desc limit $12`,
+     where ${eventMatches} and ($12::bigint is null
+       or (coalesce(ended_at, 'infinity'), seq) < (coalesce($11::timestamptz, 'infinity'), $12))
+     order by coalesce(ended_at, 'infinity') desc, seq desc limit $13`,
     [...eventValues(filter), after?.endedAt ?? null, after?.seq ?? null, limit],
   )
 
@@ -102,7 +102,7 @@ interface Part {
   /** SQL of `newest` as text. */
   newestText: string
   type: string
-  /** SQL condition of such events behind the position $10, $11. */
+  /** SQL condition of such events behind the position $11, $12. */
   events: string
   order: string
   /** Whether an event comes before all of a parcel's. */
@@ -114,7 +114,7 @@ const underWay: Part = {
   newest: 'last_seq',
   newestText: 'last_seq::text',
   type: 'bigint',
-  events: 'ended_at is null and $10::text is null and ($11::bigint is null or seq < $11)',
+  events: 'ended_at is null and $11::text is null and ($12::bigint is null or seq < $12)',
   order: 'seq desc',
   isBefore: ({ seq }, newest) => BigInt(seq) > BigInt(newest),
 }
@@ -124,7 +124,7 @@ const over: Part = {
   newest: 'last_end',
   newestText: `case when last_end = 'infinity' then 'infinity' else ${micros('last_end')} end`,
   type: 'timestamptz',
-  events: 'ended_at is not null and ($11::bigint is null or (ended_at, seq) < ($10::timestamptz, $11))',
+  events: 'ended_at is not null and ($12::bigint is null or (ended_at, seq) < ($11::timestamptz, $12))',
   order: 'ended_at desc, seq desc',
   isBefore: ({ endedAt }, newest) => (endedAt ?? '') > newest,
 }
@@ -148,8 +148,8 @@ async function walk(
     const parcels = await nextParcels(database, part, [...parcelValues(filter), ...position], last, look + 1)
     const next = parcels.length > look ? parcels.pop() : undefined
     const events = await database.query<ListedEvent>(
-      `select ${positioned} from ${eventsOfParcels('$12')}
-       where ${eventMatches} and ${part.events} order by ${part.order} limit $13`,
+      `select ${positioned} from ${eventsOfParcels('$13')}
+       where ${eventMatches} and ${part.events} order by ${part.order} limit $14`,
       [...eventValues(filter), ...position, parcels.map(({ id }) => id), limit],
     )
     found = [...found, ...events].sort(newestFirst).slice(0, limit)

@@ -47,7 +47,7 @@ async function eventsIn(
 ): Promise<SteeredEvent[]> {
   const rows = await database.query<{ id: string; place: number }>(
     `select event_id as id, place from parcel_events
-     where parcel_id = $10 and place > $11 and ${eventMatches} order by place`,
+     where parcel_id = $11 and place > $12 and ${eventMatches} order by place`,
     [...eventValues(filter), parcelId, after],
   )
   return rows.map(({ id, place }) => ({ id, position: { parcelId, madeAt, place } }))

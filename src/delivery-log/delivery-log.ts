@@ -15,6 +15,7 @@ import { whenToCome } from '../temporal/delivery-row.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { readCarried } from '../temporal/parcel-detail.ts'
 import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
+import { createRetryingRows } from './retrying-rows.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
 /** Where an event in the inbox may stand. */
@@ -119,18 +120,25 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return { items, nextCursor: isEnd ? null : encodeCursor(toCursor(position)) }
   }
 
+  const retryingRows = createRetryingRows((id) => readDelivery(temporal, id, isPaused))
+
+  const listPage = async (filter: DeliveryFilter, { limit, cursor }: PageRequest): Promise<Page<Delivery>> => {
+    const position = cursor === undefined ? undefined : decodeCursor(cursor)
+    if (position !== undefined && 'tokens' in position) return startedPage(filter, limit, fromCursor(position))
+    const queued = await queuedPage(filter, limit, position?.before)
+    if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
+      // A full last page of the inbox: the first page of what has started follows it.
+      const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor(toCursor(beginning)) : null
+      return { items: queued.items, nextCursor: queued.nextCursor ?? more }
+    }
+    const started = await startedPage(filter, limit - queued.items.length, beginning)
+    return { items: [...queued.items, ...started.items], nextCursor: started.nextCursor }
+  }
+
   return {
-    async list(filter, { limit, cursor }) {
-      const position = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (position !== undefined && 'tokens' in position) return startedPage(filter, limit, fromCursor(position))
-      const queued = await queuedPage(filter, limit, position?.before)
-      if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
-        // A full last page of the inbox: the first page of what has started follows it.
-        const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor(toCursor(beginning)) : null
-        return { items: queued.items, nextCursor: queued.nextCursor ?? more }
-      }
-      const started = await startedPage(filter, limit - queued.items.length, beginning)
-      return { items: [...queued.items, ...started.items], nextCursor: started.nextCursor }
+    async list(filter, page) {
+      const { items, nextCursor } = await listPage(filter, page)
+      return { items: await retryingRows(items), nextCursor }
     },
     async count(filter) {
       if (filter.status === 'queued') return countQueued(database, filter)

@@ -25,6 +25,8 @@ const removePauseMs = 60_000
 
 export interface TurnedAwayEvents {
   keep: (event: KeptEvent) => void
+  /** Resolves when what this node kept so far is written. */
+  written: () => Promise<void>
   /** Writes what waits. */
   stop(): Promise<void>
 }
@@ -33,7 +35,7 @@ export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEv
   const failures = createFailureLog(logger, 'turned_away.not_written')
   let waiting = new Map<string, KeptEvent[]>()
   let count = 0
-  const written = new Map<string, number>()
+  const sinceRemoval = new Map<string, number>()
   let removedAt = -Infinity
 
   const write = async (): Promise<void> => {
@@ -42,7 +44,7 @@ export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEv
     count = 0
     try {
       if (events.length > 0) await addTurnedAway(database, events)
-      for (const { sourceId } of events) written.set(sourceId, (written.get(sourceId) ?? 0) + 1)
+      for (const { sourceId } of events) sinceRemoval.set(sourceId, (sinceRemoval.get(sourceId) ?? 0) + 1)
       await remove()
       failures.worked()
     } catch (error) {
@@ -52,9 +54,9 @@ export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEv
 
   const remove = async (): Promise<void> => {
     const isDue = performance.now() - removedAt > removePauseMs
-    const full = [...written].filter(([, events]) => isDue || events >= removeAfter).map(([sourceId]) => sourceId)
+    const full = [...sinceRemoval].filter(([, events]) => isDue || events >= removeAfter).map(([sourceId]) => sourceId)
     if (full.length > 0) await removeSurplus(database.patient, full)
-    for (const sourceId of full) written.delete(sourceId)
+    for (const sourceId of full) sinceRemoval.delete(sourceId)
     if (!isDue) return
     await removeTurnedAwayBefore(database.patient, new Date(Date.now() - keepMs))
     removedAt = performance.now()
@@ -64,6 +66,10 @@ export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEv
   const timer = setInterval(() => {
     writing ??= write().finally(() => (writing = undefined))
   }, writePauseMs).unref()
+  const written = async (): Promise<void> => {
+    await writing
+    await write()
+  }
   return {
     keep(event) {
       const ofSource = waiting.get(event.sourceId) ?? []
@@ -73,10 +79,10 @@ export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEv
       ofSource.push(event)
       waiting.set(event.sourceId, ofSource)
     },
+    written,
     async stop() {
       clearInterval(timer)
-      await writing
-      await write()
+      await written()
     },
   }
 }

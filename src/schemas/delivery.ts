@@ -91,6 +91,8 @@ export const DeliveryFilterSchema = z.strictObject({
   sourceId: z.string().max(255).optional(),
   destinationId: z.string().max(255).optional(),
   type: MessageTypeSchema.optional(),
+  /** Name of a track call's event, exact. */
+  event: z.string().max(32_768).optional(),
   userId: z.string().max(32_768).optional(),
   messageId: z.string().max(255).optional(),
   /** Started at or after this time. */

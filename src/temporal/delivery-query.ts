@@ -120,6 +120,7 @@ const unlessInDivision = (first: Equality): string => `(${equals(first)} OR Temp
 const attributes = {
   messageId: 'PostriderMessageId',
   userId: 'PostriderUserId',
+  event: 'PostriderEvent',
   sourceId: 'PostriderSource',
   type: 'PostriderType',
 } as const

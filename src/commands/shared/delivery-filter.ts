@@ -14,6 +14,7 @@ export interface FilterOptions {
   source?: string
   destination?: string
   type?: DeliveryFilter['type']
+  event?: string
   userId?: string
   messageId?: string
   since?: string
@@ -26,6 +27,7 @@ export const withFilters = (command: Command): Command =>
     .option('--source <source>', 'id or name of their source')
     .option('--destination <destination>', 'id or name of a destination they go to')
     .addOption(new Option('--type <type>', 'which call').choices(messageTypes))
+    .option('--event <name>', 'name of their event')
     .option('--user-id <id>', 'whose they are')
     .option('--message-id <id>', 'id of the call')
     .option('--since <time>', 'started at or after it: ISO 8601, or 2h for two hours ago', moment)
@@ -33,11 +35,11 @@ export const withFilters = (command: Command): Command =>
 
 /** The filter as the API takes it. */
 export async function readFilter(api: Api, options: FilterOptions): Promise<Record<string, string>> {
-  const { status, type, userId, messageId, since, until } = options
+  const { status, type, event, userId, messageId, since, until } = options
   const sourceId = options.source === undefined ? undefined : (await findSource(api, options.source)).id
   const destinationId =
     options.destination === undefined ? undefined : (await findDestination(api, options.destination)).id
-  const members = { status, sourceId, destinationId, type, userId, messageId, since, until }
+  const members = { status, sourceId, destinationId, type, event, userId, messageId, since, until }
   return Object.fromEntries(
     Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )

@@ -26,7 +26,7 @@ import { sessionRoutes } from './session.ts'
 import { sourceRoutes, type SourceDependencies } from './sources.ts'
 import { statusRoutes, type StatusRouteDependencies } from './status.ts'
 import { tokenRoutes } from './tokens.ts'
-import { turnedAwayRoutes } from './turned-away.ts'
+import { turnedAwayRoutes, type TurnedAwayDependencies } from './turned-away.ts'
 import { countWrongTries } from './wrong-tries.ts'
 
 export interface ManagementDependencies
@@ -37,6 +37,7 @@ export interface ManagementDependencies
     AudienceRouteDependencies,
     DeletionRouteDependencies,
     LiveDependencies,
+    TurnedAwayDependencies,
     StatusRouteDependencies {
   adminToken: string
   /** Keys that sign session cookies, the first of them new ones. */
@@ -78,7 +79,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(catalogRoutes)
   await app.register(sourceRoutes, dependencies)
   await app.register(liveRoutes, dependencies)
-  await app.register(turnedAwayRoutes, { database })
+  await app.register(turnedAwayRoutes, dependencies)
   await app.register(destinationRoutes, dependencies)
   await app.register(deliveryRoutes, dependencies)
   // Memberships have millions of rows.

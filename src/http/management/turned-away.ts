@@ -8,7 +8,15 @@ import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security }
 
 const tags = ['events']
 
-export const turnedAwayRoutes: FastifyPluginAsyncZod<{ database: Database }> = async (app, { database }) => {
+export interface TurnedAwayDependencies {
+  database: Database
+  /** Resolves when what this node kept so far is written. */
+  turnedAwayWritten: () => Promise<void>
+}
+
+export const turnedAwayRoutes: FastifyPluginAsyncZod<TurnedAwayDependencies> = async (app, dependencies) => {
+  const { database, turnedAwayWritten } = dependencies
+
   app.get(
     '/turned-away',
     {
@@ -28,6 +36,10 @@ export const turnedAwayRoutes: FastifyPluginAsyncZod<{ database: Database }> = a
     {
       schema: { tags, security, params: IdParamsSchema, response: { 200: TurnedAwayDetailSchema, ...errorResponses } },
     },
-    ({ params }) => getTurnedAway(database, params.id),
+    async ({ params }) => {
+      // Asked for from the live stream, it may not be written yet.
+      await turnedAwayWritten()
+      return getTurnedAway(database, params.id)
+    },
   )
 }

@@ -86,6 +86,41 @@ export const deliveries = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('says in the list where each goes, how often it was tried and why, and which failure is final', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer(({ path }) => ({ status: path === '/gone' ? 404 : 503 }))
+      const source = await web.node.createSource('Night shop')
+      const other = await web.node.createSource('Day shop')
+      await web.node.connect([source], [`${receiver.url}/busy`])
+      await web.node.connect([other], [`${receiver.url}/gone`])
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Rung', messageId: 'rung' })
+      await web.node.post('/track', other.writeKey, { userId: 'ada', event: 'Lost', messageId: 'lost' })
+      await eventually(async () => [...(await statuses(source.id)), ...(await statuses(other.id))]).toEqual([
+        'retrying',
+        'failed',
+      ])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.setViewportSize({ width: 1600, height: 900 })
+      await page.goto(`${web.node.url}/deliveries?event=Rung`)
+      await page.getByText('Shown: 1 of 1').waitFor()
+      const attempts = receiver.requests.filter(({ path }) => path === '/busy').length
+      await page
+        .getByRole('row', {
+          name: new RegExp(`Rung.*next in \\d.*503.*Night shop to Test destination ${attempts} rung`),
+        })
+        .waitFor()
+      await page.getByRole('link', { name: 'Rung' }).click()
+      await page.getByText(/It is tried again until .*, 4 h after its first attempt/).waitFor()
+
+      await page.goto(`${web.node.url}/deliveries`)
+      await page.getByLabel('Event name, exact').fill('Lost')
+      await page.getByRole('row', { name: /Lost.*404/ }).waitFor()
+      await page.getByRole('link', { name: 'Lost' }).click()
+      await page.getByText('HTTP 404 is final: it is not tried again.').waitFor()
+      await page.getByText(`${receiver.url}/gone: The endpoint answered 404`).waitFor()
+      expect(errors).toEqual([])
+    })
+
     it('delivers a selection again, after a count', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Blog')

@@ -1,10 +1,10 @@
-import { Badge, Button } from '@mantine/core'
+import { Badge, Button, Text } from '@mantine/core'
 import { IconRefresh } from '@tabler/icons-react'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
-import { deliveriesQuery } from '../../api/deliveries.ts'
+import { deliveriesQuery, deliveryCountQuery } from '../../api/deliveries.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -18,6 +18,9 @@ import { NothingHere } from './nothing-here.tsx'
 /** How often the newest deliveries are read, in milliseconds. */
 const liveMs = 3_000
 
+/** How often all that fit are counted, in milliseconds. */
+const countMs = 10_000
+
 /** With more pages than this on show, the list stands still: every refresh reads all of them. */
 const maxLivePages = 2
 
@@ -30,6 +33,7 @@ export function DeliveriesPage() {
     ...deliveriesQuery(filter),
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > maxLivePages ? false : liveMs),
   })
+  const total = useQuery({ ...deliveryCountQuery(filter), refetchInterval: countMs, placeholderData: keepPreviousData })
   const deliveries = query.data?.pages.flatMap(({ items }) => items) ?? []
   const isLive = (query.data?.pages.length ?? 0) <= maxLivePages
   const change = (next: DeliveryFilter): void => {
@@ -74,6 +78,12 @@ export function DeliveriesPage() {
             deliveries={deliveries}
             {...(canChange && { selection: { selected, onChange: setSelected } })}
           />
+          {total.data !== undefined && (
+            <Text size="sm" c="dimmed" mt="sm" role="status">
+              Shown: {deliveries.length.toLocaleString()} of{' '}
+              {Math.max(total.data.count, deliveries.length).toLocaleString()}
+            </Text>
+          )}
           <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
         </>
       )}

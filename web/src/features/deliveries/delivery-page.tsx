@@ -7,6 +7,7 @@ import { deliveryQuery } from '../../api/deliveries.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { CopyIcon } from '../../shared/copy.tsx'
+import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Fact, Facts } from '../../shared/facts.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -18,6 +19,7 @@ import { DeliveryTimeline } from './delivery-timeline.tsx'
 import { SentRequest } from './sent-request.tsx'
 import { StatusBadge } from './status-badge.tsx'
 import { SteerDelivery } from './steer-delivery.tsx'
+import { WhyItEnded } from './why-it-ended.tsx'
 
 /** How often a delivery that is under way is read again, in milliseconds. */
 const liveMs = 1_500
@@ -33,6 +35,7 @@ export function DeliveryPage() {
 
 function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
   const canChange = useCanChange()
+  const withUrls = useEndpointUrls()
   return (
     <>
       <PageHeader
@@ -44,9 +47,10 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
             {delivery.temporalUiUrl !== null && <TemporalLink url={delivery.temporalUiUrl} />}
           </>
         }
-        {...(delivery.reason !== null && { description: delivery.reason })}
+        {...(delivery.reason !== null && { description: withUrls(delivery.reason) })}
       />
       <Stack gap="lg">
+        <WhyItEnded delivery={delivery} />
         <DeliveryFacts delivery={delivery} />
         <Section title="Attempts">
           <DeliveryTimeline delivery={delivery} />

@@ -1,7 +1,9 @@
 import { Checkbox, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { Delivery } from '../../../../src/schemas/delivery.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
+import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Link } from '../../shared/link.tsx'
 import { Ago, Countdown } from '../../shared/time.tsx'
 import { StatusBadge } from './status-badge.tsx'
@@ -14,6 +16,8 @@ interface Props {
 
 export function DeliveryTable({ deliveries, selection }: Props) {
   const sources = useQuery(sourcesQuery).data ?? []
+  const destinations = useQuery(destinationsQuery).data ?? []
+  const nameOf = (wanted: string): string => destinations.find(({ id }) => id === wanted)?.name ?? wanted
   const chosen = deliveries.filter(({ id }) => selection?.selected.has(id)).length
   return (
     <Table verticalSpacing="xs" highlightOnHover>
@@ -34,7 +38,8 @@ export function DeliveryTable({ deliveries, selection }: Props) {
           <Table.Th>Event</Table.Th>
           <Table.Th w={130}>Status</Table.Th>
           <Table.Th visibleFrom="sm">User</Table.Th>
-          <Table.Th visibleFrom="md">Source</Table.Th>
+          <Table.Th visibleFrom="md">From and to</Table.Th>
+          <Table.Th visibleFrom="md">Attempts</Table.Th>
           <Table.Th visibleFrom="lg">Message</Table.Th>
           <Table.Th visibleFrom="sm">Started</Table.Th>
         </Table.Tr>
@@ -45,6 +50,7 @@ export function DeliveryTable({ deliveries, selection }: Props) {
             key={delivery.id}
             delivery={delivery}
             sourceName={sources.find(({ id }) => id === delivery.sourceId)?.name ?? delivery.sourceId}
+            destinationNames={delivery.destinationIds.map(nameOf)}
             {...(selection && { selection })}
           />
         ))}
@@ -56,10 +62,12 @@ export function DeliveryTable({ deliveries, selection }: Props) {
 interface RowProps extends Pick<Props, 'selection'> {
   delivery: Delivery
   sourceName: string
+  destinationNames: string[]
 }
 
-function Row({ delivery, sourceName, selection }: RowProps) {
-  const { id, status, type, event, userId, messageId, startedAt, reason, nextAttemptAt } = delivery
+function Row({ delivery, sourceName, destinationNames, selection }: RowProps) {
+  const { id, status, type, event, userId, messageId, startedAt, attempts, reason, nextAttemptAt } = delivery
+  const withUrls = useEndpointUrls()
   const isChosen = selection?.selected.has(id) === true
   const toggle = (): void => {
     const next = new Set(selection?.selected)
@@ -92,8 +100,8 @@ function Row({ delivery, sourceName, selection }: RowProps) {
             </Text>
           )}
           {reason !== null && (
-            <Text size="xs" c="dimmed" lineClamp={2} title={reason}>
-              {reason}
+            <Text size="xs" c="dimmed" lineClamp={2} title={withUrls(reason)} style={{ overflowWrap: 'anywhere' }}>
+              {withUrls(reason)}
             </Text>
           )}
         </Stack>
@@ -101,7 +109,13 @@ function Row({ delivery, sourceName, selection }: RowProps) {
       <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
         {userId ?? '–'}
       </Table.Td>
-      <Table.Td visibleFrom="md">{sourceName}</Table.Td>
+      <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }}>
+        {sourceName}
+        <Text size="xs" c="dimmed">
+          to {destinationNames.join(', ')}
+        </Text>
+      </Table.Td>
+      <Table.Td visibleFrom="md">{attempts ?? '–'}</Table.Td>
       <Table.Td visibleFrom="lg" ff="monospace" fz="xs" style={{ overflowWrap: 'anywhere' }}>
         {messageId}
       </Table.Td>

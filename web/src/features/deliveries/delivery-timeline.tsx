@@ -1,8 +1,7 @@
 import { Alert, Badge, Code, Group, Stack, Text, Timeline } from '@mantine/core'
 import { IconCheck, IconClock, IconHandStop, IconX } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import type { DeliveryAttempt, DeliveryDetail } from '../../../../src/schemas/delivery.ts'
-import { destinationsQuery } from '../../api/destinations.ts'
+import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Countdown, formatSpan, formatTime } from '../../shared/time.tsx'
 
 type Entry =
@@ -67,13 +66,6 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
 }
 
 const isDelivered = ({ status, error }: DeliveryAttempt): boolean => error === null && status !== null
-
-/** An endpoint's present URL; endpoints that are gone are named by their id. */
-function useEndpointUrls(): (endpointId: string) => string {
-  const destinations = useQuery(destinationsQuery).data ?? []
-  const endpoints = destinations.flatMap(({ settings }) => settings.webhooks)
-  return (endpointId) => endpoints.find(({ id }) => id === endpointId)?.url ?? endpointId
-}
 
 const Bullet = ({ isGood }: { isGood: boolean }) =>
   isGood ? (

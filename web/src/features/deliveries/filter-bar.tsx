@@ -32,7 +32,7 @@ export function FilterBar({ filter, onChange }: Props) {
   const isFiltered = Object.keys(filter).length > 0
   return (
     <Group gap="xs" mb="md" align="flex-end" role="search" aria-label="Filter deliveries">
-      <SimpleGrid cols={{ base: 2, sm: 4, xl: 8 }} spacing="xs" verticalSpacing="xs" w="100%">
+      <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="xs" verticalSpacing="xs" w="100%">
         <Select label="Status" placeholder="Any" data={statusChoices} {...choice('status')} />
         <Select label="Source" placeholder="Any" searchable data={sources.map(toChoice)} {...choice('sourceId')} />
         <Select
@@ -43,8 +43,13 @@ export function FilterBar({ filter, onChange }: Props) {
           {...choice('destinationId')}
         />
         <Select label="Type" placeholder="Any" data={messageTypes} {...choice('type')} />
-        <TextFilter label="User id" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
-        <TextFilter label="Message id" value={filter.messageId ?? ''} onChange={(value) => set('messageId', value)} />
+        <TextFilter label="Event name, exact" value={filter.event ?? ''} onChange={(value) => set('event', value)} />
+        <TextFilter label="User id, exact" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
+        <TextFilter
+          label="Message id, exact"
+          value={filter.messageId ?? ''}
+          onChange={(value) => set('messageId', value)}
+        />
         <TimeFilter label="From" value={filter.since} onChange={(value) => set('since', value)} />
         <TimeFilter label="Until" value={filter.until} onChange={(value) => set('until', value)} />
       </SimpleGrid>

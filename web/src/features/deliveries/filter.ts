@@ -15,7 +15,7 @@ export const statuses: DeliveryStatus[] = [
 ]
 
 /** Members of the filter that are free text. */
-const textMembers = ['sourceId', 'destinationId', 'userId', 'messageId'] as const
+const textMembers = ['sourceId', 'destinationId', 'event', 'userId', 'messageId'] as const
 
 /** Reads a filter from an address; what does not fit is left out. */
 export function readFilter(search: Record<string, unknown>): DeliveryFilter {

@@ -1,0 +1,65 @@
+/** What lists of deliveries tell, beside what a receiver got. */
+
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Page } from '../../src/db/page.ts'
+import type { Delivery } from '../../src/schemas/delivery.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+
+let node: TestApp
+beforeAll(async () => {
+  node = await startTestApp({ environment: { POSTRIDER_RETRY_INITIAL: '1s', POSTRIDER_RETRY_MAX: '1h' } })
+})
+afterAll(() => node[Symbol.asyncDispose]())
+
+const list = async (query: Record<string, string>): Promise<Delivery[]> =>
+  (await node.api<Page<Delivery>>('GET', `/deliveries?${String(new URLSearchParams(query))}`)).body.items
+
+it('has attempts, the last reason and the next attempt of a delivery while it is tried again', async () => {
+  await using receiver = await startReceiver()
+  receiver.answer((_request, index) => ({ status: index < 2 ? 500 : 503 }))
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  await node.post('/track', source.writeKey, { userId: 'u1', event: 'Tried', messageId: 'tried' })
+  await receiver.received(4)
+  const row = await until('the list has the fourth attempt', async () => {
+    const [delivery] = await list({ messageId: 'tried' })
+    return delivery?.attempts === receiver.requests.length && delivery.nextAttemptAt !== null && delivery
+  })
+  expect(row).toMatchObject({ status: 'retrying', reason: expect.stringMatching(/503/) as unknown })
+  expect(Date.parse(row.nextAttemptAt ?? '')).toBeGreaterThan(receiver.requests.at(-1)?.arrivedAt.getTime() ?? 0)
+})
+
+it('is narrowed to the name of an event, also of those that share a workflow', async () => {
+  await using receiver = await startReceiver()
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  const names = ['Opened', "Closed it's", 'Opened', 'Paid']
+  const batch = Array.from({ length: 80 }, (_, index) => ({
+    type: 'track',
+    userId: 'u1',
+    event: names[index % names.length],
+    messageId: `named-${index}`,
+  }))
+  await node.post('/batch', source.writeKey, { batch })
+  await node.post('/track', source.writeKey, { userId: 'u1', event: 'Paid', messageId: 'named-alone' })
+  await until('all have arrived', () => new Set(receiver.requests.map(messageIdOf)).size === 81)
+  for (const event of new Set(names)) {
+    const got = new Set(receiver.requests.filter((request) => bodyOf(request).event === event).map(messageIdOf))
+    const rows = await until(`the list has all ${event}`, async () => {
+      const items = await list({ event, sourceId: source.id, limit: '200' })
+      return items.length >= got.size && items
+    })
+    expect(rows.map(({ messageId }) => messageId).toSorted()).toEqual([...got].toSorted())
+    const { body } = await node.api<{ count: number }>(
+      'GET',
+      `/deliveries/count?${String(new URLSearchParams({ event, sourceId: source.id }))}`,
+    )
+    expect(body.count).toBe(got.size)
+  }
+  expect(await list({ event: 'Op', sourceId: source.id })).toEqual([])
+})
+
+const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString()) as { messageId: string; event: string }
+const messageIdOf = (request: { body: Buffer }): string => bodyOf(request).messageId
