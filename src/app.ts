@@ -22,7 +22,6 @@ import { listen } from './http/listen.ts'
 import { buildServer } from './http/server.ts'
 import { composeIntake } from './composition/compose-intake.ts'
 import { createIngestPort } from './intake/ingest-port.ts'
-import { keepTurnedAway } from './intake/turned-away.ts'
 import { installationSecrets } from './installation.ts'
 import { createLiveEvents } from './live/live-events.ts'
 import type { Logger } from './logger.ts'
@@ -143,8 +142,6 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   const worker = prepareWorker(temporal, options.workflowCode, activities, logger, options.workerLimits)
   cleanUps.add(() => worker.stop())
 
-  const turnedAway = keepTurnedAway(database, logger)
-  cleanUps.add(() => turnedAway.stop())
   const { intake, fates, queuedSteering, ...intakeParts } = composeIntake({
     config,
     database,
@@ -156,7 +153,7 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
   })
   cleanUps.add(() => intakeParts.stop())
   const liveEvents = createLiveEvents()
-  const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, turnedAway.keep, suppression)
+  const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, suppression)
   const server = await buildServer({
     ...deliveries,
     adminToken,
@@ -164,7 +161,6 @@ async function startParts(config: Config, options: AppOptions, cleanUps: CleanUp
     tokens: createTokenStore(database, logger),
     limits: { requestTimeoutMs: config.requestTimeoutMs, maxConnections: config.maxConnections },
     liveEvents,
-    turnedAwayWritten: turnedAway.written,
     readStatus: statusReader({ config, database, temporal, look: availability.look }),
     database,
     destinations,

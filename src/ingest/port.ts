@@ -64,6 +64,8 @@ export interface IngestPort {
   isSuppressed?(sourceId: string, userId: string): boolean
   /** Keeps an event that became no delivery; costs the others nothing. */
   keepTurnedAway?(event: KeptEvent): void
+  /** Resolves when what this node kept so far can be looked at. */
+  turnedAwayWritten?(): Promise<void>
   /** Shows each event of a source, with what became of it, to those who watch the source; undefined while nobody does. */
   liveSink?(sourceId: string): ((event: LiveEvent) => void) | undefined
 }

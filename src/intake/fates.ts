@@ -1,4 +1,5 @@
-/** What became of events: counters for Prometheus, and per source and minute for the overview, written in groups. */
+/** What became of events: counters for Prometheus, and per source and minute for the overview, written in groups; beside them
+ *  the events themselves that became no delivery. */
 
 import { Counter, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -6,6 +7,7 @@ import { addEventFates, removeOldEventFates, type EventFate } from '../db/event-
 import { createFailureLog } from '../failure-log.ts'
 import type { Fate } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
+import { keepTurnedAway, type TurnedAwayEvents } from './turned-away.ts'
 
 /** What became of an accepted event on its way to Temporal. */
 export type IntakeFate = 'started' | 'duplicate' | 'inboxed'
@@ -23,6 +25,7 @@ const removePauseMs = 3_600_000
 
 export interface Fates {
   count: (fate: Fate | IntakeFate, sourceId: string | undefined, events: number, reason?: string) => void
+  turnedAway: Pick<TurnedAwayEvents, 'keep' | 'written'>
   /** Writes what waits. */
   stop(): Promise<void>
 }
@@ -34,6 +37,7 @@ export function createFates(database: Database, registry: Registry, logger: Logg
     labelNames: ['fate', 'reason'],
     registers: [registry],
   })
+  const turnedAway = keepTurnedAway(database, logger)
   let waiting = new Map<string, EventFate>()
   let removedAt = -Infinity
   const failures = createFailureLog(logger, 'fates.not_written')
@@ -72,9 +76,10 @@ export function createFates(database: Database, registry: Registry, logger: Logg
       const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000)
       add({ minute, sourceId: sourceId ?? '', fate, reason, events })
     },
+    turnedAway,
     async stop() {
       clearInterval(timer)
-      await writing
+      await Promise.all([writing, turnedAway.stop()])
       await write()
     },
   }

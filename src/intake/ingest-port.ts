@@ -5,7 +5,6 @@ import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { ConnectedSource } from '../settings/snapshot.ts'
 import type { Fates } from './fates.ts'
-import type { TurnedAwayEvents } from './turned-away.ts'
 import type { Intake } from './intake.ts'
 
 /** What the ingest API needs, on the settings in memory and the intake. */
@@ -14,7 +13,6 @@ export function createIngestPort(
   intake: Intake,
   fates: Fates,
   liveSink: LiveEvents['sink'],
-  keepTurnedAway: TurnedAwayEvents['keep'],
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
 ): IngestPort {
   return {
@@ -26,7 +24,8 @@ export function createIngestPort(
     count: (...fate) => fates.count(...fate),
     isSuppressed,
     liveSink,
-    keepTurnedAway,
+    keepTurnedAway: fates.turnedAway.keep,
+    turnedAwayWritten: fates.turnedAway.written,
   }
 }
 

@@ -3,6 +3,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Database } from '../../db/database.ts'
 import { getTurnedAway, listTurnedAway } from '../../db/turned-away.ts'
+import type { IngestPort } from '../../ingest/port.ts'
 import { TurnedAwayDetailSchema, TurnedAwayEventSchema, TurnedAwayFilterSchema } from '../../schemas/turned-away.ts'
 import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
@@ -10,12 +11,11 @@ const tags = ['events']
 
 export interface TurnedAwayDependencies {
   database: Database
-  /** Resolves when what this node kept so far is written. */
-  turnedAwayWritten: () => Promise<void>
+  ingest: Pick<IngestPort, 'turnedAwayWritten'>
 }
 
 export const turnedAwayRoutes: FastifyPluginAsyncZod<TurnedAwayDependencies> = async (app, dependencies) => {
-  const { database, turnedAwayWritten } = dependencies
+  const { database, ingest } = dependencies
 
   app.get(
     '/turned-away',
@@ -38,7 +38,7 @@ export const turnedAwayRoutes: FastifyPluginAsyncZod<TurnedAwayDependencies> = a
     },
     async ({ params }) => {
       // Asked for from the live stream, it may not be written yet.
-      await turnedAwayWritten()
+      await ingest.turnedAwayWritten?.()
       return getTurnedAway(database, params.id)
     },
   )
