@@ -115,9 +115,10 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
   const readiness = (destinationIds: readonly string[]): Readiness => {
     const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
     if (endpoints.length === 0) return 'open'
-    const unshut = endpoints.filter(({ id }) => !gate.isShut(id))
-    if (unshut.length > 0) return unshut.some(({ id }) => gate.isAnswering(id)) ? 'open' : 'trial'
-    return endpoints.some(({ id }) => gate.closedSince(id) !== undefined && gate.probeInMs(id) === 0) ? 'probe' : 'shut'
+    const passable = endpoints.filter(({ id }) => !gate.isShut(id))
+    if (passable.some(({ id }) => gate.isAnswering(id))) return 'open'
+    // Where nothing comes back, one attempt at a time finds out.
+    return passable.length > 0 && !endpoints.some(({ id }) => gate.isTrying(id)) ? 'trial' : 'shut'
   }
   const rechecks = runBacklog({
     waiting: () => openRechecks(database, recheckBatch),

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { Database } from '../db/database.ts'
+import { turnIdOf } from '../db/inbox.ts'
 import { createDirectSlots } from '../intake/direct-slots.ts'
 import { runDrainer } from '../intake/drainer.ts'
 import { createFates, type Fates } from '../intake/fates.ts'
@@ -60,8 +61,8 @@ export function composeIntake(dependencies: IntakeServicesDependencies): IntakeS
     return became
   }
   const start = slots.watch(pace.watch(repair.watch(startOne)))
-  const isShut = (targets: readonly DeliveryTarget[]): boolean =>
-    ['probe', 'shut'].includes(dependencies.readiness(targets.map(({ destinationId }) => destinationId)))
+  const readinessOf = (targets: readonly DeliveryTarget[]): Readiness =>
+    dependencies.readiness(targets.map(({ destinationId }) => destinationId))
   const cancel = ({ sourceId, messageId }: DeliverEventInput, trace: SteeringTrace) =>
     cancelDelivery(temporal, eventWorkflowId(sourceId, messageId), trace)
   const knownParcels = createKnownParcels(database)
@@ -77,10 +78,11 @@ export function composeIntake(dependencies: IntakeServicesDependencies): IntakeS
           },
           isRunning: (id) => isRunning(temporal, id),
           load: dependencies.parcelLoad,
+          giveWay: () => inbox.written(),
           onMade: knownParcels.noteMade,
           onRoom: () => drainer.goOn(),
           isProven: () => slots.isProven(),
-          isShut,
+          isOpen: (targets) => readinessOf(targets) === 'open',
           retry: config.retry,
           count,
           logger,
@@ -90,7 +92,10 @@ export function composeIntake(dependencies: IntakeServicesDependencies): IntakeS
     database,
     inboxMax: config.inboxMax,
     turns: inboxTurns,
-    onWritten: () => drainer.wake(),
+    onWritten: (events) => {
+      const targets = new Map(events.map(({ input }) => [turnIdOf(input), input.targets]))
+      if ([...targets.values()].some((of) => readinessOf(of) !== 'shut')) drainer.wake()
+    },
     parcels,
   })
   const drainer = runDrainer({
@@ -116,7 +121,7 @@ export function composeIntake(dependencies: IntakeServicesDependencies): IntakeS
     start,
     inbox,
     slots,
-    isShut,
+    readiness: readinessOf,
     knownInParcels: knownParcels.among,
     retry: config.retry,
     count,

@@ -7,9 +7,8 @@ import { isRefusedForGood } from '../temporal/grpc-errors.ts'
 const maxInFlight = 32
 export const maxInFlightPerSource = 8
 
-/** How long a source that found no slot stays with the inbox, in milliseconds: its events then start in their order, and
- *  a flood is left to the drainer alone. */
-const overflowMs = 500
+/** Those of them that find out about endpoints of which nothing has come back yet, or lately. */
+const maxTrials = 4
 
 /** After a start that failed, events go to the inbox until the drainer gets one started, in milliseconds at most: longer
  *  than a round of the drainer takes, so that no caller waits for what it finds out. */
@@ -19,11 +18,10 @@ const restMs = 5_000
 const provenMs = 2_000
 
 export interface DirectSlots {
-  /** Takes slots for `count` events of a source, all or none. */
-  tryTake(sourceId: string, count: number): boolean
-  /** Takes slots for events that just came in; those of a source that found none are left to the inbox for a while. */
-  tryPass(sourceId: string, count: number): boolean
-  giveBack(sourceId: string, count: number): void
+  /** Takes slots for `count` events of a source, all or none.
+   *  @param isTrial  whether they find out about an endpoint
+   *  @returns what gives them back; undefined where there are not enough */
+  take(sourceId: string, count: number, isTrial?: boolean): (() => void) | undefined
   /** Whether Temporal did not take the last event that it was given. */
   isResting(): boolean
   /** Whether Temporal took an event a moment ago, and none in vain since. */
@@ -34,8 +32,8 @@ export interface DirectSlots {
 
 export function createDirectSlots(): DirectSlots {
   const taken = new Map<string, number>()
-  const overflowUntil = new Map<string, number>()
   let inFlight = 0
+  let trials = 0
   let failing = false
   let restUntil = -Infinity
   let takenAt = -Infinity
@@ -43,28 +41,20 @@ export function createDirectSlots(): DirectSlots {
   /** After a rest without news one request at a time finds out. */
   const limit = (): number => (!failing ? maxInFlight : performance.now() < restUntil || inFlight > 0 ? 0 : maxInFlight)
 
-  const slots: DirectSlots = {
-    tryTake(sourceId, count) {
-      const ofSource = taken.get(sourceId) ?? 0
-      if (inFlight + count > limit() || ofSource + count > maxInFlightPerSource) return false
-      inFlight += count
-      taken.set(sourceId, ofSource + count)
-      return true
-    },
-    tryPass(sourceId, count) {
-      const now = performance.now()
-      if (now >= (overflowUntil.get(sourceId) ?? 0) && slots.tryTake(sourceId, count)) {
-        overflowUntil.delete(sourceId)
-        return true
-      }
-      overflowUntil.set(sourceId, now + overflowMs)
-      return false
-    },
-    giveBack(sourceId, count) {
-      inFlight -= count
-      const left = (taken.get(sourceId) ?? 0) - count
-      if (left > 0) taken.set(sourceId, left)
-      else taken.delete(sourceId)
+  const add = (sourceId: string, count: number, isTrial: boolean): void => {
+    inFlight += count
+    if (isTrial) trials += count
+    const ofSource = (taken.get(sourceId) ?? 0) + count
+    if (ofSource > 0) taken.set(sourceId, ofSource)
+    else taken.delete(sourceId)
+  }
+
+  return {
+    take(sourceId, count, isTrial = false) {
+      if (inFlight + count > limit() || (taken.get(sourceId) ?? 0) + count > maxInFlightPerSource) return undefined
+      if (isTrial && trials + count > maxTrials) return undefined
+      add(sourceId, count, isTrial)
+      return () => add(sourceId, -count, isTrial)
     },
     isResting: () => failing,
     isProven: () => !failing && performance.now() - takenAt < provenMs,
@@ -84,5 +74,4 @@ export function createDirectSlots(): DirectSlots {
       }
     },
   }
-  return slots
 }

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
-import { giveUpOverdue, leaseFromInbox, releaseInInbox, type LeasedEvent } from '../db/inbox.ts'
+import { giveUpOverdue, leaseFromInbox, releaseInInbox, turnIdOf, type LeasedEvent } from '../db/inbox.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
@@ -18,20 +18,24 @@ export const leaseMs = 10_000
 /** Events that have waited for so long share workflows, however few they are, in milliseconds. */
 const maxSinglesAgeMs = 1_000
 
-/** For so long after more events waited parcels are made of fewer, too, in milliseconds. */
+/** For so long after more events of a turn waited parcels are made of fewer, too, in milliseconds. */
 const behindMs = 1_000
 
-/** Events of singles that are leased together where no parcels are made. */
+/** Singles that are leased together, and where no parcels are made. */
+const singlesTogether = 16
 const singlesBatch = 50
 
 /** Pauses of a drainer that finds nothing to do, of one whose endpoints take no more, and of one that Temporal or the database
  *  failed, in milliseconds. */
 const idlePauseMs = 1_000
 const shutPauseMs = 100
+
+/** A look at many turns is followed by a pause of so many times its length: it takes a tenth of the database's time at most. */
+const pausePerLook = 9
+
 const failurePauseMs = 1_000
 
-/** Turns with endpoints of which nothing has come back that are seen to together, and those that are due for a probe: what they
- *  cost must leave room for the others. */
+/** Turns with endpoints of which nothing has come back that are seen to together: what they cost must leave room for the others. */
 const trialsTogether = 4
 
 /** How long the same turns go on while more events wait than are taken, in milliseconds. */
@@ -72,39 +76,64 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const pause = createPause()
   /** What is in a parcel cannot be cancelled before Temporal has it: a single event finds out whether it takes any. */
   const mayTravel = (): boolean => parcels !== undefined && isProven()
-  /** Until when parcels are made, however few events wait. */
-  let behindUntil = -Infinity
-  const isBehind = (): boolean => mayTravel() && performance.now() < behindUntil
-  const noteBehind = (): void => void (behindUntil = performance.now() + behindMs)
+  /** Turns of which parcels are made, however few of their events wait, and until when. */
+  const behindUntil = new Map<string, number>()
+  const isBehind = (turn: string): boolean => mayTravel() && performance.now() < (behindUntil.get(turn) ?? 0)
+  const noteBehind = (turn: string): void => {
+    for (const [other, until] of behindUntil) if (until < performance.now()) behindUntil.delete(other)
+    behindUntil.set(turn, performance.now() + behindMs)
+  }
   let overdueAt = 0
-  let turns: NextTurns = { open: [], trial: [], probe: [], shut: [] }
+  let turns: NextTurns = { open: [], trial: [], shut: [] }
   let turnsUntil = 0
+  let trying: Promise<void> | undefined
+  const failures = createFailureLog(logger, 'inbox.not_drained', refusalText)
 
   const sleepUnlessStopped = (ms: number): Promise<void> =>
     stopping.signal.aborted ? Promise.resolve() : sleep(ms, undefined, { signal: stopping.signal }).catch(() => {})
 
   const startParcels = async (parcels: ParcelStarts, turns: readonly string[]): Promise<number> => {
+    if (turns.length === 0) return 0
     const moved = await parcels.move(turns)
-    if (moved > maxSingles) noteBehind()
-    return moved
+    for (const [turn, events] of moved) if (events > maxSingles) noteBehind(turn)
+    return [...moved.values()].reduce((sum, events) => sum + events, 0)
+  }
+
+  /** How many events of each turn are leased, of so many turns. */
+  const singlesOf = (turns: number): number => {
+    if (parcels === undefined) return isResting() ? 1 : Math.ceil(singlesBatch / turns)
+    return isProven() ? Math.min(maxSingles + 1, Math.ceil(singlesTogether / turns)) : 1
   }
 
   /** @returns how many events it saw to */
-  const startSingles = async (open: readonly string[], probe: readonly string[]): Promise<number> => {
-    const atMost = parcels === undefined ? (isResting() ? 1 : singlesBatch) : isProven() ? maxSingles + 1 : 1
-    const perTurn = Math.max(1, Math.floor(atMost / Math.max(1, open.length)))
-    const events = [
-      ...(await leaseFromInbox(database, probe, 1, leaseMs)),
-      ...(await leaseFromInbox(database, open.slice(0, atMost), perTurn, leaseMs)),
-    ]
-    if (mayTravel() && areTooMany(events)) {
+  const startSingles = async (open: readonly string[]): Promise<number> => {
+    if (open.length === 0) return 0
+    const turns = open.slice(0, isResting() ? 1 : singlesTogether)
+    const events = await leaseFromInbox(database, turns, singlesOf(turns.length), leaseMs)
+    const late = mayTravel() ? turns.filter((turn) => areTooMany(events.filter(isOf(turn)))) : []
+    for (const turn of late) noteBehind(turn)
+    const isLate = ({ input }: LeasedEvent): boolean => late.includes(turnIdOf(input))
+    if (late.length > 0)
       await releaseInInbox(
         database,
-        events.map(({ seq }) => seq),
+        events.filter(isLate).map(({ seq }) => seq),
       )
-      noteBehind()
-    } else await singles.start(events, stopping.signal)
+    await singles.start(
+      events.filter((event) => !isLate(event)),
+      stopping.signal,
+    )
     return events.length
+  }
+
+  const tryOne = async (turns: readonly string[]): Promise<void> =>
+    singles.start(await leaseFromInbox(database, turns, 1, leaseMs), stopping.signal)
+
+  /** One event of each finds out whether its endpoints answer; nobody waits for that. */
+  const beginTrials = (turns: readonly string[]): void => {
+    if (turns.length === 0) return
+    trying ??= tryOne(rotated(turns).slice(0, trialsTogether))
+      .catch((error: unknown) => failures.failed(error))
+      .finally(() => (trying = undefined))
   }
 
   const giveUp = async (shut: readonly string[]): Promise<void> => {
@@ -114,7 +143,14 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   }
 
   const readTurns = async (): Promise<NextTurns> => {
-    if (isBehind() && turns.open.length + turns.trial.length === 1 && performance.now() < turnsUntil) return turns
+    const [only, ...others] = turns.open
+    if (
+      only !== undefined &&
+      others.length + turns.trial.length === 0 &&
+      isBehind(only) &&
+      performance.now() < turnsUntil
+    )
+      return turns
     turns = await inboxTurns.next()
     turnsUntil = performance.now() + turnsAgeMs
     return turns
@@ -123,17 +159,20 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   /** @returns how long to pause after it, in milliseconds */
   const round = async (): Promise<number> => {
     await parcels?.claimLost()
+    const begun = performance.now()
     const turns = await readTurns()
-    await giveUp([...turns.shut, ...turns.probe])
-    const areFree = (ids: readonly string[]): string[] => rotated(ids.filter((id) => parcels?.isBusy(id) !== true))
-    const open = [...areFree(turns.open), ...areFree(turns.trial).slice(0, trialsTogether)]
-    const inParcels = parcels !== undefined && open.length > 0 && isBehind() ? await startParcels(parcels, open) : 0
-    const started = inParcels > 0 ? inParcels : await startSingles(open, rotated(turns.probe).slice(0, trialsTogether))
+    const lookMs = performance.now() - begun
+    await giveUp([...turns.shut, ...turns.trial])
+    const open = rotated(turns.open.filter((id) => parcels?.isBusy(id) !== true))
+    const started =
+      (parcels === undefined ? 0 : await startParcels(parcels, open.filter(isBehind))) +
+      (await startSingles(open.filter((turn) => !isBehind(turn))))
+    beginTrials(turns.trial)
     if (started > 0) return 0
-    return Object.values(turns).some((ids) => ids.length > 0) ? shutPauseMs : idlePauseMs
+    const isIdle = Object.values(turns).every((ids) => ids.length === 0)
+    return isIdle ? idlePauseMs : Math.max(shutPauseMs, pausePerLook * lookMs)
   }
 
-  const failures = createFailureLog(logger, 'inbox.not_drained', refusalText)
   const drain = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
@@ -158,7 +197,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     async stop() {
       stopping.abort()
       pause.wake()
-      await Promise.all([parcels?.stop(), draining])
+      await Promise.all([parcels?.stop(), draining, trying])
     },
   }
 }
@@ -170,6 +209,11 @@ function rotated(ids: readonly string[]): string[] {
   const first = Math.floor(Math.random() * ids.length)
   return [...ids.slice(first), ...ids.slice(0, first)]
 }
+
+const isOf =
+  (turn: string) =>
+  ({ input }: LeasedEvent): boolean =>
+    turnIdOf(input) === turn
 
 const areTooMany = (events: readonly LeasedEvent[]): boolean =>
   events.length > maxSingles || events.some(({ receivedAt }) => Date.now() - receivedAt.getTime() > maxSinglesAgeMs)

@@ -1,24 +1,35 @@
 /** Whose events of the inbox come next: sources take turns, and the destinations of each source. */
 
+import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
 import { turnsInInbox, type Turn } from '../db/inbox.ts'
 
 /** Turns that are looked at together. */
 const maxTurns = 50
 
-/** Whether the endpoints of some destinations take attempts now. `open`: all that come; `trial`: some, as nothing has come back
- *  yet or lately; `probe`: one, to find out whether they are back; `shut`: none. */
-export type Readiness = 'open' | 'trial' | 'probe' | 'shut'
+/** How long a turn of which something came is no newcomer, in milliseconds, and how many of them are remembered. */
+const lateMs = 250
+const maxLate = 10_000
+
+/** Whether the endpoints of some destinations take attempts now. `open`: all that come; `trial`: one, as nothing has come back
+ *  yet or lately, to find out whether they answer; `shut`: none. */
+export type Readiness = 'open' | 'trial' | 'shut'
 
 export type NextTurns = Record<Readiness, string[]>
 
 export interface InboxTurns {
   /** Tells the next turns; when there are more than can be looked at together, it goes on behind them the next time. */
   next: () => Promise<NextTurns>
-  /** Events of these sources were written to the inbox. */
-  noteWritten(sourceIds: Iterable<string>): void
-  /** Whether events of the source may wait in the inbox: there were some at the last look, or some came since. */
-  mayWait(sourceId: string): boolean
+  /** Events of the turn came, wherever they went. */
+  noteCome(turn: string): void
+  /** Events of these turns are written to the inbox. */
+  noteWritten(turns: Iterable<string>): void
+  /** Whether events of the turn may wait in the inbox: there were some when it was last looked at, or some came since. Nothing
+   *  is known to wait before all turns were looked at. */
+  mayWait(turn: string): boolean
+  /** Whether nothing of the turn waits, and nothing of it came a moment ago: what follows closely upon others goes together with
+   *  them. */
+  isNewcomer(turn: string): boolean
 }
 
 /** @param readiness  of the endpoints of destinations, taken together */
@@ -27,36 +38,48 @@ export function createInboxTurns(
   readiness: (destinationIds: readonly string[]) => Readiness,
 ): InboxTurns {
   let after = ''
-  /** Undefined while there are more than were looked at together. */
-  let seen: Set<string> | undefined
+  /** Those that waited when all were looked at, by as many looks as it took; undefined before that. */
+  let waited: Set<string> | undefined
+  /** Those of the looks since then, and those that came before these looks began, and since. */
+  let seen = new Set<string>()
+  let writtenBefore = new Set<string>()
   let written = new Set<string>()
+  const lately = new LRUCache<string, true>({ max: maxLate, ttl: lateMs })
+  const mayWait = (turn: string): boolean =>
+    waited !== undefined && [waited, seen, writtenBefore, written].some((turns) => turns.has(turn))
 
   const read = async (): Promise<Turn[]> => {
+    if (after === '') {
+      for (const turn of written) writtenBefore.add(turn)
+      written = new Set()
+    }
     const turns = await turnsInInbox(database, after, maxTurns)
-    return turns.length === 0 && after !== '' ? turnsInInbox(database, '', maxTurns) : turns
+    for (const { id } of turns) seen.add(id)
+    after = turns.length < maxTurns ? '' : (turns.at(-1)?.id ?? '')
+    if (after === '') {
+      waited = seen
+      seen = new Set()
+      writtenBefore = new Set()
+    }
+    return turns
   }
 
   return {
     async next() {
-      const isWhole = after === ''
-      const before = written
-      written = new Set()
-      const turns = await read().catch((error: unknown) => {
-        for (const sourceId of before) written.add(sourceId)
-        throw error
-      })
-      seen = isWhole && turns.length < maxTurns ? new Set(turns.map(sourceOf)) : undefined
-      after = turns.length < maxTurns ? '' : (turns.at(-1)?.id ?? '')
-      const next: NextTurns = { open: [], trial: [], probe: [], shut: [] }
-      for (const { id, destinationIds } of turns) next[readiness(destinationIds)].push(id)
+      const wasBehind = after !== ''
+      const turns = await read()
+      const next: NextTurns = { open: [], trial: [], shut: [] }
+      for (const { id, destinationIds } of turns.length === 0 && wasBehind ? await read() : turns)
+        next[readiness(destinationIds)].push(id)
       return next
     },
-    noteWritten(sourceIds) {
-      for (const sourceId of sourceIds) written.add(sourceId)
+    noteCome(turn) {
+      lately.set(turn, true)
     },
-    mayWait: (sourceId) => seen === undefined || seen.has(sourceId) || written.has(sourceId),
+    noteWritten(turns) {
+      for (const turn of turns) written.add(turn)
+    },
+    mayWait,
+    isNewcomer: (turn) => waited !== undefined && !lately.has(turn) && !mayWait(turn),
   }
 }
-
-/** The id of a turn begins with that of its source. */
-const sourceOf = ({ id }: Turn): string => id.slice(0, id.indexOf(' '))

@@ -2,11 +2,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
-import { addToInbox, countInbox, inboxDepth, type NewInboxEvent } from '../db/inbox.ts'
+import { addToInbox, countInbox, inboxDepth, turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
 import { AppError } from '../errors.ts'
 import { within } from '../within.ts'
 import type { InboxTurns } from './inbox-turns.ts'
-import type { ParcelStarts } from './start-parcels.ts'
+import { maxSingles, type ParcelStarts } from './start-parcels.ts'
 
 /** Events in one statement. */
 const maxGroup = 1_000
@@ -41,6 +41,8 @@ export interface InboxWriter {
   write(events: NewInboxEvent[]): Promise<number>
   /** Whether half of the events that may wait do, as far as is known: it is looked at when events are written. */
   isHalfFull: () => boolean
+  /** Whether events of a turn may wait. */
+  mayWait: (turn: string) => boolean
   /** Resolves when the group that is being written is through; at once when nobody waits. */
   written: () => Promise<void>
 }
@@ -54,9 +56,9 @@ interface Waiting {
 export interface InboxWriterDependencies {
   database: Database
   inboxMax: number
-  turns: Pick<InboxTurns, 'noteWritten' | 'mayWait'>
+  turns: Pick<InboxTurns, 'isNewcomer' | 'mayWait' | 'noteCome' | 'noteWritten'>
   /** Told after each group that left something new in the inbox. */
-  onWritten: () => void
+  onWritten: (events: readonly NewInboxEvent[]) => void
   /** Takes events that need not wait; undefined when events never share a workflow. */
   parcels: Pick<ParcelStarts, 'hasRoom' | 'waiting' | 'write'> | undefined
 }
@@ -112,21 +114,25 @@ export function createInboxWriter(dependencies: InboxWriterDependencies): InboxW
     admitted.forEach(({ resolve }, index) => resolve(index === 0 ? events.length - added : 0))
   }
 
-  /** Straight into parcels where these can be started now, and nobody waits whom they would overtake. */
+  /** Newcomers go straight into parcels, where they are many or others wait. */
   const writeEvents = async (events: NewInboxEvent[]): Promise<number> => {
-    if (depth === 0 && parcels?.hasRoom(events, 'inTurn') === true) return parcels.write(events, 'inTurn')
-    const mayWait = ({ input }: NewInboxEvent): boolean => turns.mayWait(input.sourceId)
-    const [newcomers, others] = [events.filter((event) => !mayWait(event)), events.filter(mayWait)]
-    if (newcomers.length === 0 || parcels?.hasRoom(newcomers, 'newcomers') !== true) return writeToInbox(events)
-    return (await parcels.write(newcomers, 'newcomers')) + (await writeToInbox(others))
+    const turnIds = new Set(events.map(({ input }) => turnIdOf(input)))
+    const newIds = new Set([...turnIds].filter((id) => turns.isNewcomer(id)))
+    for (const id of turnIds) turns.noteCome(id)
+    const isNew = ({ input }: NewInboxEvent): boolean => newIds.has(turnIdOf(input))
+    const newcomers = events.filter(isNew)
+    const travelsAlone = newcomers.length <= maxSingles && depth === 0
+    if (newcomers.length === 0 || travelsAlone || parcels?.hasRoom(newcomers) !== true) return writeToInbox(events)
+    const others = events.filter((event) => !isNew(event))
+    return (await parcels.write(newcomers)) + (await writeToInbox(others))
   }
 
   const writeToInbox = async (events: NewInboxEvent[]): Promise<number> => {
     if (events.length === 0) return 0
-    turns.noteWritten(events.map(({ input }) => input.sourceId))
+    turns.noteWritten(events.map(({ input }) => turnIdOf(input)))
     const added = await addToInbox(database, events)
     depth += added
-    if (added > 0) onWritten()
+    if (added > 0) onWritten(events)
     return added
   }
 
@@ -165,6 +171,7 @@ export function createInboxWriter(dependencies: InboxWriterDependencies): InboxW
       })
     },
     isHalfFull: () => depth >= inboxMax / 2,
+    mayWait: turns.mayWait,
     written: async () => underWay,
   }
 }

@@ -4,12 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import { AppError, PartAwayError } from '../errors.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
+import { turnIdOf } from '../db/inbox.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { refusalText } from '../temporal/grpc-errors.ts'
 import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './fates.ts'
+import type { Readiness } from './inbox-turns.ts'
 import type { InboxWriter } from './inbox-writer.ts'
 
 /** How long events wait for slots while the database is away, and between two looks for one, in milliseconds. */
@@ -31,8 +33,8 @@ export interface IntakeDependencies {
   start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
   inbox: InboxWriter
   slots: DirectSlots
-  /** Whether no endpoint of an event takes an attempt now. */
-  isShut: (targets: readonly DeliveryTarget[]) => boolean
+  /** Whether the endpoints of an event take attempts now. */
+  readiness: (targets: readonly DeliveryTarget[]) => Readiness
   /** Which of these events are in a parcel already, by the ids of their deliveries. */
   knownInParcels: (deliveryIds: readonly string[]) => Promise<Set<string>>
   retry: RetrySchedule
@@ -41,7 +43,7 @@ export interface IntakeDependencies {
 }
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { start, inbox, slots, isShut, knownInParcels, retry, count, logger } = dependencies
+  const { start, inbox, slots, readiness, knownInParcels, retry, count, logger } = dependencies
 
   const withoutKnown = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
     const idOf = ({ messageId }: AcceptedEvent): string => eventWorkflowId(sourceId, messageId)
@@ -52,8 +54,13 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     return others
   }
 
-  /** Takes slots that are free. @returns the events that Temporal did not take */
-  const startAll = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
+  /** @param giveBack  what gives the slots of these events back
+   *  @returns the events that Temporal did not take */
+  const startAll = async (
+    sourceId: string,
+    events: AcceptedEvent[],
+    giveBack: () => void,
+  ): Promise<AcceptedEvent[]> => {
     try {
       const unknown = await withoutKnown(sourceId, events)
       const left = await Promise.all(
@@ -70,7 +77,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       )
       return left.flat()
     } finally {
-      slots.giveBack(sourceId, events.length)
+      giveBack()
     }
   }
 
@@ -89,42 +96,52 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     const deadline = performance.now() + turnLimitMs
     for (let first = 0; first < events.length; first += maxInFlightPerSource) {
       const few = events.slice(first, first + maxInFlightPerSource)
-      while (!slots.tryTake(sourceId, few.length)) {
+      let giveBack = slots.take(sourceId, few.length)
+      while (giveBack === undefined) {
         if (slots.isResting() || performance.now() > deadline) throw new Error('Temporal does not take them in time')
         await sleep(turnPauseMs)
+        giveBack = slots.take(sourceId, few.length)
       }
-      if ((await startAll(sourceId, few)).length > 0) throw new Error('Temporal did not take them')
+      if ((await startAll(sourceId, few, giveBack)).length > 0) throw new Error('Temporal did not take them')
     }
   }
 
-  const hold = async (sourceId: string, events: AcceptedEvent[], isDirect: boolean): Promise<void> => {
+  const hold = async (sourceId: string, events: AcceptedEvent[], way: Readiness): Promise<void> => {
     if (events.length === 0) return
-    const direct = isDirect && slots.tryPass(sourceId, events.length)
-    const left = direct ? await startAll(sourceId, events) : events
+    const giveBack = way === 'shut' ? undefined : slots.take(sourceId, events.length, way === 'trial')
+    const left = giveBack === undefined ? events : await startAll(sourceId, events, giveBack)
     if (left.length === 0) return
     try {
       await write(sourceId, left)
     } catch (error) {
       if (error instanceof AppError) throw error
       notWritten.failed(error)
-      if (direct) throw unavailable(error)
+      if (giveBack !== undefined) throw unavailable(error)
       await startInTurn(sourceId, left).catch((failure: unknown) => {
         throw unavailable(failure)
       })
     }
   }
 
-  /** What an endpoint cannot take costs Temporal as much as a delivery, and is delivered no sooner: it waits in the inbox. */
-  const isToWait = ({ targets }: AcceptedEvent): boolean => isShut(targets) && !inbox.isHalfFull()
+  /** What an endpoint cannot take costs Temporal as much as a delivery, and is delivered no sooner; what others of its turn wait
+   *  for comes behind them: both wait in the inbox. */
+  const wayOf = (event: AcceptedEvent): Readiness => {
+    if (inbox.isHalfFull()) return 'open'
+    return inbox.mayWait(turnIdOf(event)) ? 'shut' : readiness(event.targets)
+  }
 
   return {
     async accept(accepted) {
       // Events of one request are all of one source.
       const sourceId = accepted[0]?.sourceId
       if (sourceId === undefined) return
-      const waiting = accepted.filter(isToWait)
-      const prompt = waiting.length === 0 ? accepted : accepted.filter((event) => !waiting.includes(event))
-      await Promise.all([hold(sourceId, prompt, true), hold(sourceId, waiting, false)])
+      const ways: Record<Readiness, AcceptedEvent[]> = { open: [], trial: [], shut: [] }
+      for (const event of accepted) ways[wayOf(event)].push(event)
+      await Promise.all([
+        hold(sourceId, ways.open, 'open'),
+        hold(sourceId, ways.trial, 'trial'),
+        hold(sourceId, ways.shut, 'shut'),
+      ])
     },
   }
 }

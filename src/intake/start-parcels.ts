@@ -6,7 +6,6 @@ import type { DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import { beginEvent } from '../contracts/parcel-progress.ts'
 import { maxParcelEvents, type DeliverParcelInput, type EventProgress } from '../contracts/parcels.ts'
 import type { Database } from '../db/database.ts'
-import { turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
 import {
   claimLostParcels,
   endLostParcel,
@@ -16,6 +15,7 @@ import {
   writeIntoParcels,
   type ParcelToStart,
 } from '../db/parcels.ts'
+import type { NewInboxEvent } from '../db/inbox.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
@@ -24,6 +24,9 @@ import type { ParcelLoad } from '../delivery/parcel-load.ts'
 
 /** Parcels that are made together, and whose workflows are started side by side. */
 const parcelsTogether = 4
+
+/** Groups of callers that have their answer before each parcel. */
+const turnsGiven = 2
 
 /** Parcels of newcomers that are on their way beside them. */
 const newcomersTogether = 4
@@ -43,23 +46,19 @@ const claimPauseMs = 5_000
 /** Before a start that failed is tried again, in milliseconds. */
 const failurePauseMs = 1_000
 
-/** Whether events come behind those that are on their way, or are of sources that sent nothing lately: these go beside a flood
- *  of others. */
-export type Place = 'inTurn' | 'newcomers'
-
 export interface ParcelStarts {
-  /** Whether new events are to travel in parcels, which can be started and sent now. */
-  hasRoom(events: readonly NewInboxEvent[], place: Place): boolean
-  /** Writes new events into parcels, and starts these.
+  /** Whether newcomers, events of which nothing like them waits, can be started and sent now, beside a flood of others. */
+  hasRoom(newcomers: readonly NewInboxEvent[]): boolean
+  /** Writes newcomers into parcels, and starts these.
    *  @returns how many were new
    *  @throws what the database throws */
-  write(events: readonly NewInboxEvent[], place: Place): Promise<number>
+  write(newcomers: readonly NewInboxEvent[]): Promise<number>
   /** Whether parcels of this turn, or too many of others, wait for their start, or many of its events are yet to be attempted. */
   isBusy(turn: string): boolean
   /** Moves the oldest events of these turns into parcels, and begins to start these: each turn as it has room.
-   *  @returns how many events there were
+   *  @returns how many events there were of each
    *  @throws what the database throws */
-  move(turns: readonly string[]): Promise<number>
+  move(turns: readonly string[]): Promise<Map<string, number>>
   /** Events in parcels that are about to be started by this node. */
   waiting(): number
   /** Starts parcels whose node was lost before Temporal had them; it looks for them now and then. */
@@ -75,21 +74,24 @@ export interface ParcelStartsDependencies {
   knownDeliveries: (ids: readonly string[]) => Promise<Set<string>>
   isRunning: (id: string) => Promise<boolean>
   load: ParcelLoad
+  /** Resolves when the callers that wait for the inbox now have their answer. */
+  giveWay: () => Promise<void>
   /** Told when there are new parcels. */
   onMade: () => void
   /** Told when a turn is no longer busy. */
   onRoom: () => void
   /** Whether Temporal took an event a moment ago, and none in vain since. */
   isProven: () => boolean
-  /** Whether no endpoint of an event takes an attempt now. */
-  isShut: (targets: readonly DeliveryTarget[]) => boolean
+  /** Whether endpoints of an event answer. */
+  isOpen: (targets: readonly DeliveryTarget[]) => boolean
   retry: RetrySchedule
   count: IntakeCounter
   logger: Logger
 }
 
 export function createParcelStarts(dependencies: ParcelStartsDependencies): ParcelStarts {
-  const { database, start, knownDeliveries, isRunning, load, isProven, isShut, retry, count, logger } = dependencies
+  const { database, start, knownDeliveries, isRunning, load, giveWay, isProven, isOpen, retry, count, logger } =
+    dependencies
   const stopping = new AbortController()
   const underWay = new Map<string, Promise<void>>()
   const newcomers = new Map<string, Promise<void>>()
@@ -160,10 +162,12 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     among.set(parcel.id, starting)
   }
 
-  /** A parcel lets those who came beside it go first, once: it and its like take the whole machine otherwise. */
+  /** A parcel lets those who came beside it go first, and callers that wait have their answer: it and its like take the whole
+   *  machine otherwise. */
   const startInOrder = async (parcels: readonly ParcelToStart[]): Promise<void> => {
     for (const parcel of parcels) {
       await Promise.all(newcomers.values())
+      for (let turn = 0; turn < turnsGiven; turn++) await giveWay()
       await load.room(parcel.turn, stopping.signal)
       while (underWay.size >= parcelsTogether && !stopping.signal.aborted) await Promise.race(underWay.values())
       if (stopping.signal.aborted) return
@@ -200,21 +204,15 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   const isBusy = (turn: string): boolean => queued.size >= maxQueued || queues.has(turn) || !load.hasRoom(turn)
 
   return {
-    hasRoom(events, place) {
-      if (!isProven() || events.some(({ input }) => isShut(input.targets))) return false
-      const needed = Math.ceil(events.length / maxParcelEvents)
-      if (place === 'newcomers') return newcomers.size + needed <= newcomersTogether
-      if (events.length <= maxSingles || underWay.size + needed > parcelsTogether) return false
-      return !events.some(({ input }) => isBusy(turnIdOf(input)))
-    },
-    async write(events, place) {
+    hasRoom: (events) =>
+      isProven() &&
+      events.every(({ input }) => isOpen(input.targets)) &&
+      newcomers.size + Math.ceil(events.length / maxParcelEvents) <= newcomersTogether,
+    async write(events) {
       const parcels = await writeIntoParcels(database, `parcel/${randomUUID()}`, events)
       noteMade(parcels)
-      if (place === 'inTurn') enqueue(parcels)
-      else {
-        expectStarts(parcels)
-        for (const parcel of parcels) begin(parcel, newcomers)
-      }
+      expectStarts(parcels)
+      for (const parcel of parcels) begin(parcel, newcomers)
       return sizeOf(parcels)
     },
     isBusy,
@@ -223,7 +221,9 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
       const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)
       noteMade(parcels)
       enqueue(parcels)
-      return sizeOf(parcels)
+      const moved = new Map<string, number>()
+      for (const { turn, events } of parcels) moved.set(turn, (moved.get(turn) ?? 0) + events.length)
+      return moved
     },
     waiting: () => waiting,
     async claimLost() {

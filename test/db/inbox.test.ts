@@ -93,24 +93,43 @@ function inboxSuite(database: () => Database): void {
   const allOpen = () => createInboxTurns(database(), () => 'open').next
   const turnsIn = () => turnsInInbox(database(), '', 100)
 
-  it('knows which sources may have something waiting: those of the last look, and those that wrote since', async () => {
+  it('knows newcomers: nothing of them waited at the last look, was written since, or came a moment ago', async () => {
     const turns = createInboxTurns(database(), () => 'open')
-    expect(turns.mayWait('src')).toBe(true)
+    const [src = '', other = ''] = turnsOf('src', 'other')
+    const areNewcomers = () => [src, other].map((turn) => turns.isNewcomer(turn))
+    expect(areNewcomers()).toEqual([false, false])
     await add('src', 1)
     await turns.next()
-    expect([turns.mayWait('src'), turns.mayWait('other')]).toEqual([true, false])
-    turns.noteWritten(['other'])
-    expect(turns.mayWait('other')).toBe(true)
+    expect(areNewcomers()).toEqual([false, true])
+    turns.noteWritten([other])
+    expect(areNewcomers()).toEqual([false, false])
     await database().query('delete from inbox')
     await turns.next()
-    expect([turns.mayWait('src'), turns.mayWait('other')]).toEqual([false, false])
-    // More than are looked at together: nobody knows of the rest.
+    expect(areNewcomers()).toEqual([true, true])
+    turns.noteCome(other)
+    expect(areNewcomers()).toEqual([true, false])
+    await until('it is one again', () => turns.isNewcomer(other))
+  })
+
+  it('knows what may wait where it takes several looks to see all', async () => {
+    const turns = createInboxTurns(database(), () => 'open')
     await addToInbox(
       database(),
       numbered('src', 60).map((id) => event({ messageId: id, sourceId: id })),
     )
+    const ids = await turnsInInbox(database(), '', 100)
+    const waiting = (): number => ids.filter(({ id }) => turns.mayWait(id)).length
+    const other = turnOf('other', 'dst')
     await turns.next()
-    expect(turns.mayWait('other')).toBe(true)
+    // Nobody knows of the rest.
+    expect([turns.mayWait(other), turns.isNewcomer(other)]).toEqual([false, false])
+    await turns.next()
+    expect([waiting(), turns.mayWait(other), turns.isNewcomer(other)]).toEqual([60, false, true])
+    await database().query('delete from inbox')
+    await turns.next()
+    expect(waiting()).toBe(0)
+    turns.noteWritten([other])
+    expect(turns.mayWait(other)).toBe(true)
   })
 
   it('leases the oldest of each turn in order of arrival, and has each event once', async () => {
@@ -141,29 +160,27 @@ function inboxSuite(database: () => Database): void {
     expect(idsOf(await lease(turnsOf('src')))).toEqual(['src-1', 'src-3'])
   })
 
-  it('lets sources and destinations take turns, whether their endpoints are open, tried, probed or shut', async () => {
+  it('lets sources and destinations take turns, whether their endpoints are open, tried or shut', async () => {
     await add('both', 1, { destinationIds: ['up', 'down'] })
     await add('one', 2, { destinationIds: ['down'] })
     await addToInbox(database(), [event({ messageId: 'other', sourceId: 'one', destinationIds: ['away'] })])
     await add('two', 1, { destinationIds: ['up'] })
     await add('none', 1, { destinationIds: [] })
-    await add('new', 1, { destinationIds: ['unknown'] })
     const asked: (readonly string[])[] = []
     const { next } = createInboxTurns(database(), (destinationIds) => {
       asked.push(destinationIds)
       if (destinationIds.includes('up') || destinationIds.length === 0) return 'open'
-      if (destinationIds.includes('unknown')) return 'trial'
-      return destinationIds.includes('away') ? 'shut' : 'probe'
+      if (destinationIds.includes('down')) return 'trial'
+      return 'shut'
     })
     const turns = await next()
     expect(asked).toContainEqual(['up', 'down'])
     expect({ ...turns, open: turns.open.toSorted() }).toEqual({
       open: [turnOf('both', 'up', 'down'), turnOf('none'), turnOf('two', 'up')],
-      trial: [turnOf('new', 'unknown')],
-      probe: [turnOf('one', 'down')],
+      trial: [turnOf('one', 'down')],
       shut: [turnOf('one', 'away')],
     })
-    expect(idsOf(await lease(turns.probe, 1))).toEqual(['one-0'])
+    expect(idsOf(await lease(turns.trial, 1))).toEqual(['one-0'])
   })
 
   it('reaches every turn where more wait than it looks at together', async () => {

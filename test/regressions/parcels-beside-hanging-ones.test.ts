@@ -49,7 +49,8 @@ it('parcels are started while many events of another source are yet to be attemp
     onMade: () => undefined,
     onRoom: () => told.push('room'),
     isProven: () => true,
-    isShut: () => false,
+    giveWay: () => Promise.resolve(),
+    isOpen: () => true,
     retry,
     count: () => undefined,
     logger,
@@ -72,10 +73,10 @@ it('parcels are started while many events of another source are yet to be attemp
   const [hanging = '', healthy = ''] = (await turnsInInbox(database, '', 10)).map(({ id }) => id)
   expect([hanging, healthy]).toEqual(['hanging', 'healthy'].map((sourceId) => turnIdOf(inputOf(sourceId, 'any'))))
 
-  expect(await starts.move([hanging])).toBe(130)
+  expect(await starts.move([hanging])).toEqual(new Map([[hanging, 130]]))
   await until('the first one is started', () => started.length === 1)
   expect([hanging, healthy].map((turn) => starts.isBusy(turn))).toEqual([true, false])
-  expect(await starts.move([healthy])).toBe(20)
+  expect(await starts.move([healthy])).toEqual(new Map([[healthy, 20]]))
   await until('that of the other source is started', () => started.length === 2)
   expect(started).toEqual(['100 of hanging', '20 of healthy'])
   expect(told).toEqual(['room'])
