@@ -3,9 +3,10 @@
 import { Command, Option } from 'commander'
 import { z } from 'zod'
 import {
-  DestinationSchema,
+  DestinationViewSchema,
   SuccessPolicySchema,
   type Destination,
+  type DestinationView,
   type NewDestination,
 } from '../schemas/destination.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
@@ -20,7 +21,22 @@ import { openSession } from './shared/session.ts'
 
 const stateOf = ({ enabled, paused }: Destination): string => (!enabled ? 'off' : paused ? 'paused' : 'on')
 
-const show = (destination: Destination): string =>
+/** As `1 down, 1 working`. */
+function healthOf({ endpoints }: DestinationView): string {
+  const states = ['down', 'failing', 'untried', 'working'] as const
+  const counts = states.map((state) => ({ state, count: endpoints.filter((one) => one.state === state).length }))
+  return counts.flatMap(({ state, count }) => (count === 0 ? [] : `${count} ${state}`)).join(', ')
+}
+
+function stateColumns({ endpoints }: DestinationView, endpointId: string): (string | null)[] {
+  const found = endpoints.find(({ id }) => id === endpointId)
+  if (found === undefined) return []
+  const { state, downSince, failingSince, nextProbeAt, reason } = found
+  const probe = state === 'down' ? (nextProbeAt ?? 'due') : null
+  return [state, downSince ?? failingSince, probe, reason]
+}
+
+const show = (destination: DestinationView): string =>
   [
     facts({
       id: destination.id,
@@ -32,8 +48,13 @@ const show = (destination: Destination): string =>
     }),
     '',
     table(
-      ['endpoint', 'url', 'headers'],
-      destination.settings.webhooks.map(({ id, url, headers }) => [id, url, Object.keys(headers).join(', ')]),
+      ['endpoint', 'url', 'headers', 'state', 'since', 'next probe', 'reason'],
+      destination.settings.webhooks.map(({ id, url, headers }) => [
+        id,
+        url,
+        Object.keys(headers).join(', '),
+        ...stateColumns(destination, id),
+      ]),
       'No endpoints.',
     ),
   ].join('\n')
@@ -73,11 +94,12 @@ export function destinationsCommand(): Command {
       const { api, out } = await openSession(self)
       out.result({ items: await listDestinations(api) }, ({ items }) =>
         table(
-          ['id', 'name', 'state', 'endpoints'],
+          ['id', 'name', 'state', 'health', 'endpoints'],
           items.map((item) => [
             item.id,
             item.name,
             stateOf(item),
+            healthOf(item),
             item.settings.webhooks.map(({ url }) => url).join(' '),
           ]),
           'No destinations. Make one with: postrider destinations create <name> --url <url>',
@@ -106,7 +128,7 @@ export function destinationsCommand(): Command {
         settings: { webhooks: webhooksOf(options), ...secretOf(options) },
         ...(options.successPolicy !== undefined && { successPolicy: options.successPolicy }),
       }
-      out.result(await api.call('POST', '/destinations', DestinationSchema, input), show)
+      out.result(await api.call('POST', '/destinations', DestinationViewSchema, input), show)
     })
 
   withSettings(command.command('update <destination>'))
@@ -134,7 +156,7 @@ export function destinationsCommand(): Command {
           ...(secretOverlap !== undefined && { secretOverlapSeconds: Math.round(secretOverlap / 1_000) }),
         },
       }
-      out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, change), show)
+      out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change), show)
     })
 
   const switches = [
@@ -154,7 +176,7 @@ export function destinationsCommand(): Command {
       .action(async (wanted: string, _options: unknown, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findDestination(api, wanted)
-        out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, change), show)
+        out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change), show)
       })
 
   command

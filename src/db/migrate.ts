@@ -16,6 +16,7 @@ import { settingsChanges } from './migrations/0050-settings-changes.ts'
 import { inboxInOrder } from './migrations/0051-inbox-in-order.ts'
 import { parcels } from './migrations/0052-parcels.ts'
 import { attemptDurations } from './migrations/0053-attempt-durations.ts'
+import { downEndpoints } from './migrations/0054-down-endpoints.ts'
 import { syncsWithNews } from './migrations/0063-syncs-with-news.ts'
 import { turnedAway } from './migrations/0064-turned-away.ts'
 
@@ -38,6 +39,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   inboxInOrder,
   parcels,
   attemptDurations,
+  downEndpoints,
   syncsWithNews,
   turnedAway,
 ]

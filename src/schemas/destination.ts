@@ -101,3 +101,28 @@ export const DestinationSchema = z.object({
   updatedAt: z.iso.datetime(),
 })
 export type Destination = z.infer<typeof DestinationSchema>
+
+/** How an endpoint does: no attempt yet; the latest one succeeded; it failed; or so many failed that attempts are kept from it,
+ *  but for probes. */
+export const EndpointStateSchema = z.object({
+  id: z.string(),
+  state: z.enum(['untried', 'working', 'failing', 'down']),
+  lastAttemptAt: z.iso.datetime().nullable(),
+  /** Since when its attempts fail; null while the latest one succeeded. */
+  failingSince: z.iso.datetime().nullable(),
+  /** Why the latest attempt failed. */
+  reason: z.string().nullable(),
+  downSince: z.iso.datetime().nullable(),
+  /** Null where it is not down, or a probe is due: the next event or retry is the probe. */
+  nextProbeAt: z.iso.datetime().nullable(),
+  /** Each node judges by its own attempts: how many hold it to be down. */
+  downOnNodes: z.int(),
+})
+export type EndpointState = z.infer<typeof EndpointStateSchema>
+
+/** A destination, and how its endpoints do. */
+export const DestinationViewSchema = DestinationSchema.extend({
+  /** In the order of `settings.webhooks`. */
+  endpoints: z.array(EndpointStateSchema),
+})
+export type DestinationView = z.infer<typeof DestinationViewSchema>

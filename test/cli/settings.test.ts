@@ -93,7 +93,10 @@ describe('destinations', () => {
     expect(changed.settings.webhooks[0]).toEqual(made.settings.webhooks[0])
     expect(changed.settings.webhooks[1]?.url).toBe(`${receiver.url}/too`)
     expect(changed.successPolicy).toBe('all')
-    expect((await shell.run(['destinations', 'list'])).stdout).toContain(`${receiver.url}/too`)
+    const listed = (await shell.run(['destinations', 'list'])).stdout
+    expect(listed).toContain(`${receiver.url}/too`)
+    expect(listed).toMatch(/CRM +on +2 untried/)
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toMatch(/\/too .*untried/)
     expect(await shell.json(['destinations', 'delete', 'CRM', '--yes'])).toEqual({ deleted: made.id })
   })
 })

@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { inject } from 'vitest'
 import { startApp, type App, type AppOptions } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Destination } from '../../src/schemas/destination.ts'
+import type { DestinationView } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import './quiet-temporal.ts'
 import { createNamespace, temporalAddress } from './temporal.ts'
@@ -35,7 +35,7 @@ export interface TestApp extends AsyncDisposable {
   post(path: string, writeKey: string, body: unknown): Promise<{ status: number; body: Record<string, unknown> }>
   createSource(name?: string): Promise<Source>
   /** A destination of `sources` that leads to `urls`. */
-  connect(sources: Source[], urls: string[], more?: Partial<DestinationInput>): Promise<Destination>
+  connect(sources: Source[], urls: string[], more?: Partial<DestinationInput>): Promise<DestinationView>
 }
 
 interface DestinationInput {
@@ -129,7 +129,7 @@ export function apiOf(
       return expectCreated(await api<Source>('POST', '/sources', { name }))
     },
     async connect(sources, urls, { enabled = true, successPolicy = 'any', sharedSecret, headers } = {}) {
-      const answer = await api<Destination>('POST', '/destinations', {
+      const answer = await api<DestinationView>('POST', '/destinations', {
         name: 'Test destination',
         type: 'webhooks',
         enabled,

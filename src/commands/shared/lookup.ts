@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
-import { DestinationSchema, type Destination } from '../../schemas/destination.ts'
+import { DestinationViewSchema, type DestinationView } from '../../schemas/destination.ts'
 import { SourceSchema, type Source } from '../../schemas/source.ts'
 import { query, type Api } from './api.ts'
 import { CommandError } from './failure.ts'
@@ -35,12 +35,13 @@ export async function listAll<Item>(
 }
 
 export const listSources = (api: Api): Promise<Source[]> => listAll(api, '/sources', SourceSchema)
-export const listDestinations = (api: Api): Promise<Destination[]> => listAll(api, '/destinations', DestinationSchema)
+export const listDestinations = (api: Api): Promise<DestinationView[]> =>
+  listAll(api, '/destinations', DestinationViewSchema)
 export const listAudiences = (api: Api): Promise<Audience[]> => listAll(api, '/audiences', AudienceSchema)
 
 export const findSource = async (api: Api, wanted: string): Promise<Source> =>
   pick('source', await listSources(api), wanted)
-export const findDestination = async (api: Api, wanted: string): Promise<Destination> =>
+export const findDestination = async (api: Api, wanted: string): Promise<DestinationView> =>
   pick('destination', await listDestinations(api), wanted)
 export const findAudience = async (api: Api, wanted: string): Promise<Audience> =>
   pick('audience', await listAudiences(api), wanted)

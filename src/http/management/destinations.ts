@@ -1,8 +1,16 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { Database } from '../../db/database.ts'
 import type { DestinationStore } from '../../db/destinations.ts'
+import { readEndpointStates } from '../../db/endpoint-states.ts'
 import type { AddressGuard } from '../../delivery/guard-address.ts'
 import type { Sender } from '../../delivery/send.ts'
-import { DestinationPatchSchema, DestinationSchema, NewDestinationSchema } from '../../schemas/destination.ts'
+import {
+  DestinationPatchSchema,
+  DestinationViewSchema,
+  NewDestinationSchema,
+  type Destination,
+  type DestinationView,
+} from '../../schemas/destination.ts'
 import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { checkWebhooks } from './check-webhooks.ts'
@@ -10,6 +18,7 @@ import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema
 import { testDestination, testDraft } from './test-destination.ts'
 
 export interface DestinationDependencies {
+  database: Database
   destinations: DestinationStore
   settings: Settings
   guard: AddressGuard
@@ -21,7 +30,11 @@ export interface DestinationDependencies {
 const tags = ['destinations']
 
 export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> = async (app, dependencies) => {
-  const { destinations, settings, guard, sender, onDestinationChanged } = dependencies
+  const { database, destinations, settings, guard, sender, onDestinationChanged } = dependencies
+  const withState = async (destination: Destination): Promise<DestinationView> => ({
+    ...destination,
+    endpoints: await readEndpointStates(database, idsOf(destination)),
+  })
 
   app.get(
     '/destinations',
@@ -30,27 +43,37 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
         tags,
         security,
         querystring: PageQuerySchema,
-        response: { 200: pageSchema(DestinationSchema), ...errorResponses },
+        response: { 200: pageSchema(DestinationViewSchema), ...errorResponses },
       },
     },
-    ({ query }) => destinations.list(query),
+    async ({ query }) => {
+      const page = await destinations.list(query)
+      return { ...page, items: await withStates(database, page.items) }
+    },
   )
 
   app.post(
     '/destinations',
-    { schema: { tags, security, body: NewDestinationSchema, response: { 201: DestinationSchema, ...errorResponses } } },
+    {
+      schema: {
+        tags,
+        security,
+        body: NewDestinationSchema,
+        response: { 201: DestinationViewSchema, ...errorResponses },
+      },
+    },
     async ({ body }, reply) => {
       checkWebhooks(body.settings.webhooks, guard)
       const destination = await destinations.create(body)
       await settings.refresh()
-      return reply.code(201).send(destination)
+      return reply.code(201).send(await withState(destination))
     },
   )
 
   app.get(
     '/destinations/:id',
-    { schema: { tags, security, params: IdParamsSchema, response: { 200: DestinationSchema, ...errorResponses } } },
-    ({ params }) => destinations.get(params.id),
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: DestinationViewSchema, ...errorResponses } } },
+    async ({ params }) => withState(await destinations.get(params.id)),
   )
 
   app.patch(
@@ -61,7 +84,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
         security,
         params: IdParamsSchema,
         body: DestinationPatchSchema,
-        response: { 200: DestinationSchema, ...errorResponses },
+        response: { 200: DestinationViewSchema, ...errorResponses },
       },
     },
     async ({ params, body }) => {
@@ -69,7 +92,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
       const destination = await destinations.update(params.id, body)
       await settings.refresh()
       onDestinationChanged()
-      return destination
+      return withState(destination)
     },
   )
 
@@ -115,4 +138,16 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
       return testDraft(settings, sender, body)
     },
   )
+}
+
+const idsOf = ({ settings }: Destination): string[] => settings.webhooks.map(({ id }) => id)
+
+/** One question for all of a page. */
+async function withStates(database: Database, destinations: readonly Destination[]): Promise<DestinationView[]> {
+  const states = await readEndpointStates(database, destinations.flatMap(idsOf))
+  const byId = new Map(states.map((state) => [state.id, state]))
+  return destinations.map((destination) => ({
+    ...destination,
+    endpoints: idsOf(destination).flatMap((id) => byId.get(id) ?? []),
+  }))
 }
