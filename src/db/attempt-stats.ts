@@ -140,20 +140,29 @@ export async function sumBuckets(
   return rows.map(({ deliveries }) => Number(deliveries))
 }
 
+/** An endpoint whose latest attempt failed. */
+export interface FailingEndpoint extends EndpointHealth {
+  /** Attempts that failed in the range. */
+  failed: number
+}
+
 /** Endpoints whose latest attempt failed, the longest failing first. */
 export async function listFailingEndpoints(
   database: Queryable,
-  destinationIds: string[] | undefined,
+  { since, until, destinationIds }: AttemptRange,
   limit: number,
-): Promise<EndpointHealth[]> {
-  return database.query<EndpointHealth & Record<string, unknown>>(
+): Promise<FailingEndpoint[]> {
+  const rows = await database.query<EndpointHealth & { failed: string }>(
     `select endpoint_id as "endpointId", destination_id as "destinationId", observed_at as "observedAt",
-       failing_since as "failingSince", reason
-     from endpoint_health
-     where failing_since is not null and ($1::text[] is null or destination_id = any($1))
-     order by failing_since limit $2`,
-    [destinationIds ?? null, limit],
+       failing_since as "failingSince", reason,
+       (select coalesce(sum(failed), 0) from attempt_stats s
+        where s.endpoint_id = h.endpoint_id and minute >= $1 and minute < $2) as failed
+     from endpoint_health h
+     where failing_since is not null and ($3::text[] is null or destination_id = any($3))
+     order by failing_since limit $4`,
+    [since, until, destinationIds ?? null, limit],
   )
+  return rows.map(({ failed, ...health }) => ({ ...health, failed: Number(failed) }))
 }
 
 export async function wasAnyDelivered(database: Queryable): Promise<boolean> {

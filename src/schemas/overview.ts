@@ -67,6 +67,8 @@ export const OverviewSchema = z.object({
       url: z.string(),
       reason: z.string(),
       since: z.iso.datetime(),
+      /** Attempts at it that failed in the range. */
+      failed: events,
     }),
   ),
   /** Events that wait for their delivery to start. */

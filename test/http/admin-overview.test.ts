@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Activity } from '../../src/schemas/activity.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { LiveEvent } from '../../src/schemas/live-event.ts'
 import type { Overview } from '../../src/schemas/overview.ts'
@@ -50,7 +51,7 @@ describe('the overview', () => {
     figures = await until('all figures', async () => {
       const now = await overview()
       const { received, failed } = now.funnel
-      return received === 9 && failed === 4 && now.failingEndpoints.length === 1 && now
+      return received === 9 && failed === 4 && now.failingEndpoints[0]?.failed === 4 && now
     })
   })
 
@@ -87,9 +88,27 @@ describe('the overview', () => {
         url: `${receiver.url}/gone`,
         reason: expect.stringContaining('404') as string,
         since: expect.any(String) as string,
+        failed: 4,
       },
     ])
     expect(Date.now() - Date.parse(figures.failingEndpoints[0]?.since ?? '')).toBeLessThan(60_000)
+  })
+
+  it('tells how much each source sent and each destination got, and when it did last', async () => {
+    const { sources, destinations } = await until('all attempts', async () => {
+      const { body } = await node.api<Activity>('GET', '/activity')
+      const isWhole = ({ destinationId, delivered }: Activity['destinations'][number]) =>
+        destinationId === healthy.id && delivered === 4
+      return body.destinations.some(isWhole) && body
+    })
+    const sent = sources.find(({ sourceId }) => sourceId === source.id)
+    // As the receiver and the sender have it: five accepted, one filtered, one refused, and a repeat that counts once more.
+    expect(sent).toMatchObject({ received: 7, rejected: 1 })
+    expect(Date.parse(sent?.lastEventAt ?? '')).toBeGreaterThan(Date.now() - 10 * 60_000)
+    const got = (path: string) => receiver.requests.filter((request) => request.path === path).length
+    const of = ({ id }: Destination) => destinations.find(({ destinationId }) => destinationId === id)
+    expect(of(healthy)).toMatchObject({ delivered: got('/'), failed: 0 })
+    expect(of(broken)).toMatchObject({ delivered: 0, failed: got('/gone') })
   })
 
   it('shows the same over time, in steps of one length', async () => {

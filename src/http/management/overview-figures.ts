@@ -5,7 +5,7 @@ import {
   listFailingEndpoints,
   sumBuckets,
   type AttemptStep,
-  type EndpointHealth,
+  type FailingEndpoint,
 } from '../../db/attempt-stats.ts'
 import type { Database } from '../../db/database.ts'
 import { inboxDepth } from '../../db/inbox.ts'
@@ -57,7 +57,7 @@ export async function readOverview(dependencies: OverviewDependencies, query: Ov
     countAttemptsPerStep(database, attempts, stepMs),
     sumBuckets(database, 'latency', attempts),
     sumBuckets(database, 'durations', attempts),
-    listFailingEndpoints(database, attempts.destinationIds, maxFailingEndpoints),
+    listFailingEndpoints(database, attempts, maxFailingEndpoints),
     inboxDepth(database),
     countDeliveries(dependencies, query, range),
   ])
@@ -183,10 +183,10 @@ function series(
 /** Nothing for an endpoint that was removed, or whose destination is switched off. */
 function failingEndpoint(
   settings: Settings,
-  { destinationId, endpointId, failingSince, reason }: EndpointHealth,
+  { destinationId, endpointId, failingSince, reason, failed }: FailingEndpoint,
 ): Overview['failingEndpoints'] {
   const destination = settings.destination(destinationId)
   const url = destination?.settings.webhooks.find(({ id }) => id === endpointId)?.url
   if (url === undefined || destination?.enabled !== true || failingSince === null) return []
-  return [{ destinationId, endpointId, url, reason: reason ?? 'failed', since: failingSince.toISOString() }]
+  return [{ destinationId, endpointId, url, reason: reason ?? 'failed', since: failingSince.toISOString(), failed }]
 }
