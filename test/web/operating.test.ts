@@ -1,6 +1,7 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { audiences } from './suites/audiences.ts'
 import { deliveries } from './suites/deliveries.ts'
+import { health } from './suites/health.ts'
 import { overview } from './suites/overview.ts'
 import { sources } from './suites/sources.ts'
 import { turnedAway } from './suites/turned-away.ts'
@@ -11,5 +12,6 @@ describeInBrowser('the web app', () => {
   sources(web)
   turnedAway(web)
   overview(web)
+  health(web)
   deliveries(web)
 })

@@ -5,13 +5,22 @@ import type {
   DeliveryDetail,
   DeliveryFilter,
   DeliverySteered,
+  RedeliveryPart,
   SteeringAction,
 } from '../../../src/schemas/delivery.ts'
 import { pagedQuery } from './query-client.ts'
-import { request, segment } from './request.ts'
+import { request, segment, type Page } from './request.ts'
 
 export const deliveriesQuery = (filter: DeliveryFilter) =>
   pagedQuery<Delivery>(['deliveries', 'list'], '/deliveries', { ...filter, limit: 50 })
+
+/** The newest deliveries to a destination that failed for good. */
+export const recentFailuresQuery = (destinationId: string) =>
+  queryOptions({
+    queryKey: ['deliveries', 'failures', destinationId],
+    queryFn: ({ signal }) =>
+      request<Page<Delivery>>('GET', '/deliveries', { query: { destinationId, status: 'failed', limit: 5 }, signal }),
+  })
 
 export const deliveryCountQuery = (filter: DeliveryFilter) =>
   queryOptions({
@@ -25,13 +34,14 @@ export const deliveryQuery = (id: string) =>
     queryFn: ({ signal }) => request<DeliveryDetail>('GET', `/deliveries/${segment(id)}`, { signal }),
   })
 
-/** Steers one delivery; a redelivery answers with the id of the new one, the others with what became of it. */
+/** Steers one delivery; a redelivery may go to a part of its destinations only, and answers with the id of the new one, the others with what became of it. */
 export const steerDelivery = (
   id: string,
   action: SteeringAction,
   why = '',
+  only?: RedeliveryPart,
 ): Promise<{ id?: string; became?: DeliverySteered }> =>
-  request('POST', `/deliveries/${segment(id)}/${action}`, { body: reason(why) })
+  request('POST', `/deliveries/${segment(id)}/${action}`, { body: { ...reason(why), ...(only && { only }) } })
 
 /** Begins to steer all deliveries that match. */
 export const startBulkSteering = (action: SteeringAction, filter: DeliveryFilter, why: string): Promise<BulkSteering> =>

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type { Destination, DestinationPatch, NewDestinationSchema } from '../../../src/schemas/destination.ts'
+import type { DestinationPatch, DestinationView, NewDestinationSchema } from '../../../src/schemas/destination.ts'
 import type { MessageType } from '../../../src/schemas/message.ts'
 import type { CatalogItem } from '../../../src/schemas/system.ts'
 import type { DraftTestRequest, EndpointTest } from '../../../src/schemas/endpoint-test.ts'
@@ -11,19 +11,19 @@ export type NewDestination = z.input<typeof NewDestinationSchema>
 
 export const destinationsQuery = queryOptions({
   queryKey: ['destinations'],
-  queryFn: ({ signal }) => readAll<Destination>('/destinations', signal),
+  queryFn: ({ signal }) => readAll<DestinationView>('/destinations', signal),
 })
 
 export const destinationQuery = (id: string) =>
   queryOptions({
     queryKey: ['destinations', id],
-    queryFn: ({ signal }) => request<Destination>('GET', `/destinations/${segment(id)}`, { signal }),
+    queryFn: ({ signal }) => request<DestinationView>('GET', `/destinations/${segment(id)}`, { signal }),
   })
 
-export const createDestination = (body: NewDestination): Promise<Destination> =>
+export const createDestination = (body: NewDestination): Promise<DestinationView> =>
   request('POST', '/destinations', { body })
 
-export const changeDestination = (id: string, body: DestinationPatch): Promise<Destination> =>
+export const changeDestination = (id: string, body: DestinationPatch): Promise<DestinationView> =>
   request('PATCH', `/destinations/${segment(id)}`, { body })
 
 export const deleteDestination = (id: string): Promise<unknown> => request('DELETE', `/destinations/${segment(id)}`)

@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { Activity } from '../../../src/schemas/activity.ts'
 import type { ApiToken, CreatedApiToken, NewApiToken } from '../../../src/schemas/access.ts'
 import type { AuditEntry } from '../../../src/schemas/audit.ts'
 import type { Overview, OverviewQuery } from '../../../src/schemas/overview.ts'
@@ -16,6 +17,12 @@ export const overviewQuery = (query: OverviewQuery) =>
     placeholderData: keepPreviousData,
     refetchInterval: refreshMs,
   })
+
+export const activityQuery = queryOptions({
+  queryKey: ['activity'],
+  queryFn: ({ signal }) => request<Activity>('GET', '/activity', { signal }),
+  refetchInterval: refreshMs,
+})
 
 export const onboardingQuery = queryOptions({
   queryKey: ['onboarding'],

@@ -3,17 +3,18 @@ import { notifications } from '@mantine/notifications'
 import { IconBan, IconRefresh, IconRepeat, type Icon } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Delivery, SteeringAction } from '../../../../src/schemas/delivery.ts'
+import type { Delivery, RedeliveryPart, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { steerDelivery } from '../../api/deliveries.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { RedeliveryChoice } from './redelivery-choice.tsx'
 import { steeredTexts, steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
 
 const icons: Record<SteeringAction, Icon> = { retry: IconRefresh, redeliver: IconRepeat, cancel: IconBan }
 
 /** What can be done with one delivery as it stands; each action asks why. */
-export function SteerDelivery({ delivery: { id, endedAt } }: { delivery: Delivery }) {
+export function SteerDelivery({ delivery: { id, endedAt, destinationIds } }: { delivery: Delivery }) {
   const [chosen, setChosen] = useState<SteeringAction>()
   const fitting: SteeringAction[] = endedAt === null ? ['retry', 'cancel'] : ['redeliver']
   return (
@@ -31,23 +32,27 @@ export function SteerDelivery({ delivery: { id, endedAt } }: { delivery: Deliver
           </Button>
         )
       })}
-      {chosen !== undefined && <SteerDialog id={id} action={chosen} onClose={() => setChosen(undefined)} />}
+      {chosen !== undefined && (
+        <SteerDialog id={id} destinationIds={destinationIds} action={chosen} onClose={() => setChosen(undefined)} />
+      )}
     </>
   )
 }
 
 interface DialogProps {
   id: string
+  destinationIds: string[]
   action: SteeringAction
   onClose: () => void
 }
 
-function SteerDialog({ id, action, onClose }: DialogProps) {
+function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
+  const [only, setOnly] = useState<RedeliveryPart>()
   const [why, setWhy] = useState('')
   const navigate = useNavigate()
   const { label, one } = steeringTexts[action]
   const steer = useChange({
-    change: () => steerDelivery(id, action, why),
+    change: () => steerDelivery(id, action, why, only),
     stale: ['deliveries'],
     onDone: ({ id: newId, became }) => {
       notifications.show({ message: steeredTexts[became ?? 'redelivered'], color: 'teal' })
@@ -66,6 +71,7 @@ function SteerDialog({ id, action, onClose }: DialogProps) {
       >
         <Stack>
           <Text size="sm">{one}</Text>
+          {action === 'redeliver' && <RedeliveryChoice destinationIds={destinationIds} onChange={setOnly} />}
           <WhyField value={why} onChange={setWhy} />
           {steer.error !== null && <ErrorNotice error={steer.error} />}
           <Group justify="flex-end">

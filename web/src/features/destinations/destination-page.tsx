@@ -4,7 +4,7 @@ import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Destination, DestinationPatch } from '../../../../src/schemas/destination.ts'
+import type { Destination, DestinationPatch, DestinationView } from '../../../../src/schemas/destination.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { changeDestination, deleteDestination, destinationQuery } from '../../api/destinations.ts'
 import { DeleteSection } from '../../shared/delete-section.tsx'
@@ -18,19 +18,26 @@ import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { SuccessPolicy } from './connect-page.tsx'
 import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
+import { DestinationFigures, RecentFailures } from './destination-figures.tsx'
 import { DestinationState } from './destination-state.tsx'
 import { EndpointFields } from './endpoint-fields.tsx'
+import { EndpointStates } from './endpoint-states.tsx'
 import { EndpointTestPanel } from './endpoint-test.tsx'
 import { SecretField } from './secret-field.tsx'
 import { SourceChoice } from './source-choice.tsx'
 
+/** How often the state of its endpoints is read, in milliseconds. */
+const refreshMs = 3_000
+
 export function DestinationPage() {
   const { id } = useParams({ from: '/shell/destinations/$id' })
-  const query = useQuery(destinationQuery(id))
-  return <QueryView query={query}>{(destination) => <DestinationView key={id} destination={destination} />}</QueryView>
+  const query = useQuery({ ...destinationQuery(id), refetchInterval: refreshMs })
+  return (
+    <QueryView query={query}>{(destination) => <DestinationDetails key={id} destination={destination} />}</QueryView>
+  )
 }
 
-function DestinationView({ destination }: { destination: Destination }) {
+function DestinationDetails({ destination }: { destination: DestinationView }) {
   const canChange = useCanChange()
   return (
     <>
@@ -48,6 +55,9 @@ function DestinationView({ destination }: { destination: Destination }) {
       />
       <Stack gap="lg">
         <HeldNotice destination={destination} />
+        <EndpointStates destination={destination} />
+        <DestinationFigures destinationId={destination.id} />
+        <RecentFailures destinationId={destination.id} />
         {canChange ? <SettingsForm destination={destination} /> : <SettingsView destination={destination} />}
         {canChange && (
           <Section title="Test">

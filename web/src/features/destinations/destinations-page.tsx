@@ -1,18 +1,25 @@
-import { Badge, Table, Text } from '@mantine/core'
+import { Badge, Group, Table, Text } from '@mantine/core'
 import { IconPlugConnected } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import type { Activity } from '../../../../src/schemas/activity.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
+import { activityQuery } from '../../api/system.ts'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
 import { DestinationState } from './destination-state.tsx'
+import { WorstBadge } from './endpoint-badge.tsx'
+
+const refreshMs = 5_000
 
 export function DestinationsPage() {
-  const query = useQuery(destinationsQuery)
+  const query = useQuery({ ...destinationsQuery, refetchInterval: refreshMs })
   const sources = useQuery(sourcesQuery).data ?? []
+  const activity = useQuery(activityQuery).data?.destinations
   const canChange = useCanChange()
   const nameOf = (id: string): string => sources.find((source) => source.id === id)?.name ?? id
   return (
@@ -39,6 +46,8 @@ export function DestinationsPage() {
                   <Table.Tr>
                     <Table.Th>Name</Table.Th>
                     <Table.Th>State</Table.Th>
+                    <Table.Th>Requests in 24 h</Table.Th>
+                    <Table.Th visibleFrom="sm">Latest</Table.Th>
                     <Table.Th visibleFrom="sm">Sources</Table.Th>
                     <Table.Th visibleFrom="md">Endpoints</Table.Th>
                   </Table.Tr>
@@ -52,8 +61,14 @@ export function DestinationsPage() {
                         </Link>
                       </Table.Td>
                       <Table.Td>
-                        <DestinationState destination={destination} />
+                        <Group gap={4}>
+                          <DestinationState destination={destination} />
+                          <WorstBadge endpoints={destination.endpoints} />
+                        </Group>
                       </Table.Td>
+                      <ActivityCells
+                        activity={activity?.find(({ destinationId }) => destinationId === destination.id)}
+                      />
                       <Table.Td visibleFrom="sm">
                         {destination.sourceIds.length === 0 ? (
                           <Text size="sm" c="dimmed">
@@ -79,6 +94,24 @@ export function DestinationsPage() {
           )
         }
       </QueryView>
+    </>
+  )
+}
+
+/** How many requests succeeded and failed, and when the latest was made. */
+function ActivityCells({ activity }: { activity: Activity['destinations'][number] | undefined }) {
+  const { delivered = 0, failed = 0, lastAttemptAt = null } = activity ?? {}
+  return (
+    <>
+      <Table.Td>
+        {delivered.toLocaleString()}
+        {failed > 0 && (
+          <Text size="sm" c="red.9">
+            {failed.toLocaleString()} failed
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td visibleFrom="sm">{lastAttemptAt === null ? '–' : <Ago at={lastAttemptAt} />}</Table.Td>
     </>
   )
 }

@@ -1,10 +1,21 @@
 import { Group, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
 import type { Overview } from '../../../../src/schemas/overview.ts'
-import { Link } from '../../shared/link.tsx'
-import { Ago } from '../../shared/time.tsx'
+import { deliveryCountQuery } from '../../api/deliveries.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
+import { ButtonLink, Link } from '../../shared/link.tsx'
+import { Ago, Countdown } from '../../shared/time.tsx'
+import { advice } from './failure-advice.ts'
 
-/** Endpoints whose latest attempt failed, and why. */
+type Failing = Overview['failingEndpoints'][number]
+
+const refreshMs = 5_000
+
+/** So many are shown with their counts; each costs a question to Temporal. */
+const maxShown = 10
+
+/** Endpoints whose latest attempt failed: whose they are, why, what waits for them, and what mends it. */
 export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEndpoints'] }) {
   if (endpoints.length === 0)
     return (
@@ -13,25 +24,89 @@ export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEn
         <Text size="sm">None: the latest attempt at every endpoint succeeded.</Text>
       </Group>
     )
+  const more = endpoints.length - maxShown
   return (
-    <Stack gap="sm">
-      {endpoints.map(({ endpointId, destinationId, url, reason, since }) => (
-        <Group key={endpointId} gap="sm" align="flex-start" wrap="nowrap">
-          <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />
-          <div style={{ overflowWrap: 'anywhere' }}>
-            <Link to="/destinations/$id" params={{ id: destinationId }} fw={600}>
-              {url}
-            </Link>
-            <Text size="sm">{reason}</Text>
-            <Text size="sm" c="dimmed">
-              First failure: <Ago at={since} />
-            </Text>
-            <Link size="sm" to="/deliveries" search={{ destinationId, status: 'retrying' }}>
-              Deliveries that are retried
-            </Link>
-          </div>
-        </Group>
+    <Stack gap="md">
+      {endpoints.slice(0, maxShown).map((failing) => (
+        <FailingRow key={failing.endpointId} failing={failing} />
       ))}
+      {more > 0 && (
+        <Link to="/destinations" size="sm">
+          {more} more: see the destinations
+        </Link>
+      )}
     </Stack>
+  )
+}
+
+function FailingRow({ failing }: { failing: Failing }) {
+  const { destinationId, url, reason, since, failed } = failing
+  const destinations = useQuery({ ...destinationsQuery, refetchInterval: refreshMs }).data
+  const destination = destinations?.find(({ id }) => id === destinationId)
+  const state = destination?.endpoints.find(({ id }) => id === failing.endpointId)
+  const { isFinal, text, action } = advice(reason)
+  return (
+    <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
+      <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />
+      <div style={{ overflowWrap: 'anywhere', flex: 1 }}>
+        <Link to="/destinations/$id" params={{ id: destinationId }} fw={600}>
+          {destination?.name ?? destinationId}
+        </Link>
+        <Text size="sm">{url}</Text>
+        <Text size="sm">{reason}</Text>
+        <Text size="sm" c="dimmed">
+          First failure <Ago at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'} in
+          this range.
+          {state !== undefined && state.downSince !== null && (
+            <>
+              {' '}
+              Down since <Ago at={state.downSince} />
+              {state.nextProbeAt !== null && (
+                <>
+                  , next probe <Countdown to={state.nextProbeAt} />
+                </>
+              )}
+              .
+            </>
+          )}
+        </Text>
+        <Counts destinationId={destinationId} />
+        <Group gap="sm" mt={4}>
+          <Text size="sm">{text}</Text>
+          <ButtonLink
+            to="/destinations/$id"
+            params={{ id: destinationId }}
+            size="xs"
+            variant={isFinal ? 'filled' : 'default'}
+          >
+            {action}
+          </ButtonLink>
+        </Group>
+      </div>
+    </Group>
+  )
+}
+
+/** What waits for the destination, and what it has lost. */
+function Counts({ destinationId }: { destinationId: string }) {
+  return (
+    <Group gap="sm">
+      {(['retrying', 'failed'] as const).map((status) => (
+        <CountLink key={status} destinationId={destinationId} status={status} />
+      ))}
+    </Group>
+  )
+}
+
+const countTexts = { retrying: 'deliveries wait for their next attempt', failed: 'deliveries failed for good' } as const
+
+function CountLink({ destinationId, status }: { destinationId: string; status: 'retrying' | 'failed' }) {
+  const filter = { destinationId, status }
+  const { data } = useQuery({ ...deliveryCountQuery(filter), refetchInterval: refreshMs })
+  if (data === undefined || data.count === 0) return null
+  return (
+    <Link size="sm" to="/deliveries" search={filter}>
+      {data.count.toLocaleString()} {countTexts[status]}
+    </Link>
   )
 }

@@ -17,7 +17,9 @@ import { limits } from './range.ts'
 import { RangeBar } from './range-bar.tsx'
 
 /** The chart library is the largest part of the app: it comes after the numbers. */
-const EventChart = lazy(() => import('./event-chart.tsx'))
+const EventChart = lazy(() => import('../../shared/event-chart.tsx'))
+
+const chartMembers = ['accepted', 'delivered', 'failed', 'rejected'] as const
 
 const rangeStepMs = 10_000
 
@@ -41,6 +43,9 @@ export function OverviewPage() {
         <QueryView query={query}>
           {(overview) => (
             <>
+              <Section title="Endpoints that fail now">
+                <FailingEndpoints endpoints={overview.failingEndpoints} />
+              </Section>
               <Figures overview={overview} filter={filter} />
               <Grid>
                 <Grid.Col span={{ base: 12, lg: 6 }}>
@@ -51,14 +56,11 @@ export function OverviewPage() {
                 <Grid.Col span={{ base: 12, lg: 6 }}>
                   <Section title="Over time" h="100%">
                     <Suspense fallback={<Skeleton height={280} />}>
-                      <EventChart series={overview.series} />
+                      <EventChart series={overview.series} members={chartMembers} />
                     </Suspense>
                   </Section>
                 </Grid.Col>
               </Grid>
-              <Section title="Endpoints that fail now">
-                <FailingEndpoints endpoints={overview.failingEndpoints} />
-              </Section>
             </>
           )}
         </QueryView>

@@ -4,7 +4,9 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconBox, IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import type { Activity } from '../../../../src/schemas/activity.ts'
 import { createSource, sourcesQuery } from '../../api/sources.ts'
+import { activityQuery } from '../../api/system.ts'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { explain } from '../../shared/error-notice.tsx'
 import { Link } from '../../shared/link.tsx'
@@ -16,6 +18,7 @@ import { useCanChange } from '../../shared/use-role.ts'
 
 export function SourcesPage() {
   const query = useQuery(sourcesQuery)
+  const activity = useQuery(activityQuery).data?.sources
   const canChange = useCanChange()
   const [isOpen, { open, close }] = useDisclosure()
   const create = canChange && (
@@ -42,6 +45,8 @@ export function SourcesPage() {
                 <Table.Tr>
                   <Table.Th>Name</Table.Th>
                   <Table.Th>State</Table.Th>
+                  <Table.Th>Events in 24 h</Table.Th>
+                  <Table.Th visibleFrom="sm">Latest</Table.Th>
                   <Table.Th visibleFrom="sm">Created</Table.Th>
                 </Table.Tr>
               </Table.Thead>
@@ -62,6 +67,7 @@ export function SourcesPage() {
                         <Badge variant="default">Off</Badge>
                       )}
                     </Table.Td>
+                    <ActivityCells activity={activity?.find(({ sourceId }) => sourceId === id)} />
                     <Table.Td visibleFrom="sm">
                       <Ago at={createdAt} />
                     </Table.Td>
@@ -75,6 +81,24 @@ export function SourcesPage() {
       <Modal opened={isOpen} onClose={close} title="Create a source" closeButtonProps={{ 'aria-label': 'Close' }}>
         <CreateForm />
       </Modal>
+    </>
+  )
+}
+
+/** How many events came and were rejected, and when the latest came. */
+function ActivityCells({ activity }: { activity: Activity['sources'][number] | undefined }) {
+  const { received = 0, rejected = 0, lastEventAt } = activity ?? {}
+  return (
+    <>
+      <Table.Td>
+        {received.toLocaleString()}
+        {rejected > 0 && (
+          <Badge color="red" variant="light" ml="xs">
+            {rejected.toLocaleString()} rejected
+          </Badge>
+        )}
+      </Table.Td>
+      <Table.Td visibleFrom="sm">{lastEventAt === undefined ? '–' : <Ago at={lastEventAt} />}</Table.Td>
     </>
   )
 }

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import type { DestinationView } from '../../../src/schemas/destination.ts'
+import type { Source } from '../../../src/schemas/source.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { until } from '../../support/wait.ts'
+import { eventually, seriousFindings, type WebTest } from '../browser.ts'
+
+/** What operators see of destinations and their endpoints, beside what receivers got. */
+export const health = (web: WebTest) =>
+  describe('how destinations do', () => {
+    const section = (page: Page, title: string) =>
+      page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) })
+    const fact = (page: Page, name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd')
+    const post = (source: Source, userId: string) =>
+      web.node.post('/track', source.writeKey, { userId, event: 'Signed Up' })
+    const named = async (destination: DestinationView, name: string): Promise<void> =>
+      void (await web.node.api('PATCH', `/destinations/${destination.id}`, { name }))
+
+    it('is shown with counts and reasons, and what waits is retried once the URL is mended', async () => {
+      await using broken = await startReceiver()
+      await using repaired = await startReceiver()
+      broken.answer({ status: 503 })
+      const source = await web.node.createSource('Watched shop')
+      const destination = await web.node.connect([source], [broken.url])
+      await named(destination, 'Watched CRM')
+      for (const userId of ['ada', 'grace', 'linus']) await post(source, userId)
+      await broken.received(3)
+
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url)
+      const failing = page.getByRole('group', { name: `Failing: ${broken.url}` })
+      await failing.getByText('The endpoint answered 503 Service Unavailable.').waitFor()
+      await failing.getByText(`${broken.requests.length} failed attempts in this range`).waitFor()
+      await failing.getByRole('link', { name: '3 deliveries wait for their next attempt' }).waitFor()
+      // It stands above the figures.
+      const headings = await page.getByRole('main').getByRole('heading', { level: 2 }).allTextContents()
+      expect(headings.indexOf('Endpoints that fail now')).toBeLessThan(headings.indexOf('What became of it'))
+      expect(headings).toContain('Endpoints that fail now')
+
+      await page.goto(`${web.node.url}/destinations`)
+      await page.getByRole('row', { name: /Watched CRM.*Failing.*3 failed/ }).waitFor()
+      await page.goto(`${web.node.url}/sources`)
+      await page.getByRole('row', { name: /Watched shop On 3/ }).waitFor()
+
+      await page.goto(`${web.node.url}/destinations/${destination.id}`)
+      const now = section(page, 'Endpoints now')
+      await now.getByText('Failing', { exact: true }).waitFor()
+      await now.getByText('The endpoint answered 503 Service Unavailable.').waitFor()
+      await eventually(() => fact(page, 'Requests that failed').textContent()).toBe(String(broken.requests.length))
+      expect(await fact(page, 'Success rate').textContent()).toBe('0.0 %')
+      expect(await seriousFindings(page)).toEqual([])
+
+      const [endpoint] = destination.settings.webhooks
+      const webhooks = [{ id: endpoint?.id, url: repaired.url }]
+      await web.node.api('PATCH', `/destinations/${destination.id}`, { settings: { webhooks } })
+      await now.getByRole('button', { name: 'Retry the 3 that wait' }).click()
+      await repaired.received(3)
+      await now.getByText('3 of 3 were told to make their attempt now').waitFor()
+      await now.getByText('Working', { exact: true }).waitFor()
+      await eventually(() => fact(page, 'Requests that succeeded').textContent()).toBe(String(repaired.requests.length))
+      await eventually(() => fact(page, 'Success rate').textContent()).toBe('50.0 %')
+      expect(broken.requests).toHaveLength(3)
+      expect(errors).toEqual([])
+    })
+
+    it('sends an event again to the one destination that is chosen', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Two takers')
+      const crm = await web.node.connect([source], [`${receiver.url}/crm`])
+      await named(crm, 'The CRM')
+      await named(await web.node.connect([source], [`${receiver.url}/shop`]), 'The shop')
+      const { body } = await post(source, 'ada')
+      await receiver.received(2)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const id = `event/${source.id}/${(body.accepted as string[])[0]}`
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(id)}`)
+      await page.getByRole('button', { name: 'Redeliver …' }).click()
+      await page.getByRole('combobox', { name: 'To' }).click()
+      await page.getByRole('option', { name: 'The CRM' }).click()
+      await page.getByRole('button', { name: 'Redeliver', exact: true }).click()
+      await eventually(() => page.url()).toContain('redelivery')
+      await page.getByText('Delivered', { exact: true }).first().waitFor()
+      expect(receiver.requests.slice(2).map(({ path }) => path)).toEqual(['/crm'])
+    })
+
+    it('shows latency from the moment an event was accepted, a pause included', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Paused a while')
+      const destination = await web.node.connect([source], [receiver.url])
+      const steer = (paused: boolean) => web.node.api('PATCH', `/destinations/${destination.id}`, { paused })
+      await steer(true)
+      const postedAt = Date.now()
+      await post(source, 'ada')
+      await until('it has waited', () => Date.now() - postedAt > 2_200)
+      await steer(false)
+      const [arrived] = await receiver.received(1)
+      expect((arrived?.arrivedAt.getTime() ?? 0) - postedAt).toBeGreaterThan(2_000)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/?destinationId=${destination.id}`)
+      const tile = page.getByRole('region', { name: 'Accepted until delivered' })
+      await tile.getByText(/^[\d.]+ (s|min) \/ [\d.]+ (s|min)$/).waitFor()
+      await page
+        .getByRole('region', { name: 'One attempt alone' })
+        .getByText(/^[\d.]+ \S+ \/ [\d.]+ \S+$/)
+        .waitFor()
+    })
+  })

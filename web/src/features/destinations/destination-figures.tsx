@@ -1,0 +1,83 @@
+import { Skeleton, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import type { Overview } from '../../../../src/schemas/overview.ts'
+import { recentFailuresQuery } from '../../api/deliveries.ts'
+import { overviewQuery } from '../../api/system.ts'
+import { Fact, Facts } from '../../shared/facts.tsx'
+import { Link } from '../../shared/link.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
+import { Ago, formatSpan } from '../../shared/time.tsx'
+
+/** The chart library is the largest part of the app: it comes after the numbers. */
+const EventChart = lazy(() => import('../../shared/event-chart.tsx'))
+
+const refreshMs = 5_000
+
+/** What the requests to a destination came to in the last 24 hours. */
+export function DestinationFigures({ destinationId }: { destinationId: string }) {
+  const query = useQuery(overviewQuery({ destinationId }))
+  return (
+    <Section title="The last 24 hours">
+      <QueryView query={query}>{(overview) => <Figures overview={overview} />}</QueryView>
+    </Section>
+  )
+}
+
+function Figures({ overview: { series, latency, attemptDuration } }: { overview: Overview }) {
+  const sum = (member: 'delivered' | 'failed'): number => series.reduce((total, step) => total + step[member], 0)
+  const [delivered, failed] = [sum('delivered'), sum('failed')]
+  const made = delivered + failed
+  if (made === 0) return <Text size="sm">No request was made to it.</Text>
+  return (
+    <>
+      <Facts>
+        <Fact name="Success rate">{((delivered / made) * 100).toFixed(1)} %</Fact>
+        <Fact name="Requests that succeeded">{delivered.toLocaleString()}</Fact>
+        <Fact name="Requests that failed">{failed.toLocaleString()}</Fact>
+        <Fact name="Accepted until delivered, median and 95th percentile">{percentiles(latency)}</Fact>
+        <Fact name="One attempt alone, likewise">{percentiles(attemptDuration)}</Fact>
+      </Facts>
+      <Suspense fallback={<Skeleton height={300} />}>
+        <EventChart series={series} members={['delivered', 'failed']} />
+      </Suspense>
+    </>
+  )
+}
+
+const percentiles = ({ p50Ms, p95Ms }: Overview['latency']): string =>
+  p50Ms === null || p95Ms === null ? '–' : `${formatSpan(p50Ms)} / ${formatSpan(p95Ms)}`
+
+/** The newest deliveries that failed for good, and why. */
+export function RecentFailures({ destinationId }: { destinationId: string }) {
+  const query = useQuery({ ...recentFailuresQuery(destinationId), refetchInterval: refreshMs })
+  return (
+    <Section title="Recent failures">
+      <QueryView query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Text size="sm">None: no delivery to it has failed.</Text>
+          ) : (
+            <Stack gap="xs">
+              {items.map(({ id, event, type, reason, startedAt }) => (
+                <div key={id} style={{ overflowWrap: 'anywhere' }}>
+                  <Link to="/deliveries/$id" params={{ id }} fw={600}>
+                    {event ?? type}
+                  </Link>{' '}
+                  <Text span size="sm" c="dimmed">
+                    <Ago at={startedAt} />
+                  </Text>
+                  <Text size="sm">{reason ?? 'No reason is known.'}</Text>
+                </div>
+              ))}
+              <Link size="sm" to="/deliveries" search={{ destinationId, status: 'failed' }}>
+                All that failed
+              </Link>
+            </Stack>
+          )
+        }
+      </QueryView>
+    </Section>
+  )
+}

@@ -1,0 +1,61 @@
+import { Group, Stack, Text } from '@mantine/core'
+import type { DestinationView, EndpointState } from '../../../../src/schemas/destination.ts'
+import { Section } from '../../shared/section.tsx'
+import { Ago, Countdown } from '../../shared/time.tsx'
+import { useCanChange } from '../../shared/use-role.ts'
+import { EndpointBadge } from './endpoint-badge.tsx'
+import { RetryWaiting } from './retry-waiting.tsx'
+
+/** How each endpoint does: since when, why, and what comes next. */
+export function EndpointStates({ destination: { id, settings, endpoints } }: { destination: DestinationView }) {
+  const canChange = useCanChange()
+  return (
+    <Section title="Endpoints now">
+      <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+        {endpoints.map((endpoint) => (
+          <Group key={endpoint.id} component="li" gap="sm" align="flex-start">
+            <EndpointBadge state={endpoint.state} />
+            <div style={{ overflowWrap: 'anywhere', minWidth: 0, flex: '1 1 240px' }}>
+              <Text>{settings.webhooks.find((webhook) => webhook.id === endpoint.id)?.url}</Text>
+              <StateText endpoint={endpoint} />
+            </div>
+          </Group>
+        ))}
+      </Stack>
+      {endpoints.length === 0 && <Text size="sm">It has no endpoint: its events go nowhere.</Text>}
+      {canChange && <RetryWaiting destinationId={id} />}
+    </Section>
+  )
+}
+
+function StateText({ endpoint }: { endpoint: EndpointState }) {
+  const { state, lastAttemptAt, failingSince, downSince, nextProbeAt, downOnNodes, reason } = endpoint
+  return (
+    <>
+      {reason !== null && <Text size="sm">{reason}</Text>}
+      {downSince !== null && (
+        <Text size="sm" c="dimmed">
+          Down since <Ago at={downSince} />
+          {downOnNodes > 1 && ` on ${downOnNodes} nodes`}: attempts are kept from it, but for a probe now and then.{' '}
+          {nextProbeAt === null ? (
+            'The next event or retry is the next probe.'
+          ) : (
+            <>
+              Next probe <Countdown to={nextProbeAt} />.
+            </>
+          )}
+        </Text>
+      )}
+      {state === 'failing' && failingSince !== null && (
+        <Text size="sm" c="dimmed">
+          First failure <Ago at={failingSince} />
+        </Text>
+      )}
+      {lastAttemptAt !== null && (
+        <Text size="sm" c="dimmed">
+          Latest attempt <Ago at={lastAttemptAt} />
+        </Text>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,65 @@
+import { Button, Group, Text } from '@mantine/core'
+import { IconRefresh } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
+import { bulkSteeringQuery, deliveryCountQuery, startBulkSteering } from '../../api/deliveries.ts'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { Link } from '../../shared/link.tsx'
+import { useChange } from '../../shared/use-change.ts'
+
+const refreshMs = 3_000
+const progressMs = 500
+
+/** After an endpoint was mended: those that wait for their next attempt make it now. */
+export function RetryWaiting({ destinationId }: { destinationId: string }) {
+  const filter = { destinationId, status: 'retrying' } as const
+  const count = useQuery({ ...deliveryCountQuery(filter), refetchInterval: refreshMs }).data?.count ?? 0
+  const { start, progress, error } = useRetry(filter)
+  if (count === 0 && progress === undefined) return null
+  return (
+    <>
+      {error !== null && <ErrorNotice error={error} />}
+      <Group gap="sm">
+        {count > 0 && (
+          <Button
+            variant="default"
+            leftSection={<IconRefresh size={16} aria-hidden />}
+            loading={start.isPending || progress?.status === 'running'}
+            onClick={() => start.mutate()}
+          >
+            Retry the {count.toLocaleString()} that {count === 1 ? 'waits' : 'wait'}
+          </Button>
+        )}
+        {progress !== undefined && (
+          <Text size="sm" role="status">
+            {progress.done.toLocaleString()} of {progress.matched.toLocaleString()} were told to make their attempt now
+            {progress.failed > 0 && `; ${progress.failed.toLocaleString()} had moved on meanwhile`}.
+          </Text>
+        )}
+        {count > 0 && (
+          <Link size="sm" to="/deliveries" search={filter}>
+            Show them
+          </Link>
+        )}
+      </Group>
+    </>
+  )
+}
+
+/** Tells all that match, and how far that is. */
+function useRetry(filter: DeliveryFilter) {
+  const [id, setId] = useState<string>()
+  const start = useChange({
+    change: () => startBulkSteering('retry', filter, 'retried from the page of the destination'),
+    stale: [],
+    onDone: (begun) => setId(begun.id),
+    onFailed: () => {},
+  })
+  const progress = useQuery({
+    ...bulkSteeringQuery(id ?? ''),
+    enabled: id !== undefined,
+    refetchInterval: ({ state }) => (state.data?.status === 'running' || state.data === undefined ? progressMs : false),
+  })
+  return { start, progress: progress.data ?? start.data, error: start.error ?? progress.error }
+}
