@@ -13,12 +13,8 @@ import { findCarried } from '../db/parcel-list.ts'
 import { endLostParcel, openAmong } from '../db/parcels.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { createDeliveryLog, type DeliveryLog } from '../delivery-log/delivery-log.ts'
-import { createGate } from '../delivery/gate.ts'
-import { gateBounds } from '../delivery/gate-bounds.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
-import type { Readiness } from '../intake/inbox-turns.ts'
-import { createParcelLoad, type ParcelLoad } from '../delivery/parcel-load.ts'
 import type { Logger } from '../logger.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
@@ -35,6 +31,7 @@ import { readPendingRecord } from '../temporal/parcel-detail.ts'
 import { createCarriedSteering, terminatedParcels } from '../temporal/parcel-steering.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
+import type { GateServices } from './compose-gate.ts'
 
 /** Changed destinations that are looked at together. */
 const recheckBatch = 100
@@ -50,13 +47,10 @@ export interface DeliveryServices {
    *  Temporal answers. */
   onDestinationChanged: () => void
   deliveryLog: DeliveryLog
-  /** Whether the endpoints of some destinations take attempts now. */
-  readiness: (destinationIds: readonly string[]) => Readiness
-  parcelLoad: ParcelLoad
   stop(): Promise<void>
 }
 
-export interface DeliveryServicesDependencies {
+export interface DeliveryServicesDependencies extends Pick<GateServices, 'gate' | 'parcelLoad'> {
   config: Config
   database: Database
   settings: Settings
@@ -68,7 +62,8 @@ export interface DeliveryServicesDependencies {
 }
 
 export function composeDeliveries(dependencies: DeliveryServicesDependencies): DeliveryServices {
-  const { config, database, settings, suppression, sender, temporal, queuedSteering, logger } = dependencies
+  const { config, database, settings, suppression, sender, temporal, queuedSteering, gate, parcelLoad, logger } =
+    dependencies
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
   const findTarget = (id: string) => {
@@ -88,9 +83,7 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     queued: queuedSteering,
     carried: carriedSteering,
   })
-  const gate = createGate(gateBounds(config.retry))
   const recorder = createAttemptRecorder(database, logger)
-  const parcelLoad = createParcelLoad()
   const attempting = {
     findDestination: settings.destination,
     catchUp: settings.catchUp,
@@ -112,14 +105,6 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     startEvent: async (input, parcel) => void (await startDelivery(temporal, input, { parcel })),
     load: parcelLoad,
   })
-  const readiness = (destinationIds: readonly string[]): Readiness => {
-    const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
-    if (endpoints.length === 0) return 'open'
-    const passable = endpoints.filter(({ id }) => !gate.isShut(id))
-    if (passable.some(({ id }) => gate.isAnswering(id))) return 'open'
-    // Where nothing comes back, one attempt at a time finds out.
-    return passable.length > 0 && !endpoints.some(({ id }) => gate.isTrying(id)) ? 'trial' : 'shut'
-  }
   const rechecks = runBacklog({
     waiting: () => openRechecks(database, recheckBatch),
     handle: (id) => keepRecheckRunning(temporal, id),
@@ -166,8 +151,6 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
       pausedDestinations,
       findDestination: settings.destination,
     }),
-    readiness,
-    parcelLoad,
     onDestinationChanged: rechecks.wake,
     async stop() {
       await Promise.all([rechecks.stop(), endings.stop()])

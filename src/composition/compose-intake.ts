@@ -15,7 +15,6 @@ import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
 import { createInboxTurns, type Readiness } from '../intake/inbox-turns.ts'
 import { createKnownParcels } from '../intake/known-parcels.ts'
-import type { ParcelLoad } from '../delivery/parcel-load.ts'
 import { createParcelStarts } from '../intake/start-parcels.ts'
 import { createSingleStarts } from '../intake/start-singles.ts'
 import { createQueuedSteering } from '../intake/steer-queued.ts'
@@ -27,6 +26,7 @@ import { createNamespaceRepair } from '../temporal/repair-namespace.ts'
 import { isRunning, knownWorkflows, startParcel, type ParcelOrder } from '../temporal/start-parcel.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import type { QueuedSteering } from '../temporal/steering.ts'
+import type { GateServices } from './compose-gate.ts'
 
 export interface IntakeServices {
   intake: Intake
@@ -35,13 +35,10 @@ export interface IntakeServices {
   stop(): Promise<void>
 }
 
-export interface IntakeServicesDependencies {
+export interface IntakeServicesDependencies extends Pick<GateServices, 'parcelLoad' | 'readiness'> {
   config: Config
   database: Database
   temporal: Temporal
-  /** Whether the endpoints of a destination take attempts now. */
-  readiness: (destinationIds: readonly string[]) => Readiness
-  parcelLoad: ParcelLoad
   registry: Registry
   logger: Logger
 }

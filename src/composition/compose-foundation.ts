@@ -1,0 +1,101 @@
+/** What everything else of a node stands on: folder, keys, Temporal, database, settings in memory, the way out to endpoints. */
+
+import { Registry } from 'prom-client'
+import { looksAt, watchAvailability, type Availability } from '../availability.ts'
+import { createCleanUps, type CleanUps } from '../clean-ups.ts'
+import type { Config } from '../config.ts'
+import { openDataFolder } from '../data-folder.ts'
+import type { Database } from '../db/database.ts'
+import { createDestinationStore, type DestinationStore } from '../db/destinations.ts'
+import { checkKeys } from '../db/sealed-columns.ts'
+import { watchSuppression, type Suppression } from '../deletions/suppression.ts'
+import { createAddressGuard, type AddressGuard } from '../delivery/guard-address.ts'
+import { proxySettings } from '../delivery/proxy.ts'
+import { createSender, type Sender } from '../delivery/send.ts'
+import { installationSecrets } from '../installation.ts'
+import type { Logger } from '../logger.ts'
+import { createSecretBox, type SecretBox } from '../secrets.ts'
+import { watchSettings, type Settings } from '../settings/settings.ts'
+import type { Temporal } from '../temporal/connection.ts'
+import { prepareDatabase } from './open-database.ts'
+import { prepareTemporal, type OpenTemporalOptions } from './open-temporal.ts'
+
+export interface Foundation {
+  adminToken: string
+  encryptionKeys: Awaited<ReturnType<typeof installationSecrets>>['encryptionKeys']
+  temporal: Temporal
+  database: Database
+  secrets: SecretBox
+  availability: Availability
+  destinationsIn: (database: Database) => DestinationStore
+  settings: Settings
+  suppression: Suppression
+  guard: AddressGuard
+  sender: Sender
+  registry: Registry
+  logger: Logger
+  /** Undone late in a stop: attempts that are finished meanwhile may still need it. */
+  lateCleanUps: CleanUps
+  /** Opens Temporal and the database, and loads what the node keeps in memory; both are waited for while they are away.
+   *  @throws StartError when one cannot be used, so that waiting would not help; the signal's reason */
+  open(): Promise<void>
+}
+
+/** @throws StartError when the folder cannot be used or a setting is at fault */
+export async function composeFoundation(
+  config: Config,
+  options: OpenTemporalOptions,
+  cleanUps: CleanUps,
+): Promise<Foundation> {
+  const { logger, environment } = options
+  const folder = await openDataFolder(config.dataDir)
+  cleanUps.add(() => folder.close())
+  const { adminToken, encryptionKeys } = await installationSecrets(config, folder.path)
+  const secrets = createSecretBox(encryptionKeys)
+
+  const openingTemporal = prepareTemporal(config, folder.path, options)
+  const openingDatabase = prepareDatabase(config, folder.path, options)
+  cleanUps.add(
+    () => openingTemporal.close(),
+    () => openingDatabase.close(),
+  )
+  const { temporal } = openingTemporal
+  const { database } = openingDatabase
+  const availability = watchAvailability(looksAt(database, temporal), logger)
+  cleanUps.add(() => availability.close())
+
+  const destinationsIn = (store: Database): DestinationStore => createDestinationStore(store, secrets)
+  const settings = watchSettings(database, destinationsIn(database), logger)
+  cleanUps.add(() => settings.close())
+  const suppression = watchSuppression(database, { isShared: config.databaseUrl !== undefined }, logger)
+  cleanUps.add(() => suppression.close())
+
+  const lateCleanUps = createCleanUps(logger)
+  cleanUps.add(() => lateCleanUps.run())
+  const guard = createAddressGuard(config.allowedNetworks)
+  const sender = createSender({ allowedNetworks: config.allowedNetworks, proxy: proxySettings(environment) })
+  cleanUps.add(() => sender.close())
+
+  const load = async (): Promise<void> => {
+    await checkKeys(database, secrets)
+    await suppression.load()
+    await settings.load()
+  }
+  return {
+    adminToken,
+    encryptionKeys,
+    temporal,
+    database,
+    secrets,
+    availability,
+    destinationsIn,
+    settings,
+    suppression,
+    guard,
+    sender,
+    registry: new Registry(),
+    logger,
+    lateCleanUps,
+    open: async () => void (await Promise.all([openingDatabase.open(load), openingTemporal.open()])),
+  }
+}

@@ -1,0 +1,28 @@
+/** What intake and deliveries both know of the endpoints: which take attempts now, and how many events are on their way there. */
+
+import type { RetrySchedule } from '../contracts/delivery.ts'
+import { createGate, type Gate } from '../delivery/gate.ts'
+import { gateBounds } from '../delivery/gate-bounds.ts'
+import { createParcelLoad, type ParcelLoad } from '../delivery/parcel-load.ts'
+import type { Readiness } from '../intake/inbox-turns.ts'
+import type { Settings } from '../settings/settings.ts'
+
+export interface GateServices {
+  gate: Gate
+  parcelLoad: ParcelLoad
+  /** Whether the endpoints of some destinations take attempts now. */
+  readiness: (destinationIds: readonly string[]) => Readiness
+}
+
+export function composeGate(settings: Settings, retry: RetrySchedule): GateServices {
+  const gate = createGate(gateBounds(retry))
+  const readiness = (destinationIds: readonly string[]): Readiness => {
+    const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
+    if (endpoints.length === 0) return 'open'
+    const passable = endpoints.filter(({ id }) => !gate.isShut(id))
+    if (passable.some(({ id }) => gate.isAnswering(id))) return 'open'
+    // Where nothing comes back, one attempt at a time finds out.
+    return passable.length > 0 && !endpoints.some(({ id }) => gate.isTrying(id)) ? 'trial' : 'shut'
+  }
+  return { gate, parcelLoad: createParcelLoad(), readiness }
+}

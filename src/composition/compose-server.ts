@@ -1,0 +1,56 @@
+/** The HTTP server of a node, with what its routes need. */
+
+import type { FastifyInstance } from 'fastify'
+import { sessionKeys } from '../access/session.ts'
+import type { Config } from '../config.ts'
+import { createTokenStore } from '../db/tokens.ts'
+import { buildServer } from '../http/server.ts'
+import type { IngestPort } from '../ingest/port.ts'
+import { createIngestPort } from '../intake/ingest-port.ts'
+import { createLiveEvents, type LiveEvents } from '../live/live-events.ts'
+import { readiness } from '../readiness.ts'
+import { statusReader } from '../status.ts'
+import type { Foundation } from './compose-foundation.ts'
+import type { Services } from './compose-services.ts'
+
+/** @param deadReason  why the node cannot go on and should be started anew; undefined while it can */
+export function composeServer(
+  config: Config,
+  foundation: Foundation,
+  services: Services,
+  deadReason: () => string | undefined,
+): Promise<FastifyInstance> {
+  const { adminToken, encryptionKeys, database, temporal, availability, settings, logger } = foundation
+  const { look } = availability
+  const liveEvents = createLiveEvents()
+  return buildServer({
+    ...foundation,
+    ...services.deliveries,
+    ...services.audiences,
+    ...services.deletions,
+    sessionKeys: sessionKeys(encryptionKeys, adminToken),
+    tokens: createTokenStore(database, logger),
+    limits: { requestTimeoutMs: config.requestTimeoutMs, maxConnections: config.maxConnections },
+    liveEvents,
+    readStatus: statusReader({ config, database, temporal, look }),
+    destinations: foundation.destinationsIn(database),
+    ingest: ingestOf(foundation, services, liveEvents),
+    lenientAuth: config.lenientAuth,
+    trustedProxies: config.trustedProxies,
+    deadReason,
+    readiness: () => readiness(look, settings.isLoaded),
+  })
+}
+
+/** Syncs of audiences step back for events that come in. */
+function ingestOf({ settings, suppression }: Foundation, services: Services, liveEvents: LiveEvents): IngestPort {
+  const { intake, fates } = services.intake
+  const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, suppression)
+  return {
+    ...ingest,
+    accept(events) {
+      services.audiences.liveTraffic.note()
+      return ingest.accept(events)
+    },
+  }
+}

@@ -1,0 +1,26 @@
+/** What a node does, put together on its foundation: takes events in, delivers them, syncs audiences, deletes users. */
+
+import type { Config } from '../config.ts'
+import { composeAudiences, type AudienceServices } from './compose-audiences.ts'
+import { composeDeletions, type DeletionServices } from './compose-deletions.ts'
+import { composeDeliveries, type DeliveryServices } from './compose-deliveries.ts'
+import type { Foundation } from './compose-foundation.ts'
+import { composeGate } from './compose-gate.ts'
+import { composeIntake, type IntakeServices } from './compose-intake.ts'
+
+export interface Services {
+  intake: IntakeServices
+  deliveries: DeliveryServices
+  audiences: AudienceServices
+  deletions: DeletionServices
+}
+
+export function composeServices(config: Config, foundation: Foundation): Services {
+  const { retry } = config
+  const gate = composeGate(foundation.settings, retry)
+  const intake = composeIntake({ ...foundation, ...gate, config })
+  const deliveries = composeDeliveries({ ...foundation, ...gate, config, queuedSteering: intake.queuedSteering })
+  const audiences = composeAudiences({ ...foundation, retry })
+  const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
+  return { intake, deliveries, audiences, deletions }
+}
