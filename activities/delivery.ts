@@ -7,6 +7,7 @@ import type {
   AttemptOutcome,
   AttemptRecord,
   DeliveryActivities,
+  PendingAttempts,
   RetryInput,
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
@@ -27,6 +28,9 @@ import { recordOfLastTry, tryAgain, windowEndsAt } from './trying-on.ts'
 /** Attempts kept in the record of one activity: a window of 4 hours has about 25. */
 const maxRecordedAttempts = 100
 
+/** Characters of an endpoint's URL that an attempt keeps. */
+const maxUrlLength = 300
+
 /** What it takes to make an attempt. */
 export interface AttemptDependencies {
   findDestination: (id: string) => StoredDestination | undefined
@@ -45,8 +49,8 @@ export interface AttemptDependencies {
 }
 
 export interface DeliveryDependencies extends AttemptDependencies {
-  /** Attempts of all activities of a workflow that wait or run. */
-  pendingAttempts: (execution: { workflowId: string; runId: string }) => Promise<Attempt[]>
+  /** Attempts of the activities of a workflow that wait or run, and whether one is being made: of an endpoint, or of all. */
+  pendingAttempts: (execution: { workflowId: string; runId: string }, endpointId?: string) => Promise<PendingAttempts>
 }
 
 /** One attempt at an endpoint, of which figures are made. */
@@ -89,8 +93,8 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 
     async readPendingAttempts(endpointId) {
       const { workflowExecution } = Context.current().info
-      const attempts = workflowExecution === undefined ? [] : await dependencies.pendingAttempts(workflowExecution)
-      return { attempts: attempts.filter((made) => made.endpointId === endpointId) }
+      if (workflowExecution === undefined) return { attempts: [], isUnderWay: false }
+      return dependencies.pendingAttempts(workflowExecution, endpointId)
     },
 
     async readDestination(destinationId) {
@@ -159,7 +163,7 @@ async function attemptNow(
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
     log(dependencies.logger, input, outcome)
     dependencies.observe(observation(input, outcome, acceptedAt))
-    return toAttemptOutcome(outcome, endpoint.id, at, pausedSoFarMs(destination))
+    return toAttemptOutcome(outcome, endpoint, at, pausedSoFarMs(destination))
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
     throw error
@@ -225,9 +229,15 @@ function judge(destination: StoredDestination | undefined, endpointId: string): 
   return { kind: 'ready', destination, endpoint }
 }
 
-function toAttemptOutcome(outcome: SendOutcome, endpointId: string, at: Date, pausedTotalMs: number): AttemptOutcome {
+function toAttemptOutcome(
+  outcome: SendOutcome,
+  { id, url }: Ready['endpoint'],
+  at: Date,
+  pausedTotalMs: number,
+): AttemptOutcome {
   const attempt: Attempt = {
-    endpointId,
+    endpointId: id,
+    url: url.slice(0, maxUrlLength),
     at: at.toISOString(),
     durationMs: Math.round(outcome.durationMs),
     ...(outcome.status !== undefined && { status: outcome.status }),

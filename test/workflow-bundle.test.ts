@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleOptions } from '../src/temporal/workflow-code.ts'
 
 /** The SDK's own code is 1,480 KiB; one schema at run time adds 1,000. */
-const maxBundleKiB = 2_000
+const maxBundleKiB = 2_200
 
 const workflowsFolder = fileURLToPath(new URL('../workflows', import.meta.url))
 

@@ -1,6 +1,14 @@
 /** The story of one event: every destination on its own, until each is settled. */
 
-import { ApplicationFailure, condition, continueAsNew, Trigger, upsertMemo, workflowInfo } from '@temporalio/workflow'
+import {
+  ApplicationFailure,
+  condition,
+  continueAsNew,
+  patched,
+  Trigger,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow'
 import type {
   DeliverEventInput,
   DeliverEventResult,
@@ -9,6 +17,7 @@ import type {
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { deliverToDestination } from './deliver-to-destination.ts'
+import { createEndReport } from './end-report.ts'
 import { createOutcomeReport, writeOutcome } from './outcome-attribute.ts'
 import { listenForSteering } from './steering.ts'
 
@@ -28,7 +37,8 @@ export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEve
       () => undefined,
     )
   }
-  const context = { input, steering: listenForSteering(), outcomes: createOutcomeReport(), onResting }
+  const onEnded = createEndReport(input)
+  const context = { input, steering: listenForSteering(), outcomes: createOutcomeReport(), onResting, onEnded }
   const resumed = new Map(input.resumed?.map((standing) => [destinationOf(standing), standing]))
   const deliveries = input.targets.map((target) =>
     deliverToDestination(context, target, resumed.get(target.destinationId)),
@@ -37,7 +47,8 @@ export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEve
   const outcome = overallOutcome(destinations)
   const result = { outcome, destinations }
   noteUnlessPlain(result)
-  if (outcome === 'failed')
+  if (outcome === 'partly_delivered') writeOutcome(outcome)
+  if (destinations.some((destination) => destination.outcome === 'failed'))
     throw ApplicationFailure.create({
       type: failureTypes.deliveryFailed,
       message: failureMessage(destinations),
@@ -62,12 +73,18 @@ function noteUnlessPlain({ outcome, destinations }: DeliverEventResult): void {
   const endpoints = destinations.flatMap((destination) => destination.endpoints)
   if (outcome === 'delivered' && endpoints.every(({ attempts }) => attempts === 1)) return
   const attempts = endpoints.reduce((sum, endpoint) => sum + endpoint.attempts, 0)
-  const reason = endpoints.find((endpoint) => endpoint.outcome === outcome)?.reason
-  upsertMemo({ attempts, ...(outcome !== 'delivered' && reason !== undefined && { reason }) })
+  const givenUp = destinations.filter((one) => one.outcome !== 'delivered')
+  const decisive = givenUp.find((one) => one.outcome === 'failed') ?? givenUp[0]
+  const reason = decisive?.endpoints.find((endpoint) => endpoint.outcome === decisive.outcome)?.reason
+  upsertMemo({ attempts, ...(reason !== undefined && { reason }) })
 }
+
+/** Deliveries that began before this was so are delivered, or have failed. */
+const tellsPartly = 'partly-delivered'
 
 function overallOutcome(destinations: DestinationResult[]): DeliverEventResult['outcome'] {
   const has = (outcome: DestinationResult['outcome']): boolean => destinations.some((one) => one.outcome === outcome)
+  if (has('delivered') && (has('failed') || has('discarded')) && patched(tellsPartly)) return 'partly_delivered'
   if (has('failed')) return 'failed'
   return has('delivered') ? 'delivered' : 'discarded'
 }

@@ -28,6 +28,8 @@ export interface DeliveryContext {
   outcomes: OutcomeReport
   /** To be called when the destination is held, and only waits from now on. */
   onResting(): void
+  /** A destination has ended. */
+  onEnded(result: DestinationResult): void
 }
 
 export interface DestinationDelivery {
@@ -100,6 +102,7 @@ export function deliverToDestination(
     )
     const endpoints = target.endpointIds.flatMap((endpointId) => settled.get(endpointId) ?? [])
     ended = { destinationId, outcome: outcomeOf(target, endpoints), endpoints }
+    context.onEnded(ended)
     return ended
   }
 

@@ -41,7 +41,7 @@ const callMembers = [
   ...(['timestamp', 'properties', 'traits', 'context', 'integrations'] as const),
 ]
 
-const ended = new Set(['delivered', 'failed', 'discarded', 'cancelled'])
+const ended = new Set(['delivered', 'partly_delivered', 'failed', 'discarded', 'cancelled'])
 
 export const sendCommand = (): Command =>
   new Command('send')

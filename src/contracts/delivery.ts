@@ -87,6 +87,11 @@ export interface RetryInput extends AttemptInput {
 /** One request to one endpoint, as the delivery log shows it. */
 export interface Attempt {
   endpointId: string
+  /** Where it went; in lists of one endpoint's attempts absent where that is where the one before went, and in attempts of early
+   *  versions. */
+  url?: string
+  /** Tells it from another one that began at the same moment; absent where there can be none. */
+  id?: string
   /** ISO 8601, when the request began. */
   at: string
   durationMs: number
@@ -133,6 +138,12 @@ export interface DestinationState {
   pausedTotalMs: number
 }
 
+export interface PendingAttempts {
+  attempts: Attempt[]
+  /** One is being made, of which nothing is known yet; absent where an early version answered. */
+  isUnderWay?: boolean
+}
+
 /** Activities of the delivery workflow. */
 export interface DeliveryActivities {
   /** The first attempt of an event at an endpoint; never throws for what the receiver did. */
@@ -144,8 +155,9 @@ export interface DeliveryActivities {
   retryDelivery(input: RetryInput): Promise<RetryOutcome>
   /** Where a destination stands now: whether deliveries go on, wait, or end. */
   readDestination(destinationId: string): Promise<DestinationState>
-  /** Attempts of the endpoint's activity that waits in Temporal: once it is cancelled, nothing has them any more. */
-  readPendingAttempts(endpointId: string): Promise<{ attempts: Attempt[] }>
+  /** Attempts of the activities of an endpoint, or of all, that wait in Temporal: once they are cancelled, nothing has them any
+   *  more. */
+  readPendingAttempts(endpointId?: string): Promise<PendingAttempts>
 }
 
 /** What became of one endpoint. */
@@ -167,12 +179,16 @@ export interface DestinationResult {
 
 /** Result of the workflow `deliverEvent`; a failed delivery carries it in its failure's details. */
 export interface DeliverEventResult {
-  outcome: 'delivered' | 'failed' | 'discarded'
+  /** `partly_delivered`: some destinations took the event, and others never will. */
+  outcome: 'delivered' | 'partly_delivered' | 'failed' | 'discarded'
   destinations: DestinationResult[]
 }
 
+/** Name in the memo of a delivery that runs on: results of the destinations that have ended without success. */
+export const endedInMemo = 'ended'
+
 /** Values of the search attribute `PostriderOutcome`, which is set on the unhappy path only. */
-export type OutcomeAttribute = 'retrying' | 'held' | 'delivered' | 'discarded'
+export type OutcomeAttribute = 'retrying' | 'held' | 'delivered' | 'partly_delivered' | 'discarded'
 
 /** Failure types in Temporal: an endpoint that did not take an event now, or had no room for the attempt, and a delivery that
  *  failed for good. */

@@ -1,5 +1,6 @@
 /** How far the events of a parcel are. Pure: the workflow and its activities use it alike. */
 
+import { withAllUrls, withoutSameUrls } from './attempts.ts'
 import type { Attempt, AttemptOutcome, DeliveryTarget, DestinationResult } from './delivery.ts'
 import { nextStep, type EndpointState, type Moment } from './next-step.ts'
 import type { DestinationProgress, EndpointProgress, EventProgress, ParcelEvent, ParcelEventStatus } from './parcels.ts'
@@ -24,6 +25,8 @@ const beginDestination = ({ destinationId, successPolicy, endpointIds }: Deliver
  *  stays below the 2 MB that Temporal takes. */
 const maxExcerpt = 200
 
+const keep = (made: readonly Attempt[]): Attempt[] => withoutSameUrls(made.slice(-maxKept))
+
 const withoutExcerpt = ({ excerpt: _, ...attempt }: Attempt): Attempt => attempt
 
 const brief = (attempt: Attempt): Attempt =>
@@ -45,7 +48,7 @@ export function afterAttempt(
   const { endpointId, reason } = before
   const attempt = 'attempt' in outcome ? outcome.attempt : undefined
   const made =
-    attempt === undefined ? before.made : [...before.made.map(withoutExcerpt), brief(attempt)].slice(-maxKept)
+    attempt === undefined ? before.made : keep([...withAllUrls(before.made).map(withoutExcerpt), brief(attempt)])
   const counted = { endpointId, attempts: before.attempts + (attempt === undefined ? 0 : 1), made }
   const step = nextStep({ ...pace, attempts: counted.attempts, reason }, outcome, moment)
   switch (step.kind) {
@@ -190,8 +193,9 @@ export function eventStatus({ end, destinations }: EventProgress): ParcelEventSt
     if (open.some(({ waits }) => waits === 'hold')) return 'held'
     return open.some(({ waits, isDown }) => waits === 'retry' || isDown) ? 'retrying' : 'delivering'
   }
-  if (outcomes.includes('failed')) return 'failed'
-  return outcomes.includes('delivered') ? 'delivered' : 'discarded'
+  if (outcomes.includes('delivered'))
+    return outcomes.every((outcome) => outcome === 'delivered') ? 'delivered' : 'partly_delivered'
+  return outcomes.includes('failed') ? 'failed' : 'discarded'
 }
 
 /** Requests made for the event in all. */
@@ -202,7 +206,10 @@ export const attemptsOf = ({ destinations }: EventProgress): number =>
 export function reasonOf(event: EventProgress): string | undefined {
   const status = eventStatus(event)
   if (status === 'delivered') return undefined
-  const endpoints = event.destinations.flatMap((destination) => destination.endpoints)
-  const same = endpoints.find(({ end, reason }) => end === status && reason !== undefined)
-  return (same ?? endpoints.find(({ end, reason }) => end === undefined && reason !== undefined))?.reason
+  const endpoints = event.destinations
+    .filter((destination) => destinationOutcome(destination) !== 'delivered')
+    .flatMap((destination) => destination.endpoints)
+  const ends = status === 'partly_delivered' ? (['failed', 'discarded'] as const) : [status, undefined]
+  const reasons = ends.map((wanted) => endpoints.find(({ end, reason }) => end === wanted && reason !== undefined))
+  return reasons.find((found) => found !== undefined)?.reason
 }

@@ -95,7 +95,8 @@ export interface ParcelResult {
 }
 
 /** Where an event of a parcel stands, as lists show it. */
-export type ParcelEventStatus = 'delivering' | 'retrying' | 'held' | 'delivered' | 'failed' | 'discarded' | 'cancelled'
+export type ParcelEventStatus =
+  'delivering' | 'retrying' | 'held' | 'delivered' | 'partly_delivered' | 'failed' | 'discarded' | 'cancelled'
 
 /** Signal that steers one event: a retried one leaves the parcel for a workflow of its own. */
 export const steerInParcel = 'steerInParcel'

@@ -17,6 +17,7 @@ import { inboxInOrder } from './migrations/0051-inbox-in-order.ts'
 import { parcels } from './migrations/0052-parcels.ts'
 import { attemptDurations } from './migrations/0053-attempt-durations.ts'
 import { downEndpoints } from './migrations/0054-down-endpoints.ts'
+import { partlyDelivered } from './migrations/0056-partly-delivered.ts'
 import { syncsWithNews } from './migrations/0063-syncs-with-news.ts'
 import { turnedAway } from './migrations/0064-turned-away.ts'
 
@@ -40,6 +41,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   parcels,
   attemptDurations,
   downEndpoints,
+  partlyDelivered,
   syncsWithNews,
   turnedAway,
 ]

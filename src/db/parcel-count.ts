@@ -29,6 +29,7 @@ const none: CarriedCounts = {
   retrying: 0,
   held: 0,
   delivered: 0,
+  partly_delivered: 0,
   failed: 0,
   discarded: 0,
   cancelled: 0,

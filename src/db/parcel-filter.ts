@@ -52,6 +52,7 @@ export const shownCounts: Record<StartedStatus, string> = {
   retrying: `case when ${isOnPaused} then 0 else retrying end`,
   held: `held + case when ${isOnPaused} then retrying else 0 end`,
   delivered: 'delivered',
+  partly_delivered: 'partly_delivered',
   failed: 'failed',
   discarded: 'discarded',
   cancelled: 'cancelled',

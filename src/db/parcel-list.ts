@@ -77,7 +77,7 @@ export async function listCarried(
 }
 
 const openStatuses = new Set<string>(['delivering', 'retrying', 'held'])
-const overStatuses = new Set<string>(['delivered', 'failed', 'discarded', 'cancelled'])
+const overStatuses = new Set<string>(['delivered', 'partly_delivered', 'failed', 'discarded', 'cancelled'])
 
 const listFew = (
   database: Queryable,

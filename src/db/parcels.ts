@@ -304,6 +304,7 @@ const parcelStatuses: readonly ParcelEventStatus[] = [
   'retrying',
   'held',
   'delivered',
+  'partly_delivered',
   'failed',
   'discarded',
   'cancelled',

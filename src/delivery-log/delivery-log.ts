@@ -15,6 +15,7 @@ import { whenToCome } from '../temporal/delivery-row.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { readCarried } from '../temporal/parcel-detail.ts'
 import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
+import { destinationsOf } from './delivery-destinations.ts'
 import { createRetryingRows } from './retrying-rows.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
@@ -161,28 +162,36 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     async read(id) {
       const delivery = await readDelivery(temporal, id, isPaused)
       if (delivery !== undefined) {
-        const { input, runId, ...detail } = delivery
+        const { input, facts, runId, ...detail } = delivery
+        const { targets } = input
         return {
           ...detail,
+          destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
           ...sentRequests(input, detail.timeline, findDestination),
           temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
         }
       }
       const event = await findCarried(database, id)
-      const carried = event && (await readCarried(temporal, event))
+      const carried = event && (await readCarried(temporal, event, isPaused))
       if (event !== undefined && carried !== undefined) {
-        const { input, runId, ...detail } = carried
+        const { input, facts, runId, ...detail } = carried
+        const { targets } = input
+        const row = carriedRow(event)
         return {
-          ...carriedRow(event),
+          ...row,
           ...detail,
+          destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
           ...sentRequests(input, detail.timeline, findDestination),
           temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
         }
       }
       const queued = await findQueued(database, id)
       if (queued === undefined) throw new AppError('not_found', `no delivery has the id ${id}`)
+      const row = toDelivery(queued)
+      const { targets } = queued.input
       return {
-        ...toDelivery(queued),
+        ...row,
+        destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
         message: queued.input.message,
         ...sentRequests(queued.input, [], findDestination),
         timeline: [],

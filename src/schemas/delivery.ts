@@ -3,13 +3,15 @@
 import { z } from 'zod'
 import { MessageTypeSchema } from './message.ts'
 
-/** Where a delivery stands: in the inbox, on its way, between attempts, waiting for a paused destination, or ended. */
+/** Where a delivery stands: in the inbox, on its way, between attempts, waiting for a paused destination, or ended.
+ *  `partly_delivered`: some of its destinations took the event, and others failed or were switched off. */
 export const deliveryStatuses = [
   'queued',
   'delivering',
   'retrying',
   'held',
   'delivered',
+  'partly_delivered',
   'failed',
   'discarded',
   'cancelled',
@@ -46,6 +48,8 @@ export type Delivery = z.infer<typeof DeliverySchema>
 /** One request to one endpoint. */
 export const DeliveryAttemptSchema = z.object({
   endpointId: z.string(),
+  /** Where it went, up to 300 characters of it; null for an attempt of an early version. */
+  url: z.string().nullable(),
   /** When the request began, ISO 8601. */
   at: z.iso.datetime(),
   durationMs: z.number(),
@@ -58,6 +62,44 @@ export const DeliveryAttemptSchema = z.object({
 })
 export type DeliveryAttempt = z.infer<typeof DeliveryAttemptSchema>
 
+/** Where an endpoint of a delivery stands. `superseded`: another endpoint of its destination took the event, and one is
+ *  enough. */
+export const EndpointStatusSchema = z.enum([
+  'queued',
+  'delivering',
+  'retrying',
+  'held',
+  'delivered',
+  'failed',
+  'discarded',
+  'cancelled',
+  'superseded',
+])
+export type EndpointStatus = z.infer<typeof EndpointStatusSchema>
+export const DestinationStatusSchema = EndpointStatusSchema.exclude(['superseded'])
+export type DestinationStatus = z.infer<typeof DestinationStatusSchema>
+
+/** What a delivery has come to at one of its endpoints. */
+export const DeliveryEndpointSchema = z.object({
+  endpointId: z.string(),
+  /** Where its last attempt went, before the first where it would go; null when that is not known any more. */
+  url: z.string().nullable(),
+  status: EndpointStatusSchema,
+  /** Requests made to it. */
+  attempts: z.int(),
+  /** Why it was given up, or is attempted again. */
+  reason: z.string().nullable(),
+})
+export type DeliveryEndpoint = z.infer<typeof DeliveryEndpointSchema>
+
+/** What a delivery has come to at one of its destinations. */
+export const DeliveryDestinationSchema = z.object({
+  destinationId: z.string(),
+  status: DestinationStatusSchema,
+  endpoints: z.array(DeliveryEndpointSchema),
+})
+export type DeliveryDestination = z.infer<typeof DeliveryDestinationSchema>
+
 /** One delivery with all that is known of it. */
 export const DeliveryDetailSchema = DeliverySchema.extend({
   /** The body that endpoints receive. */
@@ -66,6 +108,8 @@ export const DeliveryDetailSchema = DeliverySchema.extend({
   body: z.string(),
   /** The request to each of its endpoints, as it goes out with the settings of now; signed for the time of the last attempt. */
   requests: z.array(z.object({ endpointId: z.string(), url: z.string(), headers: z.record(z.string(), z.string()) })),
+  /** What it has come to at each of its destinations. */
+  destinations: z.array(DeliveryDestinationSchema),
   /** Attempts of all endpoints, oldest first. */
   timeline: z.array(DeliveryAttemptSchema),
   /** Endpoints that are tried on. */

@@ -39,6 +39,7 @@ export const OverviewSchema = z.object({
     retrying: deliveries,
     held: deliveries,
     delivered: deliveries,
+    partly_delivered: deliveries,
     failed: deliveries,
     discarded: deliveries,
     cancelled: deliveries,

@@ -2,7 +2,7 @@
 
 import type { Delivery, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQueries, deliveredEarlyQuery, uncompletedQuery, unsuccessful } from './delivery-query.ts'
+import { deliveryQueries, partlyQuery, deliveredEarlyQuery, uncompletedQuery, unsuccessful } from './delivery-query.ts'
 import { toDelivery, type ExecutionInfo } from './delivery-row.ts'
 import { mergeNewestFirst } from './merge-newest-first.ts'
 
@@ -51,20 +51,25 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
 
   // Most deliveries have been delivered, and SQLite would look at each of them: they are what the others leave over.
   const countEach: Deliveries['countEach'] = async (filter) => {
-    const [all, discarded, uncompleted] = await Promise.all([
+    const [all, discarded, uncompleted, partly] = await Promise.all([
       countMatching(filter),
       countMatching({ ...filter, status: 'discarded' }),
       countByStatus(uncompletedQuery(filter)),
+      countByStatus(partlyQuery(filter)),
     ])
     const running = uncompleted('Running')
     const [deliveredEarly, retrying, held] = running === 0 ? [0, 0, 0] : await countRunning(filter)
-    const failed = uncompleted(...unsuccessful.failed)
+    const partlyCompleted = partly('Completed')
+    const partlyFailed = partly(...unsuccessful.failed)
+    const failed = Math.max(0, uncompleted(...unsuccessful.failed) - partlyFailed)
     const cancelled = uncompleted(...unsuccessful.cancelled)
     return {
       delivering: Math.max(0, running - deliveredEarly - retrying - held),
       retrying,
       held,
-      delivered: Math.max(0, all - running - failed - discarded - cancelled) + deliveredEarly,
+      delivered:
+        Math.max(0, all - running - failed - partlyFailed - partlyCompleted - discarded - cancelled) + deliveredEarly,
+      partly_delivered: partlyCompleted + partlyFailed,
       failed,
       discarded,
       cancelled,

@@ -178,14 +178,19 @@ function statusesOf(status: DeliveryFilter['status'], pausedDestinations: readon
       return [held, { rare: hasOutcome('retrying'), condition: allOf(running, toAnyOf(pausedDestinations)) }]
     }
     case 'delivered': {
-      const notDiscarded = "(PostriderOutcome IS NULL OR PostriderOutcome != 'discarded')"
-      return [{ common: isCompleted, condition: notDiscarded }, deliveredEarly]
+      const toAll = "(PostriderOutcome IS NULL OR PostriderOutcome NOT IN ('discarded', 'partly_delivered'))"
+      return [{ common: isCompleted, condition: toAll }, deliveredEarly]
     }
+    case 'partly_delivered':
+      return [{ rare: hasOutcome('partly_delivered') }]
     case 'discarded':
       return [{ rare: hasOutcome('discarded'), condition: alsoEquals(isCompleted) }]
-    case 'failed':
+    case 'failed': {
+      const everywhere = "(PostriderOutcome IS NULL OR PostriderOutcome != 'partly_delivered')"
+      return unsuccessful.failed.map((name) => ({ rare: equality('ExecutionStatus', name), condition: everywhere }))
+    }
     case 'cancelled':
-      return unsuccessful[status].map((name) => ({ rare: equality('ExecutionStatus', name) }))
+      return unsuccessful.cancelled.map((name) => ({ rare: equality('ExecutionStatus', name) }))
   }
 }
 
@@ -195,6 +200,9 @@ export const uncompletedQuery = (filter: DeliveryFilter): string => {
   const equalities = [equality('ExecutionStatus', ...statuses), ...valuesOf(filter)]
   return ledByFirst(equalities, destinationOf(filter), timesOf(filter))
 }
+
+/** Those that only some of their destinations took; the workflow failed where a destination did. */
+export const partlyQuery = (filter: DeliveryFilter): string => queryOf(filter, { rare: hasOutcome('partly_delivered') })
 
 /** Those that count as delivered although their workflow has not ended. */
 export const deliveredEarlyQuery = (filter: DeliveryFilter): string => queryOf(filter, deliveredEarly)

@@ -54,12 +54,12 @@ function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPause
       if (outcome === 'retrying' && onPaused) return 'held'
       return outcome === 'retrying' || outcome === 'held' || outcome === 'delivered' ? outcome : 'delivering'
     case Status.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-      return outcome === 'discarded' ? 'discarded' : 'delivered'
+      return outcome === 'discarded' || outcome === 'partly_delivered' ? outcome : 'delivered'
     case Status.WORKFLOW_EXECUTION_STATUS_CANCELED:
     case Status.WORKFLOW_EXECUTION_STATUS_TERMINATED:
       return 'cancelled'
     default:
-      return 'failed'
+      return outcome === 'partly_delivered' ? outcome : 'failed'
   }
 }
 
@@ -74,6 +74,6 @@ export function toIso(time: temporal.api.workflow.v1.IWorkflowExecutionInfo['sta
 
 /** An attempt, as the delivery log shows it. */
 export function toDeliveryAttempt(attempt: Attempt): DeliveryAttempt {
-  const { status = null, error = null, excerpt = null } = attempt
-  return { ...attempt, status, error, excerpt }
+  const { endpointId, at, durationMs, url = null, status = null, error = null, excerpt = null } = attempt
+  return { endpointId, url, at, durationMs, status, error, excerpt }
 }

@@ -1,6 +1,6 @@
 /** What the workflow of a parcel tells of one of its events. */
 
-import proto, { type temporal } from '@temporalio/proto'
+import { distinctAttempts, withAllUrls } from '../contracts/attempts.ts'
 import type { Attempt, DeliverEventInput } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import { openEndpoints } from '../contracts/parcel-progress.ts'
@@ -12,13 +12,13 @@ import {
   type ParcelSteering,
 } from '../contracts/parcels.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
+import { factsOfProgress, type EndpointFacts } from './endpoint-facts.ts'
 import type { Temporal } from './connection.ts'
 import { toDeliveryAttempt, toIso } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
 import { first, historyOf, localResult, noteTimers, type HistoryEvent, type RunningTimer } from './history.ts'
+import { isUnderWay, subjectOf, type PendingActivity } from './pending-activities.ts'
 import { isLocalActivity } from './sdk-internals/local-activity.ts'
-
-type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo
 
 /** Where an event of a parcel stands, as the table has it. */
 export interface CarriedStanding {
@@ -37,6 +37,7 @@ export interface CarriedDetail extends Pick<
   'message' | 'attempts' | 'nextAttemptAt' | 'timeline' | 'pending' | 'steering'
 > {
   input: DeliverEventInput
+  facts: EndpointFacts
   /** Of the parcel; undefined when its workflow has not started. */
   runId: string | undefined
 }
@@ -45,15 +46,19 @@ export interface CarriedDetail extends Pick<
 export async function readCarried(
   temporalServer: Temporal,
   { id, parcelId, attempts, endedAt, input, progress }: CarriedStanding,
+  isPaused: (destinationId: string) => boolean,
 ): Promise<CarriedDetail | undefined> {
   const story = await readParcelStory(temporalServer, parcelId, id)
   const known = story?.input ?? input
   if (known === null) return undefined
-  const timeline = distinct([...(story?.attempts ?? []), ...attemptsIn(progress)])
-  const pending = endedAt === null && story !== undefined && progress !== null ? pendingOf(story, progress) : []
+  const timeline = distinctAttempts([...(story?.attempts ?? []), ...attemptsIn(progress)])
+  const isCancelled = story?.steering.some(({ action }) => action === 'cancel') ?? false
+  const isOpen = endedAt === null && !isCancelled
+  const pending = isOpen && story !== undefined && progress !== null ? pendingOf(story, progress, isPaused) : []
   const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
   return {
     input: known,
+    facts: factsOfProgress(progress),
     message: known.message,
     attempts: Math.max(attempts, timeline.length),
     nextAttemptAt: nextTimes[0] ?? null,
@@ -108,7 +113,7 @@ export async function readParcelStory(
     }
     if (input === undefined) return undefined
     records.push(...pendingActivities.flatMap((activity) => recordsOf(activity).flatMap(({ progress }) => progress)))
-    const attempts = distinct(records.filter((record) => record.place === place).flatMap(attemptsIn))
+    const attempts = distinctAttempts(records.filter((record) => record.place === place).flatMap(attemptsIn))
     return { runId, input, attempts, steering, activities: pendingActivities, timers: [...timers.values()] }
   } catch (error) {
     if (isNotFound(error)) return undefined
@@ -185,21 +190,17 @@ function steeringIn(event: HistoryEvent, deliveryId: string, at: string): Delive
 }
 
 const attemptsIn = (progress: EventProgress | null): Attempt[] =>
-  progress?.destinations.flatMap(({ endpoints }) => endpoints.flatMap(({ made }) => made)) ?? []
+  progress?.destinations.flatMap(({ endpoints }) => endpoints.flatMap(({ made }) => withAllUrls(made))) ?? []
 
-/** Each once, oldest first: what was attempted stands in all that was written later. */
-function distinct(attempts: readonly Attempt[]): Attempt[] {
-  const byMoment = new Map(attempts.map((attempt) => [`${attempt.at} ${attempt.endpointId}`, attempt]))
-  return [...byMoment.values()].sort((a, b) => a.at.localeCompare(b.at))
-}
-
-const { PENDING_ACTIVITY_STATE_STARTED } = proto.temporal.api.enums.v1.PendingActivityState
-
-function pendingOf({ activities, timers }: ParcelStory, { destinations }: EventProgress): DeliveryDetail['pending'] {
+function pendingOf(
+  { activities, timers }: ParcelStory,
+  { destinations }: EventProgress,
+  isPaused: (destinationId: string) => boolean,
+): DeliveryDetail['pending'] {
   return destinations.flatMap((destination) => {
     const { destinationId } = destination
-    const activity = activities.find((one) => fairnessKeyOf(one) === destinationId)
-    const running = activity?.state === PENDING_ACTIVITY_STATE_STARTED
+    const activity = activities.find((one) => subjectOf(one) === destinationId)
+    const running = activity !== undefined && isUnderWay(activity)
     const timer = timers.find(({ summary }) => summary === destinationId)
     const scheduled = toIso(activity?.nextAttemptScheduleTime) ?? toIso(activity?.scheduledTime)
     const roundAt = running ? null : (scheduled ?? timer?.firesAt.toISOString() ?? null)
@@ -208,12 +209,13 @@ function pendingOf({ activities, timers }: ParcelStory, { destinations }: EventP
       roundAt !== null && dueAt > Date.parse(roundAt) ? new Date(dueAt).toISOString() : roundAt
     return openEndpoints(destination)
       .filter(({ waits }) => waits !== 'hold')
-      .map(({ endpointId, dueAt }) => ({ endpointId, running, nextAttemptAt: notBefore(dueAt) }))
+      .map(({ endpointId, dueAt }) => ({
+        endpointId,
+        running,
+        nextAttemptAt: isPaused(destinationId) ? null : notBefore(dueAt),
+      }))
   })
 }
-
-const fairnessKeyOf = ({ priority, activityOptions }: PendingActivity): string | null | undefined =>
-  activityOptions?.priority?.fairnessKey ?? priority?.fairnessKey
 
 /** How far the activity of a destination is that waits or runs: in its heartbeat, which each failure leaves behind.
  *  @throws when Temporal does not answer */
@@ -226,5 +228,5 @@ export async function readPendingRecord(
     namespace,
     execution: { workflowId },
   })
-  return first(pendingActivities.find((activity) => fairnessKeyOf(activity) === destinationId)?.heartbeatDetails)
+  return first(pendingActivities.find((activity) => subjectOf(activity) === destinationId)?.heartbeatDetails)
 }

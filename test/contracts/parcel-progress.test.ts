@@ -231,8 +231,9 @@ describe('an event', () => {
     ['held', event([after(unavailable)], [after(held)]), 'status 503'],
     ['held', event([after(held)]), undefined],
     ['delivered', event([after(delivered)], [after(delivered)]), undefined],
-    ['delivered', event([after(delivered)], [after(discarded)]), undefined],
-    ['failed', event([after(delivered)], [after(rejected)], [after(discarded)]), 'status 404'],
+    ['partly_delivered', event([after(delivered)], [after(discarded)]), 'the user was deleted'],
+    ['partly_delivered', event([after(delivered)], [after(discarded)], [after(rejected)]), 'status 404'],
+    ['failed', event([after(discarded)], [after(rejected)]), 'status 404'],
     ['discarded', event([after(discarded)]), 'the user was deleted'],
   ])('is %s, with the reason', (status, progress, reason) => {
     expect(eventStatus(progress)).toBe(status)

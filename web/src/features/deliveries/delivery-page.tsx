@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { DeliveryDetail } from '../../../../src/schemas/delivery.ts'
 import { deliveryQuery } from '../../api/deliveries.ts'
-import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { CopyIcon } from '../../shared/copy.tsx'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
@@ -15,6 +14,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
+import { DestinationResults } from './destination-results.tsx'
 import { DeliveryTimeline } from './delivery-timeline.tsx'
 import { SentRequest } from './sent-request.tsx'
 import { StatusBadge } from './status-badge.tsx'
@@ -52,6 +52,9 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
       <Stack gap="lg">
         <WhyItEnded delivery={delivery} />
         <DeliveryFacts delivery={delivery} />
+        <Section title="Results">
+          <DestinationResults delivery={delivery} />
+        </Section>
         <Section title="Attempts">
           <DeliveryTimeline delivery={delivery} />
         </Section>
@@ -80,20 +83,12 @@ function TemporalLink({ url }: { url: string }) {
 
 function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
   const source = useQuery(sourcesQuery).data?.find(({ id }) => id === delivery.sourceId)
-  const destinations = useQuery(destinationsQuery).data ?? []
   return (
     <Facts>
       <Fact name="Source">
         <Link to="/sources/$id" params={{ id: delivery.sourceId }}>
           {source?.name ?? delivery.sourceId}
         </Link>
-      </Fact>
-      <Fact name={delivery.destinationIds.length === 1 ? 'Destination' : 'Destinations'}>
-        {delivery.destinationIds.map((id) => (
-          <Link key={id} to="/destinations/$id" params={{ id }} mr="xs">
-            {destinations.find((destination) => destination.id === id)?.name ?? id}
-          </Link>
-        ))}
       </Fact>
       <Fact name="User">
         {delivery.userId === null ? (

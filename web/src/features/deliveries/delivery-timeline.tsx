@@ -23,7 +23,7 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
           <Timeline.Item
             key={index}
             bullet={<Bullet isGood={isDelivered(entry.attempt)} />}
-            title={urlOf(entry.attempt.endpointId)}
+            title={entry.attempt.url ?? urlOf(entry.attempt.endpointId)}
           >
             <Attempt attempt={entry.attempt} />
           </Timeline.Item>

@@ -9,6 +9,7 @@ export const statuses: DeliveryStatus[] = [
   'retrying',
   'held',
   'delivered',
+  'partly_delivered',
   'failed',
   'discarded',
   'cancelled',

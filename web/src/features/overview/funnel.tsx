@@ -41,6 +41,13 @@ const outcomes: Step[] = [
   { member: 'retrying', label: 'Retrying', color: 'yellow.7', status: 'retrying' },
   { member: 'held', label: 'Held', color: 'grape.6', status: 'held' },
   { member: 'delivered', label: 'Delivered', color: 'teal.7', status: 'delivered' },
+  {
+    member: 'partly_delivered',
+    label: 'Partly delivered',
+    color: 'orange.7',
+    status: 'partly_delivered',
+    isRare: true,
+  },
   { member: 'failed', label: 'Failed', color: 'red.7', status: 'failed' },
   { member: 'discarded', label: 'Discarded', color: 'gray.6', status: 'discarded', isRare: true },
   { member: 'cancelled', label: 'Cancelled', color: 'gray.6', status: 'cancelled', isRare: true },

@@ -1,0 +1,86 @@
+/** What a delivery has come to at each of its destinations and endpoints. */
+
+import type { DeliveryTarget } from '../contracts/delivery.ts'
+import type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryDestination,
+  DeliveryEndpoint,
+  DestinationStatus,
+  EndpointStatus,
+} from '../schemas/delivery.ts'
+import type { EndpointFacts, EndpointFact } from '../temporal/endpoint-facts.ts'
+import type { FindDestination } from './sent-requests.ts'
+
+interface Known extends Pick<Delivery, 'status' | 'endedAt'> {
+  targets: readonly DeliveryTarget[]
+  /** Attempts, oldest first. */
+  timeline: readonly DeliveryAttempt[]
+  /** What is known of endpoints beyond their attempts. */
+  facts: EndpointFacts
+}
+
+export const destinationsOf = (known: Known, findDestination: FindDestination): DeliveryDestination[] =>
+  known.targets.map((target) => {
+    const { destinationId, endpointIds, successPolicy } = target
+    const destination = findDestination(destinationId)
+    const facts = new Map(endpointIds.map((id) => [id, factOf(known, id)]))
+    const isTaken = [...facts.values()].some(({ status }) => status === 'delivered')
+    const open = { ...known, isEnough: isTaken && successPolicy === 'any', isPaused: destination?.paused === true }
+    const endpoints = endpointIds.map((endpointId): DeliveryEndpoint => {
+      const { status: found, attempts = 0, reason, lastUrl } = facts.get(endpointId) ?? {}
+      const status = endOfOpen(open, attempts, found)
+      const url = lastUrl ?? destination?.settings.webhooks.find(({ id }) => id === endpointId)?.url ?? null
+      return { endpointId, url, status, attempts, reason: status === 'delivered' ? null : (reason ?? null) }
+    })
+    return { destinationId, status: statusOf(target, endpoints), endpoints }
+  })
+
+/** What is known of an endpoint; no status as long as it is open and nothing but its attempts tells of it. */
+function factOf({ timeline, facts }: Known, endpointId: string): Partial<EndpointFact> & { lastUrl?: string | null } {
+  const made = timeline.filter((attempt) => attempt.endpointId === endpointId)
+  const fact = facts.get(endpointId)
+  const last = made.at(-1)
+  const isTaken = made.some(({ error, status }) => error === null && status !== null)
+  const status = fact?.status ?? (isTaken ? 'delivered' : undefined)
+  const reason = fact?.reason ?? last?.error ?? undefined
+  return {
+    attempts: Math.max(fact?.attempts ?? 0, made.length),
+    lastUrl: last?.url ?? null,
+    ...(status !== undefined && { status }),
+    ...(reason !== undefined && { reason }),
+  }
+}
+
+const openStatuses: ReadonlySet<EndpointStatus> = new Set(['queued', 'delivering', 'retrying', 'held'])
+
+/** Where an endpoint stands that has not ended by itself. */
+function endOfOpen(
+  { status, endedAt, isEnough, isPaused }: Known & { isEnough: boolean; isPaused: boolean },
+  attempts: number,
+  known: EndpointStatus | undefined,
+): EndpointStatus {
+  if (known !== undefined && !openStatuses.has(known)) return known
+  if (isEnough && attempts > 0) return 'superseded'
+  if (status === 'queued') return 'queued'
+  if (endedAt !== null || status === 'failed') return status === 'partly_delivered' ? 'failed' : status
+  if (isPaused) return 'held'
+  return known ?? (attempts > 0 ? 'retrying' : 'delivering')
+}
+
+/** The first of these that any endpoint has, where no success of another one settles it. */
+const precedence = [
+  'queued',
+  'held',
+  'retrying',
+  'delivering',
+  'cancelled',
+  'failed',
+  'discarded',
+] as const satisfies DestinationStatus[]
+
+function statusOf({ successPolicy }: DeliveryTarget, endpoints: readonly DeliveryEndpoint[]): DestinationStatus {
+  const has = (status: EndpointStatus): boolean => endpoints.some((endpoint) => endpoint.status === status)
+  if (successPolicy === 'any' && has('delivered')) return 'delivered'
+  return precedence.find(has) ?? 'delivered'
+}

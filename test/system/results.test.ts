@@ -1,0 +1,131 @@
+/** What is told of deliveries, compared with what receivers got: a result for each destination, each attempt once. */
+
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import type { Destination } from '../../src/schemas/destination.ts'
+import type { Overview } from '../../src/schemas/overview.ts'
+import type { Source } from '../../src/schemas/source.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { expectToldAsReceived, toldByUrl } from '../support/told.ts'
+import { until } from '../support/wait.ts'
+
+const limit = 240_000
+
+let node: TestApp
+beforeAll(async () => {
+  node = await startTestApp()
+})
+afterAll(() => node[Symbol.asyncDispose]())
+
+const path = (id: string, action = ''): string => `/deliveries/${encodeURIComponent(id)}${action}`
+const read = async (id: string): Promise<DeliveryDetail> => (await node.api<DeliveryDetail>('GET', path(id))).body
+const untilTold = (what: string, id: string, isTold: (detail: DeliveryDetail) => boolean): Promise<DeliveryDetail> =>
+  until(what, async () => {
+    const detail = await read(id)
+    return detail.timeline !== undefined && isTold(detail) && detail
+  })
+const untilStatus = (id: string, status: string) => untilTold(`${id} is ${status}`, id, (one) => one.status === status)
+const change = (destination: Destination, settings: object) =>
+  node.api('PATCH', `/destinations/${destination.id}`, settings)
+const count = async (query: string): Promise<number> =>
+  (await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)).body.count
+const untilCount = (query: string, expected: number) =>
+  until(`${expected} of ${query}`, async () => (await count(query)) === expected)
+
+async function track(source: Source): Promise<string> {
+  const { body } = await node.post('/track', source.writeKey, { userId: 'u1', event: 'Order Completed' })
+  return `event/${source.id}/${(body.accepted as string[])[0]}`
+}
+
+describe.concurrent('a delivery with several destinations', () => {
+  it('is partly delivered where some were switched off', { timeout: limit }, async ({ expect }) => {
+    await using good = await startReceiver()
+    await using ill = await startReceiver()
+    await using poor = await startReceiver()
+    ill.answer({ status: 503 })
+    poor.answer({ status: 503 })
+    const source = await node.createSource()
+    const taken = await node.connect([source], [good.url])
+    const given = [await node.connect([source], [ill.url]), await node.connect([source], [poor.url])]
+    const id = await track(source)
+    await untilTold('all have their attempts', id, (one) => one.timeline.length > 4)
+    await untilCount(`sourceId=${source.id}&status=retrying`, 1)
+    for (const [index, destination] of given.entries()) {
+      await change(destination, { enabled: false })
+      if (index === 0)
+        await untilTold(
+          'the first is given up while the other one is tried on',
+          id,
+          ({ destinations }) => destinations.map(({ status }) => status).join() === 'delivered,discarded,retrying',
+        )
+    }
+    const detail = await untilStatus(id, 'partly_delivered')
+    expect(detail.destinations).toMatchObject([
+      {
+        destinationId: taken.id,
+        status: 'delivered',
+        endpoints: [{ url: good.url, status: 'delivered', attempts: 1 }],
+      },
+      ...given.map(({ id: destinationId }) => ({
+        destinationId,
+        status: 'discarded',
+        endpoints: [{ status: 'discarded', reason: expect.stringContaining('switched off') as string }],
+      })),
+    ])
+    expect(detail.reason).toContain('switched off')
+    expectToldAsReceived(detail, { [good.url]: good, [ill.url]: ill, [poor.url]: poor })
+
+    const ofSource = `sourceId=${source.id}`
+    await untilCount(`${ofSource}&status=partly_delivered`, 1)
+    for (const status of ['delivered', 'failed', 'discarded']) await untilCount(`${ofSource}&status=${status}`, 0)
+    const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?${ofSource}&status=partly_delivered`)
+    expect(body.items).toMatchObject([{ id, status: 'partly_delivered', attempts: detail.timeline.length }])
+    const { funnel } = (await node.api<Overview>('GET', `/overview?${ofSource}`)).body
+    expect(funnel).toMatchObject({ delivered: 0, partly_delivered: 1, failed: 0, discarded: 0, retrying: 0 })
+    const filter = { sourceId: source.id, status: 'partly_delivered' }
+    const bulk = await node.api<BulkSteering>('POST', '/deliveries/redeliver', filter)
+    expect(bulk.body.matched).toBe(1)
+    await untilStatus(`${id}/redelivery/1`, 'delivered')
+  })
+
+  it('is partly delivered where one refused it, and red in Temporal', { timeout: limit }, async ({ expect }) => {
+    await using good = await startReceiver()
+    await using bad = await startReceiver()
+    bad.answer({ status: 404, body: 'nothing here' })
+    const source = await node.createSource()
+    for (const url of [good.url, bad.url]) await node.connect([source], [url])
+    const id = await track(source)
+    const detail = await untilStatus(id, 'partly_delivered')
+    expect(detail.destinations.map(({ status }) => status)).toEqual(['delivered', 'failed'])
+    expect(detail.reason).toContain('404')
+    expectToldAsReceived(detail, { [good.url]: good, [bad.url]: bad })
+    const { status } = await node.app.temporal.client.workflow.getHandle(id).describe()
+    expect(status.name).toBe('FAILED')
+    await untilCount(`sourceId=${source.id}&status=partly_delivered`, 1)
+    await untilCount(`sourceId=${source.id}&status=failed`, 0)
+    const { funnel } = (await node.api<Overview>('GET', `/overview?sourceId=${source.id}`)).body
+    expect(funnel).toMatchObject({ delivered: 0, partly_delivered: 1, failed: 0 })
+  })
+})
+
+describe.concurrent('attempts', () => {
+  it('keep the URL that they went to', { timeout: limit }, async ({ expect }) => {
+    await using old = await startReceiver()
+    await using mended = await startReceiver()
+    old.answer({ status: 503 })
+    const source = await node.createSource()
+    const destination = await node.connect([source], [`${old.url}/wrong`])
+    const id = await track(source)
+    await untilTold('three attempts', id, ({ timeline }) => timeline.length >= 3)
+    const [webhook] = destination.settings.webhooks
+    await change(destination, { settings: { webhooks: [{ id: webhook?.id, url: `${mended.url}/right` }] } })
+    const detail = await untilStatus(id, 'delivered')
+    const receivers = { [`${old.url}/wrong`]: old, [`${mended.url}/right`]: mended }
+    expectToldAsReceived(detail, receivers)
+    expect(detail.destinations[0]?.endpoints[0]?.url).toBe(`${mended.url}/right`)
+    expect(detail.reason).toBeNull()
+    await node.api('DELETE', `/destinations/${destination.id}`)
+    expect(toldByUrl(await read(id))).toEqual(toldByUrl(detail))
+  })
+})
