@@ -1,5 +1,6 @@
 /** The activities of `deliverEvent`: look up the settings as they are now, sign, send, say what came of it. */
 
+import { randomUUID } from 'node:crypto'
 import { Context } from '@temporalio/activity'
 import type {
   Attempt,
@@ -17,7 +18,7 @@ import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
 import { gatedEndpoint, type AttemptKind, type AttemptResult, type Gate } from '../src/delivery/gate.ts'
 import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
-import { CalledOffError, type Sender } from '../src/delivery/send.ts'
+import { CalledOffError, SendAbortedError, type Sender } from '../src/delivery/send.ts'
 import type { UnlessTaken } from '../src/delivery/taken.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
@@ -87,7 +88,8 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
         () => record,
       )
       const attempts = [...(record?.attempts ?? []), ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
-      if (outcome.kind === 'deferred' || outcome.kind === 'unavailable') throw again(input, outcome, attempts)
+      const isToGoOn = outcome.kind === 'deferred' || outcome.kind === 'unavailable'
+      if (isToGoOn && !isCancelled()) throw again(input, outcome, attempts)
       return { outcome, attempts }
     },
 
@@ -114,12 +116,16 @@ export interface AttemptContext {
   acceptedAt: number
   /** Stops the attempt. */
   signal?: AbortSignal
+  /** Whether others of the same event at the same endpoint may begin at the same moment. */
+  isBesideOthers?: boolean
 }
 
-const ofOneEvent = ({ acceptedAt }: AttemptInput): AttemptContext => ({
+const ofOneEvent = (kind: AttemptKind, { acceptedAt }: AttemptInput): AttemptContext => ({
   event: '',
   acceptedAt: acceptedAt === undefined ? Context.current().info.scheduledTimestampMs : Date.parse(acceptedAt),
   signal: Context.current().cancellationSignal,
+  // An operator may have made several at once.
+  isBesideOthers: kind === 'retry',
 })
 
 /** A run delivers an event to an endpoint once, so that their ids name it; what is ordered again has a run of its own. */
@@ -127,7 +133,7 @@ export function attempt(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  context: AttemptContext = ofOneEvent(input),
+  context: AttemptContext = ofOneEvent(kind, input),
 ): Promise<AttemptOutcome> {
   const runId = Context.current().info.workflowExecution?.runId
   const now = () => attemptNow(dependencies, kind, input, context)
@@ -138,7 +144,7 @@ async function attemptNow(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  { acceptedAt, signal }: AttemptContext,
+  { acceptedAt, signal, isBesideOthers = false }: AttemptContext,
 ): Promise<AttemptOutcome> {
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
@@ -157,16 +163,23 @@ async function attemptNow(
     return { kind: 'deferred', turnInMs: inMs, reason, pausedTotalMs, ...(isDown && { isDown }) }
   }
   let result: AttemptResult = 'unused'
+  const at = new Date()
+  const made = {
+    endpointId: endpoint.id,
+    url: endpoint.url.slice(0, maxUrlLength),
+    ...(isBesideOthers && { id: randomUUID().slice(0, 8) }),
+    at: at.toISOString(),
+  }
   try {
-    const at = new Date()
     const outcome = await post(dependencies.sender, found, input, at, isCalledOff, signal)
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
     log(dependencies.logger, input, outcome)
     dependencies.observe(observation(input, outcome, acceptedAt))
-    return toAttemptOutcome(outcome, endpoint, at, pausedSoFarMs(destination))
+    return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
-    throw error
+    if (!(error instanceof SendAbortedError) || !isCancelled()) throw error
+    return toAttemptOutcome(stopped(at), made, pausedSoFarMs(destination))
   } finally {
     admission.leave(result)
   }
@@ -202,6 +215,17 @@ const unreadable = (reason: string): SendOutcome => ({
   durationMs: 0,
 })
 
+/** Whether the delivery has ended for the activity, by an operator or by a success elsewhere. */
+const isCancelled = (): boolean => Context.current().cancellationDetails?.cancelRequested === true
+
+/** The request went out, or was about to. */
+const stopped = (at: Date): SendOutcome => ({
+  kind: 'unavailable',
+  code: 'network_failure',
+  reason: 'the attempt was stopped in the middle: the delivery was ended',
+  durationMs: Date.now() - at.getTime(),
+})
+
 interface Ready {
   kind: 'ready'
   destination: StoredDestination
@@ -231,14 +255,11 @@ function judge(destination: StoredDestination | undefined, endpointId: string): 
 
 function toAttemptOutcome(
   outcome: SendOutcome,
-  { id, url }: Ready['endpoint'],
-  at: Date,
+  made: Omit<Attempt, 'durationMs'>,
   pausedTotalMs: number,
 ): AttemptOutcome {
   const attempt: Attempt = {
-    endpointId: id,
-    url: url.slice(0, maxUrlLength),
-    at: at.toISOString(),
+    ...made,
     durationMs: Math.round(outcome.durationMs),
     ...(outcome.status !== undefined && { status: outcome.status }),
     ...(outcome.kind !== 'delivered' && { error: outcome.reason }),

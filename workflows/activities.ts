@@ -6,7 +6,7 @@ import {
   proxyActivities,
   proxyLocalActivities,
 } from '@temporalio/workflow'
-import type { Attempt, DeliveryActivities, DestinationState, RetrySchedule } from '../src/contracts/delivery.ts'
+import type { DeliveryActivities, DestinationState, PendingAttempts, RetrySchedule } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 
 /** An attempt takes 5 s at most (`spec/`, "Limits"); the rest is for a loaded worker. */
@@ -45,9 +45,9 @@ export async function readDestination(destinationId: string): Promise<Destinatio
   }
 }
 
-/** Attempts of the activity that waits for the endpoint; the marker in the history keeps them. The read is never cancelled, as that of
- *  a destination. It answers none when Temporal does not answer: the end of a delivery does not wait for its list of attempts. */
-export const readPendingAttempts = (endpointId: string): Promise<{ attempts: Attempt[] }> =>
+/** Attempts of the activities that wait for the endpoint, or for any; the marker in the history keeps them. The read is never cancelled, as
+ *  that of a destination. It answers none when Temporal does not answer: the end of a delivery does not wait for its list of attempts. */
+export const readPendingAttempts = (endpointId?: string): Promise<PendingAttempts> =>
   CancellationScope.nonCancellable(() => localReads.readPendingAttempts(endpointId)).catch(() => ({ attempts: [] }))
 
 /** Pauses after tries that were lost with their worker; a try that fails tells its pause itself. */
@@ -62,7 +62,8 @@ export const scheduled = (endpointId: string, retry: RetrySchedule, remainingMs:
     startToCloseTimeout: attemptLimit,
     // A lost worker is noticed, and a cancellation reaches a running request, by the heartbeats that the activity sends.
     heartbeatTimeout: attemptLimit,
-    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    // What a request that was stopped came to is told, too.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: afterLostTries(retry),
     priority: { priorityKey: retryPriority, fairnessKey: endpointId },
     summary: endpointId,
@@ -74,7 +75,8 @@ export const once = (endpointId: string) =>
   proxyActivities<Pick<DeliveryActivities, 'attemptInTurn'>>({
     startToCloseTimeout: attemptLimit,
     heartbeatTimeout: attemptLimit,
-    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    // What a request that was stopped came to is told, too.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: {
       maximumAttempts: 3,
       initialInterval: '1 second',

@@ -2,8 +2,10 @@
 
 import {
   ApplicationFailure,
+  CancellationScope,
   condition,
   continueAsNew,
+  isCancellation,
   patched,
   Trigger,
   upsertMemo,
@@ -16,7 +18,9 @@ import type {
   DestinationStanding,
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
+import { readPendingAttempts } from './activities.ts'
 import { deliverToDestination } from './deliver-to-destination.ts'
+import type { Runs } from './endpoint-attempts.ts'
 import { createEndReport } from './end-report.ts'
 import { createOutcomeReport, writeOutcome } from './outcome-attribute.ts'
 import { listenForSteering } from './steering.ts'
@@ -38,12 +42,17 @@ export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEve
     )
   }
   const onEnded = createEndReport(input)
-  const context = { input, steering: listenForSteering(), outcomes: createOutcomeReport(), onResting, onEnded }
+  const runs: Runs = new Set()
+  const context = { input, steering: listenForSteering(), outcomes: createOutcomeReport(), onResting, onEnded, runs }
   const resumed = new Map(input.resumed?.map((standing) => [destinationOf(standing), standing]))
   const deliveries = input.targets.map((target) =>
     deliverToDestination(context, target, resumed.get(target.destinationId)),
   )
-  const destinations = await Promise.race([Promise.all(deliveries.map(({ result }) => result)), atRest.then(goOn)])
+  const { cancelRequested } = CancellationScope.current()
+  const results = Promise.all(deliveries.map(({ result }) => result))
+  const destinations = await Promise.race([results, atRest.then(goOn), cancelRequested]).catch((error: unknown) =>
+    endCancelled(runs, error),
+  )
   const outcome = overallOutcome(destinations)
   const result = { outcome, destinations }
   noteUnlessPlain(result)
@@ -63,6 +72,15 @@ export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEve
   function goOn(resumed: DestinationStanding[]): Promise<never> {
     return continueAsNew<typeof deliverEvent>({ ...input, resumed })
   }
+}
+
+/** What the activities have made is told before the end: nothing has it afterwards. */
+async function endCancelled(runs: Runs, error: unknown): Promise<never> {
+  if (isCancellation(error) && runs.size > 0 && patched('tells-attempts-of-cancelled')) {
+    await readPendingAttempts()
+    await Promise.all(runs)
+  }
+  throw error
 }
 
 const destinationOf = (standing: DestinationStanding): string =>

@@ -12,6 +12,7 @@ import type {
 } from '../src/contracts/delivery.ts'
 import { endpointResult, nextStep, type Wait } from '../src/contracts/next-step.ts'
 import { local } from './activities.ts'
+import type { Runs } from './endpoint-attempts.ts'
 import { pursueEndpoint, type Pursuit } from './endpoint-pursuit.ts'
 import { createHold } from './hold.ts'
 import type { OutcomeReport } from './outcome-attribute.ts'
@@ -28,6 +29,8 @@ export interface DeliveryContext {
   outcomes: OutcomeReport
   /** To be called when the destination is held, and only waits from now on. */
   onResting(): void
+  /** Activities that wait or run. */
+  runs: Runs
   /** A destination has ended. */
   onEnded(result: DestinationResult): void
 }
@@ -83,7 +86,7 @@ export function deliverToDestination(
       outcomes.report(destinationId, 'retrying')
       outcomes.explain(wait)
     }
-    const shared = { input, destinationId, clock, steering, noteWait, untilResumed }
+    const shared = { input, destinationId, clock, steering, noteWait, untilResumed, runs: context.runs }
     for (const [endpointId, first] of waiting) {
       const before = resumed?.waiting.find((endpoint) => endpoint.endpointId === endpointId)
       pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before))

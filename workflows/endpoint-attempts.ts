@@ -9,6 +9,7 @@ import type {
   RetryInput,
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
+import { attemptKey } from '../src/contracts/attempts.ts'
 import type { EndpointOutcome } from '../src/contracts/next-step.ts'
 import { once, readPendingAttempts, scheduled } from './activities.ts'
 import { readFailure } from './activity-failure.ts'
@@ -25,8 +26,11 @@ export interface EndpointAttempts {
   retries(): Promise<EndpointOutcome>
   /** Makes one attempt beside the activity that waits in Temporal. */
   beside(): Promise<EndpointOutcome>
-  /** Counts the attempts of the activity that waits in Temporal and is about to be cancelled. */
-  countPending(): Promise<void>
+  /** Counts the attempts of the activities that wait in Temporal and are about to be cancelled.
+   *  @returns whether one is being made */
+  countPending(): Promise<boolean>
+  /** Resolves when no activity of the endpoint waits or runs. */
+  untilNoneRuns(): Promise<void>
 }
 
 interface AttemptsContext {
@@ -35,13 +39,18 @@ interface AttemptsContext {
   clock: RetryClock
   /** Called before each activity. */
   onBegin: () => void
+  /** The activities of all endpoints that wait or run. */
+  runs: Runs
 }
+
+/** Activities that wait or run. */
+export type Runs = Set<Promise<void>>
 
 /** Counts from the first attempt on.
  *  @param first  outcome of the first attempt
  *  @param resumed  the endpoint as it waited in an earlier run of the workflow */
 export function createEndpointAttempts(
-  { input, destinationId, clock, onBegin }: AttemptsContext,
+  { input, destinationId, clock, onBegin, runs }: AttemptsContext,
   endpointId: string,
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
@@ -49,14 +58,25 @@ export function createEndpointAttempts(
   const { sourceId, messageId, message, acceptedAt, retry } = input
   let count = resumed?.attempts ?? 0
   let last: Attempt | undefined = resumed?.lastAttempt
+  const known = new Set<string>()
+  const ownRuns: Runs = new Set()
+  /** Some are told twice: by the activity that made them, and as those that wait. */
   const note = (made: readonly Attempt[]): void => {
-    count += made.length
-    last = made.at(-1) ?? last
+    const fresh = made.filter((attempt) => !known.has(attemptKey(attempt)))
+    for (const attempt of fresh) known.add(attemptKey(attempt))
+    count += fresh.length
+    last = fresh.at(-1) ?? last
   }
   if (first.kind === 'unavailable') note([first.attempt])
 
-  /** Runs an activity; where Temporal gives it up at the end of its time, that is an outcome, too. */
   const run = async (activity: (input: RetryInput) => Promise<RetryOutcome>): Promise<EndpointOutcome> => {
+    const outcome = outcomeOf(activity)
+    keepWhileUnderWay([runs, ownRuns], outcome)
+    return outcome
+  }
+
+  /** Runs an activity; where Temporal gives it up at the end of its time, that is an outcome, too. */
+  const outcomeOf = async (activity: (input: RetryInput) => Promise<RetryOutcome>): Promise<EndpointOutcome> => {
     onBegin()
     try {
       const { outcome, attempts } = await activity({
@@ -88,10 +108,20 @@ export function createEndpointAttempts(
     retries: () => run((next) => activities().retryDelivery(next)),
     beside: () => run((next) => once(endpointId).attemptInTurn(next)),
     async countPending() {
-      const { attempts } = await readPendingAttempts(endpointId)
+      const { attempts, isUnderWay = false } = await readPendingAttempts(endpointId)
       note(attempts)
+      return isUnderWay
     },
+    untilNoneRuns: async () => void (await Promise.all(ownRuns)),
   }
+}
+
+function keepWhileUnderWay(lists: readonly Runs[], work: Promise<unknown>): void {
+  const forget = (): void => {
+    for (const list of lists) list.delete(run)
+  }
+  const run = work.then(forget, forget)
+  for (const list of lists) list.add(run)
 }
 
 /** A pause that can be ended early. */

@@ -39,6 +39,8 @@ export interface Course {
   noteWait: (wait: Wait) => void
   untilResumed: () => Promise<DestinationState>
   settle: (end: End) => void
+  /** Cancels what is under way, and waits until that has told its end. */
+  stop: () => Promise<void>
 }
 
 /** Goes on from the outcome of the first attempt until the endpoint is settled. */

@@ -1,6 +1,6 @@
 /** One endpoint after its first attempt: its course, and what changes it from outside. */
 
-import { CancellationScope, Trigger } from '@temporalio/workflow'
+import { CancellationScope, isCancellation, patched, Trigger } from '@temporalio/workflow'
 import type {
   AttemptOutcome,
   DeliverEventInput,
@@ -11,7 +11,7 @@ import type {
 import { destinationGone, endpointResult, notAttempted, type Wait } from '../src/contracts/next-step.ts'
 import { readDestination } from './activities.ts'
 import { collapsed, readsOnce } from './change-reads.ts'
-import { createEndpointAttempts, createPause } from './endpoint-attempts.ts'
+import { createEndpointAttempts, createPause, type Runs } from './endpoint-attempts.ts'
 import { endBy, followCourse, type Course, type End } from './endpoint-course.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
@@ -27,6 +27,8 @@ export interface PursuitContext {
   /** Waits until the destination is no longer paused; shared by its endpoints.
    *  @param since  changes that were told when it was last known to be paused; undefined: it is read first */
   untilResumed: (since: number | undefined) => Promise<DestinationState>
+  /** Its activities that wait or run. */
+  runs: Runs
 }
 
 export interface Pursuit {
@@ -50,17 +52,26 @@ export function pursueEndpoint(
   const { destinationId, steering } = context
   const scope = new CancellationScope()
   const result = new Trigger<EndpointResult>()
-  const course = createCourse(context, endpointId, first, resumed, (settled) => {
-    result.resolve(settled)
-    scope.cancel()
+  const course = createCourse(context, endpointId, first, resumed, {
+    onSettled(settled) {
+      result.resolve(settled)
+      scope.cancel()
+    },
+    onStopped() {
+      isStopped = true
+      scope.cancel()
+    },
   })
   let worksUnderWay = 0
+  let isStopped = false
 
   const inScope = (work: () => Promise<void>): void => {
     worksUnderWay++
     scope.run(work).then(
       () => worksUnderWay--,
-      (error: unknown) => result.reject(error),
+      (error: unknown) => {
+        if (!isStopped || !isCancellation(error)) result.reject(error)
+      },
     )
   }
 
@@ -96,17 +107,17 @@ export function pursueEndpoint(
 }
 
 function createCourse(
-  { input, destinationId, clock, steering, noteWait, untilResumed }: PursuitContext,
+  { input, destinationId, clock, steering, noteWait, untilResumed, runs }: PursuitContext,
   endpointId: string,
   first: AttemptOutcome,
   resumed: HeldEndpoint | undefined,
-  onSettled: (result: EndpointResult) => void,
+  { onSettled, onStopped }: { onSettled: (result: EndpointResult) => void; onStopped: () => void },
 ): Course {
   let seenChanges = resumed === undefined ? 0 : undefined
   const onBegin = (): void => {
     seenChanges = steering.changes(destinationId)
   }
-  const attempts = createEndpointAttempts({ input, destinationId, clock, onBegin }, endpointId, first, resumed)
+  const attempts = createEndpointAttempts({ input, destinationId, clock, onBegin, runs }, endpointId, first, resumed)
   return {
     destinationId,
     retry: input.retry,
@@ -121,13 +132,20 @@ function createCourse(
     untilResumed: () => untilResumed(seenChanges),
     settle: (end) =>
       onSettled(endpointResult({ endpointId, attempts: attempts.count(), lastAttempt: attempts.last() }, end)),
+    stop() {
+      onStopped()
+      return attempts.untilNoneRuns()
+    },
   }
 }
 
-/** Ends the course whatever it is at; attempts of an activity that waits in Temporal are counted first. */
-async function endNow({ phase, attempts, settle }: Course, end: End): Promise<void> {
-  if (phase === 'retrying') await attempts.countPending()
-  settle(end)
+/** Ends the course whatever it is at. Attempts of the activities that wait in Temporal are counted first, and one that is being made
+ *  is stopped and told before. */
+async function endNow(course: Course, end: End): Promise<void> {
+  const { phase, attempts } = course
+  const mayRun = phase === 'retrying' || (phase === 'owedAttempt' && patched('counts-first-attempts-in-turn'))
+  if (mayRun && (await attempts.countPending())) await course.stop()
+  course.settle(end)
 }
 
 /** Ends the pause, or makes one attempt beside the activity that waits in Temporal: only its success or final failure changes the

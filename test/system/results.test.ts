@@ -1,12 +1,12 @@
 /** What is told of deliveries, compared with what receivers got: a result for each destination, each attempt once. */
 
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, it, type ExpectStatic } from 'vitest'
 import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Overview } from '../../src/schemas/overview.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { expectToldAsReceived, toldByUrl } from '../support/told.ts'
 import { until } from '../support/wait.ts'
 
@@ -32,6 +32,12 @@ const count = async (query: string): Promise<number> =>
   (await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)).body.count
 const untilCount = (query: string, expected: number) =>
   until(`${expected} of ${query}`, async () => (await count(query)) === expected)
+
+/** The list has each request of the only event of a receiver. */
+function expectSame(expect: ExpectStatic, { timeline, attempts }: DeliveryDetail, { requests }: Receiver): void {
+  expect(timeline.length).toBe(requests.length)
+  expect(attempts).toBe(requests.length)
+}
 
 async function track(source: Source): Promise<string> {
   const { body } = await node.post('/track', source.writeKey, { userId: 'u1', event: 'Order Completed' })
@@ -128,4 +134,75 @@ describe.concurrent('attempts', () => {
     await node.api('DELETE', `/destinations/${destination.id}`)
     expect(toldByUrl(await read(id))).toEqual(toldByUrl(detail))
   })
+
+  it('are all told of a delivery that is cancelled between two of them', { timeout: limit }, async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url, `${receiver.url}/second`])
+    const id = await track(source)
+    await untilTold('eight attempts', id, ({ timeline }) => timeline.length >= 8)
+    await node.api('POST', path(id, '/cancel'), { why: 'by mistake' })
+    const detail = await untilStatus(id, 'cancelled')
+    expectSame(expect, detail, receiver)
+    expect(detail).toMatchObject({ pending: [], nextAttemptAt: null, destinations: [{ status: 'cancelled' }] })
+  })
+
+  it('are all told of a delivery that is cancelled in the middle of one', { timeout: limit }, async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answerInTurn({ status: 503 }, { status: 503 }, { status: 503 }, 'hang')
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const id = await track(source)
+    await receiver.received(4)
+    await node.api('POST', path(id, '/cancel'))
+    expectSame(expect, await untilStatus(id, 'cancelled'), receiver)
+  })
+
+  it('are told once, however often they are made by hand', { timeout: limit }, async ({ expect }) => {
+    await using receiver = await startReceiver()
+    await using ill = await startReceiver()
+    receiver.answer({ status: 503 })
+    ill.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await node.connect([source], [ill.url])
+    const id = await track(source)
+    await untilTold('both are tried on', id, ({ timeline }) => timeline.length >= 6)
+    for (let round = 0; round < 3; round++) {
+      const before = receiver.requests.length
+      await Promise.all(Array.from({ length: 4 }, () => node.api('POST', path(id, '/retry'))))
+      await receiver.received(before + 4)
+      const { pending } = await read(id)
+      expect(new Set(pending.map(({ endpointId }) => endpointId)).size).toBe(pending.length)
+    }
+    receiver.answer({ status: 200, delayMs: 300 })
+    await Promise.all(Array.from({ length: 4 }, () => node.api('POST', path(id, '/retry'))))
+    const taken = await untilTold('one took it', id, ({ destinations }) => destinations[0]?.status === 'delivered')
+    expect(taken.destinations[1]?.status).toBe('retrying')
+    ill.answer({ status: 200 })
+    const detail = await untilStatus(id, 'delivered')
+    expectToldAsReceived(detail, { [receiver.url]: receiver, [ill.url]: ill })
+    expect(detail.reason).toBeNull()
+  })
+
+  it(
+    'are all told of a destination that is switched off in the middle of one',
+    { timeout: limit },
+    async ({ expect }) => {
+      await using receiver = await startReceiver()
+      await using good = await startReceiver()
+      receiver.answerInTurn({ status: 503 }, { status: 503 }, { status: 503 }, 'hang')
+      const source = await node.createSource()
+      const destination = await node.connect([source], [receiver.url])
+      await node.connect([source], [good.url])
+      const id = await track(source)
+      await receiver.received(4)
+      await untilCount(`sourceId=${source.id}&status=retrying`, 1)
+      await change(destination, { enabled: false })
+      const detail = await untilStatus(id, 'partly_delivered')
+      expectToldAsReceived(detail, { [receiver.url]: receiver, [good.url]: good })
+      expect(detail.attempts).toBe(5)
+    },
+  )
 })
