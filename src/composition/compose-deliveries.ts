@@ -23,11 +23,11 @@ import { runBacklog } from '../backlog.ts'
 import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steering.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { createDeliveries } from '../temporal/deliveries.ts'
+import { readPendingAttempts } from '../temporal/delivery-detail.ts'
 import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { readPendingRecord } from '../temporal/parcel-detail.ts'
-import { readPendingAttempts } from '../temporal/pending-activities.ts'
 import { createCarriedSteering, terminatedParcels } from '../temporal/parcel-steering.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
@@ -96,7 +96,7 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
   }
   const deliveryActivities = createDeliveryActivities({
     ...attempting,
-    pendingAttempts: (...of) => readPendingAttempts(temporal, ...of),
+    pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
   })
   const parcelActivities = createParcelActivities({
     ...attempting,

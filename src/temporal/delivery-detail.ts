@@ -6,6 +6,7 @@ import {
   type Attempt,
   type DeliverEventInput,
   type DestinationResult,
+  type PendingAttempts,
   type SteeringTrace,
 } from '../contracts/delivery.ts'
 import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
@@ -16,7 +17,13 @@ import { factsOfResults, type EndpointFacts } from './endpoint-facts.ts'
 import { isNotFound } from './grpc-errors.ts'
 import { decode } from './history.ts'
 import { readParcelStory } from './parcel-detail.ts'
-import { attemptsOfPending, pendingEndpoints, type PendingActivity } from './pending-activities.ts'
+import {
+  attemptsOfPending,
+  isUnderWay,
+  pendingEndpoints,
+  subjectOf,
+  type PendingActivity,
+} from './pending-activities.ts'
 
 /** What Temporal knows of a delivery. */
 export interface StartedDelivery extends Omit<DeliveryDetail, 'body' | 'requests' | 'destinations' | 'temporalUiUrl'> {
@@ -70,6 +77,20 @@ export async function readDelivery(
     if (isNotFound(error)) return undefined
     throw error
   }
+}
+
+/** What waits or runs for each endpoint of a delivery.
+ *  @throws when Temporal does not answer */
+export async function readPendingAttempts(
+  { client, namespace }: Temporal,
+  execution: { workflowId: string; runId: string },
+): Promise<(Required<PendingAttempts> & { endpointId: string })[]> {
+  const { pendingActivities } = await client.workflowService.describeWorkflowExecution({ namespace, execution })
+  return pendingActivities.map((activity) => ({
+    endpointId: subjectOf(activity),
+    attempts: attemptsOfPending(activity),
+    isUnderWay: isUnderWay(activity),
+  }))
 }
 
 /** What became of an event in its parcel, before an operator gave it a workflow of its own. */

@@ -2,9 +2,8 @@
 
 import proto, { type temporal } from '@temporalio/proto'
 import { distinctAttempts } from '../contracts/attempts.ts'
-import type { Attempt, AttemptRecord, PendingAttempts } from '../contracts/delivery.ts'
+import type { Attempt, AttemptRecord } from '../contracts/delivery.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
-import type { Temporal } from './connection.ts'
 import { toIso } from './delivery-row.ts'
 import { attemptsOfFailure } from './delivery-story.ts'
 import { first, type RunningTimer } from './history.ts'
@@ -24,18 +23,6 @@ export const isUnderWay = ({ state }: PendingActivity): boolean => state === PEN
 /** The last failure has all attempts of the activity; before the first failure, or after a lost worker, the heartbeat. */
 export const attemptsOfPending = ({ lastFailure, heartbeatDetails }: PendingActivity): Attempt[] =>
   distinctAttempts([...attemptsOfFailure(lastFailure), ...(first<AttemptRecord>(heartbeatDetails)?.attempts ?? [])])
-
-/** Attempts of the activities that wait or run for an endpoint, or for any.
- *  @throws when Temporal does not answer */
-export async function readPendingAttempts(
-  { client, namespace }: Temporal,
-  execution: { workflowId: string; runId: string },
-  endpointId?: string,
-): Promise<Required<PendingAttempts>> {
-  const { pendingActivities } = await client.workflowService.describeWorkflowExecution({ namespace, execution })
-  const asked = pendingActivities.filter((one) => endpointId === undefined || subjectOf(one) === endpointId)
-  return { attempts: asked.flatMap(attemptsOfPending), isUnderWay: asked.some(isUnderWay) }
-}
 
 /** Each endpoint once, in the order of `endpointIds`.
  *  @param isPaused  whether the endpoint's destination is paused: its attempt is not made when it is due */
