@@ -50,8 +50,11 @@ export interface AttemptDependencies {
 }
 
 export interface DeliveryDependencies extends AttemptDependencies {
-  /** Attempts of the activities of a workflow that wait or run, and whether one is being made: of an endpoint, or of all. */
-  pendingAttempts: (execution: { workflowId: string; runId: string }, endpointId?: string) => Promise<PendingAttempts>
+  /** What waits or runs for each endpoint of a workflow. */
+  pendingAttempts: (execution: {
+    workflowId: string
+    runId: string
+  }) => Promise<(PendingAttempts & { endpointId: string })[]>
 }
 
 /** One attempt at an endpoint, of which figures are made. */
@@ -95,8 +98,12 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 
     async readPendingAttempts(endpointId) {
       const { workflowExecution } = Context.current().info
-      if (workflowExecution === undefined) return { attempts: [], isUnderWay: false }
-      return dependencies.pendingAttempts(workflowExecution, endpointId)
+      const all = workflowExecution === undefined ? [] : await dependencies.pendingAttempts(workflowExecution)
+      const asked = all.filter((one) => endpointId === undefined || one.endpointId === endpointId)
+      return {
+        attempts: asked.flatMap(({ attempts }) => attempts),
+        isUnderWay: asked.some(({ isUnderWay }) => isUnderWay === true),
+      }
     },
 
     async readDestination(destinationId) {
