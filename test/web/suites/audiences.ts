@@ -171,6 +171,46 @@ export const audiences = (web: WebTest) =>
       return path
     }
 
+    it('take another query, destinations and guards, and tell the destinations before they are gone', async () => {
+      await using receiver = await startReceiver()
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'From a query',
+        membership: { kind: 'sql', connectionString: 'postgres://u:p@127.0.0.1:9/db', query: 'select 1 as user_id' },
+      })
+      const path = `/audiences/${audience.id}`
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url + path)
+      await page.getByText('select 1 as user_id').first().waitFor()
+      await page.getByRole('textbox', { name: 'Query' }).fill('select id as user_id from users')
+      await page.getByLabel('Bad rows allowed').fill('2.5')
+      await page.getByLabel('Calls a second, at most').fill('40')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Saved', { exact: true }).waitFor()
+      expect((await web.node.api<Audience>('GET', path)).body).toMatchObject({
+        membership: { kind: 'sql', host: '127.0.0.1', query: 'select id as user_id from users' },
+        maxBadRowShare: 0.025,
+        maxRemovalShare: 0.5,
+        maxPerSecond: 40,
+      })
+
+      const { id } = await web.node.connect([], [receiver.url])
+      const pushed = await createAudience('Goodbye')
+      await web.node.api('PATCH', pushed, { destinationIds: [id] })
+      await web.node.api('POST', `${pushed}/sync`)
+      await receiver.received(2)
+      await page.goto(web.node.url + pushed)
+      await page.getByText('2 sent').waitFor()
+      await page.getByRole('button', { name: 'Delete audience' }).click()
+      await page.getByText('Destinations are told first').waitFor()
+      await page.getByRole('button', { name: 'Delete the audience' }).click()
+      const told = (await receiver.received(4)).slice(2).map(traitsOf)
+      expect(told.map(({ userId, ...traits }) => [userId, (traits as { goodbye: unknown }).goodbye])).toEqual([
+        ['ada', false],
+        ['grace', false],
+      ])
+      expect(errors).toEqual([])
+    })
+
     it('finds members of an audience by the beginning of their user ids', async () => {
       const path = await createAudience('Readers')
       const { page } = await web.open({ signedInTo: web.node.url })

@@ -38,7 +38,9 @@ export const createAudience = (body: NewAudience): Promise<Audience> => request(
 export const changeAudience = (id: string, body: AudiencePatch): Promise<Audience> =>
   request('PATCH', path(id), { body })
 
-export const deleteAudience = (id: string): Promise<unknown> => request('DELETE', path(id))
+/** @param notify  destinations are told first that its members no longer belong to it */
+export const deleteAudience = (id: string, notify: boolean): Promise<unknown> =>
+  request('DELETE', path(id), { query: { notify: String(notify) } })
 
 /** Sends what changed (`sync`), or every member anew (`resync`). */
 export const startSync = (id: string, kind: 'sync' | 'resync'): Promise<unknown> =>

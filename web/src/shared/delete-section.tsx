@@ -2,6 +2,7 @@ import { Button, Group, Text } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import { useIsMutating, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { confirm } from './confirm.tsx'
 import { Section } from './section.tsx'
 import { useChange } from './use-change.ts'
@@ -18,6 +19,8 @@ interface Props {
   /** Queries that are stale without it, and the page that lists what is left. */
   stale: string[]
   list: '/sources' | '/destinations' | '/audiences'
+  /** What is to be chosen before. */
+  children?: ReactNode
 }
 
 const deletion = ['delete']
@@ -26,7 +29,7 @@ const deletion = ['delete']
 export const useIsDeleting = (): boolean => useIsMutating({ mutationKey: deletion }) > 0
 
 /** Deletes what a page shows, once that is confirmed, and goes back to the list. */
-export function DeleteSection({ noun, name, note, warning = note, remove, stale, list }: Props) {
+export function DeleteSection({ noun, name, note, warning = note, remove, stale, list, children }: Props) {
   const navigate = useNavigate()
   const client = useQueryClient()
   const change = useChange({
@@ -41,6 +44,7 @@ export function DeleteSection({ noun, name, note, warning = note, remove, stale,
   })
   return (
     <Section title="Delete">
+      {children}
       <Group justify="space-between">
         <Text size="sm" c="dimmed" maw={520}>
           {note}

@@ -15,6 +15,11 @@ export interface AudienceValues {
   schedule: 'none' | 'interval' | 'cron'
   interval: string
   cron: string
+  /** Shares in percent. */
+  maxBadRowPercent: number
+  maxRemovalPercent: number
+  /** Empty: as many as it takes. */
+  maxPerSecond: number | ''
 }
 
 export const emptyAudience: AudienceValues = {
@@ -29,6 +34,9 @@ export const emptyAudience: AudienceValues = {
   schedule: 'none',
   interval: '1h',
   cron: '0 6 * * *',
+  maxBadRowPercent: 0,
+  maxRemovalPercent: 50,
+  maxPerSecond: '',
 }
 
 function toMembership({ from, url, headers, connectionString, query }: AudienceValues): NewAudience['membership'] {
@@ -66,28 +74,69 @@ export const toNewAudience = (values: AudienceValues): NewAudience => ({
 })
 
 /** What can be edited later; the rest of the form's values stays out of it. */
-export const toValues = ({ name, membership, schedule }: Audience): AudienceValues => ({
+export const toValues = (audience: Audience): AudienceValues => ({
   ...emptyAudience,
-  name,
-  from: membership.kind,
+  ...toGuards(audience),
+  name: audience.name,
+  destinationIds: audience.destinationIds,
+  from: audience.membership.kind,
+  url: audience.membership.kind === 'http' ? audience.membership.url : '',
+  query: audience.membership.kind === 'sql' ? audience.membership.query : '',
+  ...toScheduleValues(audience),
+})
+
+const toGuards = ({ maxBadRowShare, maxRemovalShare, maxPerSecond }: Audience) => ({
+  maxBadRowPercent: inPercent(maxBadRowShare),
+  maxRemovalPercent: inPercent(maxRemovalShare),
+  maxPerSecond: maxPerSecond ?? ('' as const),
+})
+
+const inPercent = (share: number): number => Math.round(share * 100_000) / 1_000
+
+const toScheduleValues = ({ schedule }: Audience): Pick<AudienceValues, 'schedule' | 'interval' | 'cron'> => ({
   schedule: schedule === null ? 'none' : schedule.cron === undefined ? 'interval' : 'cron',
   interval: schedule?.interval ?? emptyAudience.interval,
   cron: schedule?.cron ?? emptyAudience.cron,
 })
 
-/** A changed schedule keeps its jitter and its time zone. */
-export function toPatch(values: AudienceValues, { schedule: before }: Audience, keepKey?: boolean): AudiencePatch {
+/** What the API has without a place in the form stays. Secrets that are left empty stay too. */
+export function toPatch(values: AudienceValues, audience: Audience, keepKey?: boolean): AudiencePatch {
+  const { schedule: before } = audience
   const schedule = toSchedule(values) ?? null
   const { jitter, timezone } = before ?? {}
   const kept = { ...(jitter !== undefined && { jitter }), ...(timezone !== undefined && { timezone }) }
   return {
     name: values.name,
+    destinationIds: values.destinationIds,
+    maxBadRowShare: values.maxBadRowPercent / 100,
+    maxRemovalShare: values.maxRemovalPercent / 100,
+    maxPerSecond: values.maxPerSecond === '' ? null : values.maxPerSecond,
+    ...toMembershipPatch(values, audience),
     ...(values.from !== 'push' && { schedule: schedule && { ...kept, ...schedule } }),
     ...(keepKey !== undefined && { keepKey }),
   }
 }
 
+/** Nothing when the members go on coming from the same place, so that the next fetch is spared when nothing changed. */
+function toMembershipPatch(values: AudienceValues, { membership }: Audience): Pick<AudiencePatch, 'membership'> {
+  if (membership.kind === 'http') {
+    const { format } = membership
+    const hasNewHeaders = values.headers.trim() !== ''
+    if (values.url === membership.url && !hasNewHeaders) return {}
+    const headers = hasNewHeaders ? { headers: parseHeaders(values.headers) } : {}
+    return { membership: { kind: 'http', url: values.url, ...headers, ...(format !== undefined && { format }) } }
+  }
+  if (membership.kind === 'push') return {}
+  const { statementTimeoutSeconds } = membership
+  const connectionString = values.connectionString.trim()
+  if (values.query === membership.query && connectionString === '') return {}
+  const connection = connectionString === '' ? {} : { connectionString }
+  return { membership: { kind: 'sql', query: values.query, statementTimeoutSeconds, ...connection } }
+}
+
 const fields: Record<string, keyof AudienceValues> = {
+  maxBadRowShare: 'maxBadRowPercent',
+  maxRemovalShare: 'maxRemovalPercent',
   'membership.url': 'url',
   'membership.headers': 'headers',
   'membership.connectionString': 'connectionString',

@@ -1,7 +1,8 @@
-import { Badge, Button, Stack } from '@mantine/core'
+import { Badge, Button, Checkbox, Code, Stack } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconRefresh } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, deleteAudience, setAudiencePaused, startSync } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
@@ -57,18 +58,34 @@ function AudienceView({ audience }: { audience: Audience }) {
             <EditAudience audience={audience} />
           </Section>
         )}
-        {canChange && (
-          <DeleteSection
-            noun="audience"
-            name={audience.name}
-            note="Its members and the history of its syncs are gone for good."
-            remove={() => deleteAudience(audience.id)}
-            stale={['audiences']}
-            list="/audiences"
-          />
-        )}
+        {canChange && <Deletion audience={audience} />}
       </Stack>
     </>
+  )
+}
+
+function Deletion({ audience: { id, name } }: { audience: Audience }) {
+  const [tells, setTells] = useState(true)
+  return (
+    <DeleteSection
+      noun="audience"
+      name={name}
+      note="Its members and the history of its syncs are gone for good."
+      warning={
+        tells
+          ? 'Destinations are told first that its members no longer belong to it. Then its members and the history of its syncs are gone for good.'
+          : 'Destinations are told nothing: they go on as if its members belonged to it. Its members and the history of its syncs are gone for good.'
+      }
+      remove={() => deleteAudience(id, tells)}
+      stale={['audiences']}
+      list="/audiences"
+    >
+      <Checkbox
+        label="First tell the destinations that its members no longer belong to it"
+        checked={tells}
+        onChange={({ currentTarget }) => setTells(currentTarget.checked)}
+      />
+    </DeleteSection>
   )
 }
 
@@ -133,7 +150,18 @@ function AudienceFacts({ audience }: { audience: Audience }) {
               </Link>
             ))}
       </Fact>
-      <Fact name="Asks before removing more than">{Math.round(audience.maxRemovalShare * 100)} % of the members</Fact>
+      {audience.membership.kind === 'sql' && (
+        <Fact name="Query">
+          <Code block mah={160} style={{ overflow: 'auto' }} tabIndex={0}>
+            {audience.membership.query}
+          </Code>
+        </Fact>
+      )}
+      <Fact name="Bad rows allowed">{percent(audience.maxBadRowShare)} of the rows</Fact>
+      <Fact name="Calls a second">{audience.maxPerSecond?.toLocaleString() ?? 'as many as it takes'}</Fact>
+      <Fact name="Asks before removing more than">{percent(audience.maxRemovalShare)} of the members</Fact>
     </Facts>
   )
 }
+
+const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`
