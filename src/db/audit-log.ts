@@ -1,7 +1,7 @@
 /** The audit log: written before a change and completed after it, so that none goes without a trace. */
 
 import { AppError } from '../errors.ts'
-import type { AuditEntry, AuditOutcome } from '../schemas/audit.ts'
+import type { AuditEntry, AuditFilter, AuditOutcome } from '../schemas/audit.ts'
 import type { Queryable } from './database.ts'
 import type { Page, PageRequest } from './page.ts'
 
@@ -78,13 +78,27 @@ export async function noteRefusedSignIn(database: Queryable, address: string, tr
 
 /** A page of the audit log, newest first.
  *  @throws AppError bad_request when the cursor is not one that a page gave */
-export async function listAuditEntries(database: Queryable, { limit, cursor }: PageRequest): Promise<Page<AuditEntry>> {
+export async function listAuditEntries(
+  database: Queryable,
+  filter: AuditFilter,
+  { limit, cursor }: PageRequest,
+): Promise<Page<AuditEntry>> {
   if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
     throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
   const rows = await database.query<AuditRow>(
     `select id, at, actor, action, subject, outcome, before, after from audit_log
-     where $1::bigint is null or id < $1::bigint order by id desc limit $2`,
-    [cursor ?? null, limit + 1],
+     where ($1::bigint is null or id < $1::bigint) and ($3::text is null or actor = $3)
+       and ($4::text is null or starts_with(subject, $4)) and ($5::timestamptz is null or at >= $5)
+       and ($6::timestamptz is null or at < $6)
+     order by id desc limit $2`,
+    [
+      cursor ?? null,
+      limit + 1,
+      filter.actor ?? null,
+      filter.subject ?? null,
+      filter.since ?? null,
+      filter.until ?? null,
+    ],
   )
   const items = rows.slice(0, limit).map(({ at, ...row }) => ({ ...row, at: at.toISOString() }))
   return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null }

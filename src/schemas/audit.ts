@@ -25,3 +25,14 @@ export const AuditEntrySchema = z.object({
   after: z.unknown(),
 })
 export type AuditEntry = z.infer<typeof AuditEntrySchema>
+
+/** Which entries: all members that are given must fit. */
+export const AuditFilterSchema = z.strictObject({
+  /** Who made the change, exact. */
+  actor: z.string().max(255).optional(),
+  /** Beginning of the subjects, as in `sources` or `sources/src_…`. */
+  subject: z.string().max(400).optional(),
+  since: z.iso.datetime({ offset: true }).optional(),
+  until: z.iso.datetime({ offset: true }).optional(),
+})
+export type AuditFilter = z.infer<typeof AuditFilterSchema>

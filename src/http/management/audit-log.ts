@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { listAuditEntries } from '../../db/audit-log.ts'
 import type { Database } from '../../db/database.ts'
-import { AuditEntrySchema } from '../../schemas/audit.ts'
+import { AuditEntrySchema, AuditFilterSchema } from '../../schemas/audit.ts'
 import { errorResponses, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 export const auditLogRoutes: FastifyPluginAsyncZod<{ database: Database }> = async (app, { database }) => {
@@ -12,10 +12,10 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ database: Database }> = asy
         tags: ['audit-log'],
         summary: 'Every change through this API, newest first',
         security,
-        querystring: PageQuerySchema,
+        querystring: AuditFilterSchema.extend(PageQuerySchema.shape),
         response: { 200: pageSchema(AuditEntrySchema), ...errorResponses },
       },
     },
-    ({ query }) => listAuditEntries(database, query),
+    ({ query: { limit, cursor, ...filter } }) => listAuditEntries(database, filter, { limit, cursor }),
   )
 }

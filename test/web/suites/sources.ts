@@ -35,9 +35,15 @@ export const sources = (web: WebTest) =>
     })
 
     it('takes another write key, is switched off and deleted, and each change is written down', async () => {
-      const source = await web.node.createSource('Closed')
+      const source = await web.node.createSource('Closing')
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/sources/${source.id}`)
+      await web.node.createSource('Taken name')
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Taken name')
+      await page.getByText('Another source has this name').waitFor()
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Closed')
+      await page.getByRole('button', { name: 'Rename' }).click()
+      await page.getByRole('heading', { name: 'Closed', level: 1 }).waitFor()
       const send = async (writeKey: string): Promise<number> =>
         (await web.node.post('/track', writeKey, { userId: 'ada', event: 'Sent' })).status
       const field = page.getByRole('textbox', { name: 'Write key', exact: true })
@@ -74,7 +80,7 @@ export const sources = (web: WebTest) =>
 
       await page.goto(`${web.node.url}/settings?tab=audit`)
       await page
-        .getByRole('row', { name: /sources\.rotate-key/ })
+        .getByRole('row', { name: /Replaced the write key of source/ })
         .first()
         .getByRole('button')
         .click()

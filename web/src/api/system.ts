@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Activity } from '../../../src/schemas/activity.ts'
 import type { ApiToken, CreatedApiToken, NewApiToken } from '../../../src/schemas/access.ts'
-import type { AuditEntry } from '../../../src/schemas/audit.ts'
+import type { AuditEntry, AuditFilter } from '../../../src/schemas/audit.ts'
 import type { Overview, OverviewQuery } from '../../../src/schemas/overview.ts'
 import type { Onboarding, Status } from '../../../src/schemas/system.ts'
 import { pagedQuery, readAll } from './query-client.ts'
@@ -35,7 +35,8 @@ export const statusQuery = queryOptions({
   refetchInterval: refreshMs,
 })
 
-export const auditLogQuery = pagedQuery<AuditEntry>(['audit-log'], '/audit-log', { limit: 50 })
+export const auditLogQuery = (filter: AuditFilter) =>
+  pagedQuery<AuditEntry>(['audit-log'], '/audit-log', { ...filter, limit: 50 })
 
 export const tokensQuery = queryOptions({
   queryKey: ['tokens'],

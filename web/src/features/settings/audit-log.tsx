@@ -1,26 +1,30 @@
-import { Badge, Button, Group, Modal, SimpleGrid, Stack, Table, Text } from '@mantine/core'
+import { Badge, Button, Group, Modal, Select, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { AuditEntry } from '../../../../src/schemas/audit.ts'
+import type { AuditEntry, AuditFilter } from '../../../../src/schemas/audit.ts'
 import { auditLogQuery } from '../../api/system.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { Outline } from '../../shared/query-view.tsx'
 import { formatTime } from '../../shared/time.tsx'
+import { describeAction, differences, subjectName } from './describe-change.ts'
 
 const outcomeColors = { done: 'teal', failed: 'red', unknown: 'yellow', refused: 'orange' } as const
 
 /** Every change: who, what, when, before and after. */
 export function AuditLog() {
-  const query = useInfiniteQuery(auditLogQuery)
+  const [filter, setFilter] = useState<AuditFilter>({})
+  const query = useInfiniteQuery({ ...auditLogQuery(filter), placeholderData: keepPreviousData })
   const [shown, setShown] = useState<AuditEntry>()
   if (query.data === undefined)
     return query.error === null ? <Outline /> : <ErrorNotice error={query.error} onRetry={query.refetch} />
   const entries = query.data.pages.flatMap(({ items }) => items)
-  if (entries.length === 0)
+  if (entries.length === 0 && Object.keys(filter).length === 0)
     return (
       <EmptyState icon={<IconHistory aria-hidden />} title="Nothing was changed yet">
         Every change through this app or the management API is written down here.
@@ -28,6 +32,8 @@ export function AuditLog() {
     )
   return (
     <>
+      <Filters filter={filter} onChange={setFilter} />
+      {entries.length === 0 && <Text c="dimmed">No change fits.</Text>}
       <Table verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
@@ -46,22 +52,20 @@ export function AuditLog() {
               </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
                 <Group gap="xs">
-                  {entry.action}
+                  {describeAction(entry)}
                   {entry.outcome !== 'done' && (
                     <Badge color={outcomeColors[entry.outcome]} variant="light">
                       {entry.outcome}
                     </Badge>
                   )}
                 </Group>
-                <Text size="xs" c="dimmed" lineClamp={1}>
-                  {entry.subject}
-                </Text>
+                <Subject entry={entry} />
               </Table.Td>
               <Table.Td>
                 <Button
                   variant="default"
                   size="compact-sm"
-                  aria-label={`Show ${entry.action} of ${formatTime(entry.at)}`}
+                  aria-label={`Show ${describeAction(entry)} of ${formatTime(entry.at)}`}
                   onClick={() => setShown(entry)}
                 >
                   Show
@@ -75,7 +79,7 @@ export function AuditLog() {
       <Modal
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
-        title={shown?.action ?? ''}
+        title={shown === undefined ? '' : describeAction(shown)}
         size="xl"
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
@@ -85,12 +89,97 @@ export function AuditLog() {
   )
 }
 
+const kinds = [
+  { value: 'sources', label: 'Sources' },
+  { value: 'destinations', label: 'Destinations' },
+  { value: 'audiences', label: 'Audiences' },
+  { value: 'deliveries', label: 'Deliveries' },
+  { value: 'deletion-requests', label: 'Deletion requests' },
+  { value: 'tokens', label: 'API tokens' },
+  { value: 'session', label: 'Sign-ins' },
+]
+
+/** How long typing must pause before the list follows, in milliseconds. */
+const typingPauseMs = 350
+
+function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter: AuditFilter) => void }) {
+  const setActor = useDebouncedCallback((actor: string) => {
+    const { actor: _, ...rest } = filter
+    onChange(actor === '' ? rest : { ...rest, actor })
+  }, typingPauseMs)
+  return (
+    <Group gap="xs" mb="md" role="search" aria-label="Filter changes">
+      <Select
+        label="Changes of"
+        placeholder="Everything"
+        clearable
+        data={kinds}
+        value={filter.subject ?? null}
+        onChange={(subject) => {
+          const { subject: _, ...rest } = filter
+          onChange(subject === null ? rest : { ...rest, subject })
+        }}
+      />
+      <TextInput
+        label="Who, exact"
+        placeholder="Anybody"
+        onChange={({ currentTarget }) => setActor(currentTarget.value.trim())}
+      />
+    </Group>
+  )
+}
+
+/** The name of what was changed; it leads there as long as it is there. */
+function Subject({ entry }: { entry: AuditEntry }) {
+  const [kind, id] = [entry.subject.split('/')[0], entry.subject.slice(entry.subject.indexOf('/') + 1)]
+  const page = pagesOf[kind ?? '']
+  if (page === undefined || !entry.subject.includes('/') || entry.action.endsWith('.delete'))
+    return (
+      <Text size="xs" c="dimmed" lineClamp={1}>
+        {subjectName(entry)}
+      </Text>
+    )
+  return (
+    <Link to={page} params={{ id }} size="xs">
+      {subjectName(entry)}
+    </Link>
+  )
+}
+
+const pagesOf: Record<string, '/sources/$id' | '/destinations/$id' | '/audiences/$id' | '/deliveries/$id'> = {
+  sources: '/sources/$id',
+  destinations: '/destinations/$id',
+  audiences: '/audiences/$id',
+  deliveries: '/deliveries/$id',
+}
+
 function Change({ entry: { actor, at, subject, before, after } }: { entry: AuditEntry }) {
+  const changes = before === null || after === null ? [] : differences(before, after)
   return (
     <Stack>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {actor} changed {subject} at {formatTime(at)}.
       </Text>
+      {changes.length > 0 && (
+        <Table aria-label="Differences" verticalSpacing={4}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Member</Table.Th>
+              <Table.Th>Before</Table.Th>
+              <Table.Th>After</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {changes.map((change) => (
+              <Table.Tr key={change.path} style={{ overflowWrap: 'anywhere' }}>
+                <Table.Td>{change.path}</Table.Td>
+                <Table.Td>{change.before}</Table.Td>
+                <Table.Td>{change.after}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <Side title="Before" value={before} />
         <Side title="After" value={after} />

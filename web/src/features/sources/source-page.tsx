@@ -12,6 +12,7 @@ import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { LiveEvents } from './live-events.tsx'
+import { RenameSource } from './rename-source.tsx'
 import { Snippets } from './snippets.tsx'
 import { WriteKey } from './write-key.tsx'
 
@@ -67,6 +68,7 @@ function SourceView({ source }: { source: Source }) {
           <Snippets writeKey={canChange ? source.writeKey : 'YOUR_WRITE_KEY'} />
         </Section>
         <ConnectedDestinations sourceId={source.id} />
+        {canChange && <RenameSource source={source} />}
         {canChange && (
           <DeleteSection
             noun="source"

@@ -42,7 +42,7 @@ export function WriteKey({ source, canChange }: { source: Source; canChange: boo
 }
 
 function Rotation({ id }: { id: string }) {
-  const [overlap, setOverlap] = useState('0')
+  const [overlap, setOverlap] = useState(String(24 * 3_600))
   const rotate = useChange({
     change: () => rotateWriteKey(id, { overlapSeconds: Number(overlap) }),
     stale: ['sources'],

@@ -1,0 +1,71 @@
+/** An entry of the audit log in words. */
+
+import type { AuditEntry } from '../../../../src/schemas/audit.ts'
+
+const nouns: Record<string, string> = {
+  sources: 'source',
+  destinations: 'destination',
+  audiences: 'audience',
+  deliveries: 'delivery',
+  tokens: 'API token',
+  session: 'session',
+  'deletion-requests': 'deletion request',
+}
+
+const verbs: Record<string, string> = {
+  create: 'Created',
+  update: 'Changed',
+  replace: 'Replaced',
+  delete: 'Deleted',
+  'rotate-key': 'Replaced the write key of',
+  'previous-keys.delete': 'Ended the earlier write keys of',
+  test: 'Sent a test event to',
+  retry: 'Retried',
+  redeliver: 'Delivered again',
+  cancel: 'Cancelled',
+  pause: 'Paused the schedule of',
+  resume: 'Resumed the schedule of',
+  sync: 'Asked for a sync of',
+  resync: 'Asked for a sync of everybody of',
+  backfill: 'Asked for missed syncs of',
+  'members.create': 'Changed members of',
+  'members.replace': 'Uploaded the members of',
+  'syncs.confirm': 'Confirmed a sync of',
+  'syncs.stop': 'Stopped a sync of',
+  'syncs.undo': 'Took back a sync of',
+}
+
+/** What was done, as in `Changed source`. */
+export function describeAction({ action, subject, outcome }: AuditEntry): string {
+  if (outcome === 'refused') return 'Tried to sign in with a wrong token'
+  if (action === 'session.create') return 'Signed in'
+  const [resource = '', ...rest] = action.split('.')
+  const isMany = (resource === 'deliveries' || resource === 'destinations') && !subject.includes('/')
+  const noun = isMany && resource === 'deliveries' ? 'deliveries' : (nouns[resource] ?? resource)
+  return `${verbs[rest.join('.')] ?? rest.join(' ')} ${noun}`
+}
+
+/** What it was done to: its name, or its id when it has none. */
+export function subjectName({ subject, before, after }: AuditEntry): string {
+  for (const state of [after, before])
+    if (typeof state === 'object' && state !== null && 'name' in state && typeof state.name === 'string')
+      return state.name
+  return subject.slice(subject.indexOf('/') + 1)
+}
+
+/** Members that differ, as paths with both values as JSON. */
+export function differences(before: unknown, after: unknown): { path: string; before: string; after: string }[] {
+  const [old, now] = [flat(before), flat(after)]
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter((path) => old.get(path) !== now.get(path))
+    .map((path) => ({ path, before: old.get(path) ?? '–', after: now.get(path) ?? '–' }))
+}
+
+function flat(value: unknown, path = '', into = new Map<string, string>()): Map<string, string> {
+  if (typeof value !== 'object' || value === null) {
+    if (path !== '') into.set(path, JSON.stringify(value ?? null))
+    return into
+  }
+  for (const [name, member] of Object.entries(value)) flat(member, path === '' ? name : `${path}.${name}`, into)
+  return into
+}
