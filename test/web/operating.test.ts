@@ -2,6 +2,7 @@ import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { audiences } from './suites/audiences.ts'
 import { deliveries } from './suites/deliveries.ts'
 import { health } from './suites/health.ts'
+import { finding } from './suites/finding.ts'
 import { overview } from './suites/overview.ts'
 import { sources } from './suites/sources.ts'
 import { turnedAway } from './suites/turned-away.ts'
@@ -11,6 +12,7 @@ describeInBrowser('the web app', () => {
   audiences(web)
   sources(web)
   turnedAway(web)
+  finding(web)
   overview(web)
   health(web)
   deliveries(web)

@@ -116,6 +116,15 @@ const audienceRoute = createRoute({
   component: lazyRouteComponent(() => import('./features/audiences/audience-page.tsx'), 'AudiencePage'),
 })
 
+const deletionRequestsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/deletion-requests',
+  component: lazyRouteComponent(
+    () => import('./features/deletion-requests/deletion-requests-page.tsx'),
+    'DeletionRequestsPage',
+  ),
+})
+
 const settingsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/settings',
@@ -138,6 +147,7 @@ const routeTree = rootRoute.addChildren([
     turnedAwayRoute,
     audiencesRoute,
     audienceRoute,
+    deletionRequestsRoute,
     settingsRoute,
   ]),
 ])

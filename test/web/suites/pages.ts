@@ -37,6 +37,7 @@ export const everyPage = (web: WebTest) =>
         '/turned-away',
         '/audiences',
         `/audiences/${audience.id}`,
+        '/deletion-requests',
         '/settings',
         '/settings?tab=tokens',
         '/settings?tab=audit',

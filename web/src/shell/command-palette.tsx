@@ -1,13 +1,20 @@
 import { spotlight, Spotlight, type SpotlightActionData, type SpotlightActionGroupData } from '@mantine/spotlight'
-import { IconBox, IconPlugConnected, IconSearch, IconSend } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
+import { IconBox, IconFilterOff, IconPlugConnected, IconSearch, IconSend, IconUsers } from '@tabler/icons-react'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { audiencesQuery } from '../api/audiences.ts'
+import { deliveryCountQuery } from '../api/deliveries.ts'
 import { destinationsQuery } from '../api/destinations.ts'
 import { sourcesQuery } from '../api/sources.ts'
+import { turnedAwayQuery } from '../api/turned-away.ts'
 import { pages } from './pages.tsx'
 
-/** To any page, source or destination by its name, or to deliveries by a user's or message's id.
+/** Pause in typing before ids are looked up, in milliseconds. */
+const typingMs = 250
+
+/** To any page, source, destination or audience by its name, or to what there is of a user's or message's id.
  *  @param request  opens with each new number */
 export default function CommandPalette({ request }: { request: number }) {
   useEffect(() => spotlight.open(), [request])
@@ -15,7 +22,9 @@ export default function CommandPalette({ request }: { request: number }) {
   const [query, setQuery] = useState('')
   const sources = useQuery(sourcesQuery).data ?? []
   const destinations = useQuery(destinationsQuery).data ?? []
+  const audiences = useQuery(audiencesQuery).data ?? []
   const wanted = query.trim()
+  const found = useFound(wanted)
 
   const groups: SpotlightActionGroupData[] = [
     {
@@ -46,16 +55,33 @@ export default function CommandPalette({ request }: { request: number }) {
         onClick: () => void navigate({ to: '/destinations/$id', params: { id } }),
       })),
     },
-    { group: 'Deliveries', actions: wanted === '' ? [] : deliverySearches(wanted) },
+    {
+      group: 'Audiences',
+      actions: audiences.map(({ id, name }) => ({
+        id,
+        label: name,
+        leftSection: <IconUsers size={20} aria-hidden />,
+        onClick: () => void navigate({ to: '/audiences/$id', params: { id } }),
+      })),
+    },
+    { group: 'Found', actions: wanted === '' ? [] : searches(wanted) },
   ]
 
-  function deliverySearches(id: string): SpotlightActionData[] {
-    return (['userId', 'messageId'] as const).map((member) => ({
+  function searches(id: string): SpotlightActionData[] {
+    const deliveries = (['userId', 'messageId'] as const).map((member) => ({
       id: `search-${member}`,
-      label: `Deliveries of ${member === 'userId' ? 'user' : 'message'} ${id}`,
+      label: `${countText(found[member])} of ${member === 'userId' ? 'user' : 'message'} ${id}`,
       leftSection: <IconSend size={20} aria-hidden />,
       onClick: () => void navigate({ to: '/deliveries', search: { [member]: id } }),
     }))
+    if (!found.isTurnedAway) return deliveries
+    const turnedAway: SpotlightActionData = {
+      id: 'search-turned-away',
+      label: `Event ${id}, which was turned away`,
+      leftSection: <IconFilterOff size={20} aria-hidden />,
+      onClick: () => void navigate({ to: '/turned-away', search: { messageId: id } }),
+    }
+    return [...deliveries, turnedAway]
   }
 
   return (
@@ -70,9 +96,28 @@ export default function CommandPalette({ request }: { request: number }) {
       maxHeight={420}
       searchProps={{
         leftSection: <IconSearch size={18} aria-hidden />,
-        placeholder: 'A page, source, destination, user or message id',
+        placeholder: 'A name, or the id of a user or message',
         'aria-label': 'Go to',
       }}
     />
   )
 }
+
+/** What there is of an id that was typed. */
+function useFound(typed: string) {
+  const [id] = useDebouncedValue(typed, typingMs)
+  const enabled = id !== '' && id === typed
+  const userId = useQuery({ ...deliveryCountQuery({ userId: id }), enabled }).data?.count
+  const messageId = useQuery({ ...deliveryCountQuery({ messageId: id }), enabled }).data?.count
+  const turnedAway = useInfiniteQuery({ ...turnedAwayQuery({ messageId: id }, 1), enabled }).data?.pages[0]?.items
+  return { userId, messageId, isTurnedAway: (turnedAway?.length ?? 0) > 0 }
+}
+
+const countText = (count: number | undefined): string =>
+  count === undefined
+    ? 'Deliveries'
+    : count === 0
+      ? 'No delivery'
+      : count === 1
+        ? '1 delivery'
+        : `${count.toLocaleString()} deliveries`

@@ -7,6 +7,7 @@ import {
   IconSend,
   IconSettings,
   IconUsers,
+  IconUserX,
 } from '@tabler/icons-react'
 
 /** The pages of the menu and of the command palette. */
@@ -18,5 +19,6 @@ export const pages = [
   { to: '/deliveries', label: 'Deliveries', hint: 'Every event on its way', Icon: IconSend },
   { to: '/turned-away', label: 'Turned away', hint: 'Events that became no delivery, and why', Icon: IconFilterOff },
   { to: '/audiences', label: 'Audiences', hint: 'Members and their syncs', Icon: IconUsers },
+  { to: '/deletion-requests', label: 'Deletion requests', hint: 'Users who are to be deleted', Icon: IconUserX },
   { to: '/settings', label: 'Settings', hint: 'Tokens, audit log, state of the system', Icon: IconSettings },
 ] as const

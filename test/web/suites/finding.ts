@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import type { Audience } from '../../../src/schemas/audience.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { eventually, type WebTest } from '../browser.ts'
+
+export const finding = (web: WebTest) =>
+  describe('an operator finds', () => {
+    it('audiences and ids in the palette, with what there is of them', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Findable')
+      await web.node.connect([source], [receiver.url])
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', { name: 'Night Owls' })
+      await web.node.post('/track', source.writeKey, { userId: 'u-find', event: 'Found', messageId: 'm-find' })
+      await web.node.post('/track', source.writeKey, { userId: 'u-find', messageId: 'm-refused' })
+      await receiver.received(1)
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/settings`)
+      await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
+      const type = async (text: string): Promise<void> => {
+        await page.keyboard.press('Control+k')
+        await page.getByLabel('Go to', { exact: true }).fill(text)
+      }
+      await type('night')
+      await page.getByRole('button', { name: 'Night Owls' }).click()
+      await eventually(() => new URL(page.url()).pathname).toBe(`/audiences/${audience.id}`)
+      await type('m-find')
+      await page.getByText('1 delivery of message m-find').waitFor()
+      await page.getByText('No delivery of user m-find').waitFor()
+      await page.getByLabel('Go to', { exact: true }).fill('m-refused')
+      await page.getByText('Event m-refused, which was turned away').click()
+      await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('deletion requests and how far they are, and the changes of one kind by name', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Forgetful')
+      await web.node.connect([source], [receiver.url])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deletion-requests`)
+      await page.getByRole('button', { name: 'Ask for a deletion' }).first().click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('User ids').fill('gone-1\ngone-2\n')
+      await dialog.getByRole('combobox', { name: 'Sources' }).press('ArrowDown')
+      await page.getByRole('option', { name: 'Forgetful' }).click()
+      await page.keyboard.press('Tab')
+      await dialog.getByRole('button', { name: 'Delete 2 users' }).click()
+      const told = (await receiver.received(2)).map(
+        ({ body }) => (JSON.parse(body.toString()) as { type: string }).type,
+      )
+      expect(told).toEqual(['delete', 'delete'])
+      await page.getByRole('row', { name: /completed 2 2 of 2 begun.*Forgetful/ }).waitFor()
+
+      await page.goto(`${web.node.url}/settings?tab=audit`)
+      await page.getByRole('combobox', { name: 'Changes of' }).click()
+      await page.getByRole('option', { name: 'Sources' }).click()
+      await page.getByRole('row', { name: /Created deletion request/ }).waitFor({ state: 'detached' })
+      await page
+        .getByRole('row', { name: /admin Created source Forgetful/ })
+        .getByRole('link')
+        .click()
+      await page.getByRole('heading', { name: 'Forgetful', level: 1 }).waitFor()
+      expect(errors).toEqual([])
+    })
+  })

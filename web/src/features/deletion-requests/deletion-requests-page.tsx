@@ -1,0 +1,162 @@
+import { Badge, Button, Checkbox, Modal, MultiSelect, Stack, Table, Text, Textarea } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconUserX } from '@tabler/icons-react'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { DeletionRequest } from '../../../../src/schemas/deletion-request.ts'
+import { deletionRequestsQuery, requestDeletion } from '../../api/deletion-requests.ts'
+import { sourcesQuery } from '../../api/sources.ts'
+import { EmptyState } from '../../shared/empty-state.tsx'
+import { ErrorNotice, explain } from '../../shared/error-notice.tsx'
+import { FormProblem } from '../../shared/form-problem.tsx'
+import { Link } from '../../shared/link.tsx'
+import { LoadMore } from '../../shared/load-more.tsx'
+import { PageHeader } from '../../shared/page-header.tsx'
+import { Outline } from '../../shared/query-view.tsx'
+import { Ago } from '../../shared/time.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+
+const refreshMs = 3_000
+
+const statusColors: Record<DeletionRequest['status'], string> = { waiting: 'gray', running: 'blue', completed: 'teal' }
+
+/** Requests to delete users, and how far each is. */
+export function DeletionRequestsPage() {
+  const canChange = useCanChange()
+  const [isOpen, { open, close }] = useDisclosure()
+  const query = useInfiniteQuery({
+    ...deletionRequestsQuery,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
+  })
+  const requests = query.data?.pages.flatMap(({ items }) => items)
+  const create = canChange && <Button onClick={open}>Ask for a deletion</Button>
+  return (
+    <>
+      <PageHeader
+        title="Deletion requests"
+        description="Users who are to be deleted: each destination of the sources is told once per user. User ids are forgotten once they are done."
+        actions={create}
+      />
+      {requests === undefined ? (
+        query.error === null ? (
+          <Outline />
+        ) : (
+          <ErrorNotice error={query.error} title="The requests could not be read" onRetry={query.refetch} />
+        )
+      ) : requests.length === 0 ? (
+        <EmptyState icon={<IconUserX aria-hidden />} title="No deletion request yet" action={create}>
+          A request removes what waits of its users, and tells destinations to delete them.
+        </EmptyState>
+      ) : (
+        <>
+          <RequestTable requests={requests} />
+          <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
+        </>
+      )}
+      <Modal opened={isOpen} onClose={close} title="Ask for a deletion" closeButtonProps={{ 'aria-label': 'Close' }}>
+        <NewRequest onDone={close} />
+      </Modal>
+    </>
+  )
+}
+
+function RequestTable({ requests }: { requests: DeletionRequest[] }) {
+  const sources = useQuery(sourcesQuery).data ?? []
+  return (
+    <Table verticalSpacing="xs">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Asked for</Table.Th>
+          <Table.Th>Status</Table.Th>
+          <Table.Th>Users</Table.Th>
+          <Table.Th>Notifications</Table.Th>
+          <Table.Th visibleFrom="sm">Called off</Table.Th>
+          <Table.Th visibleFrom="md">Sources</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {requests.map((request) => (
+          <Table.Tr key={request.id}>
+            <Table.Td>
+              <Ago at={request.createdAt} />
+              {request.suppress && (
+                <Text size="xs" c="dimmed">
+                  later events are dropped
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td>
+              <Badge color={statusColors[request.status]} variant="light">
+                {request.status}
+              </Badge>
+            </Table.Td>
+            <Table.Td>{request.users.toLocaleString()}</Table.Td>
+            <Table.Td>
+              {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()} begun
+              {request.skipped > 0 && (
+                <Text size="xs" c="dimmed">
+                  {request.skipped.toLocaleString()} without a destination
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td visibleFrom="sm">{request.cancelled.toLocaleString()}</Table.Td>
+            <Table.Td visibleFrom="md">
+              {request.sourceIds.map((id) => (
+                <Link key={id} to="/sources/$id" params={{ id }} mr="xs">
+                  {sources.find((source) => source.id === id)?.name ?? id}
+                </Link>
+              ))}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+function NewRequest({ onDone }: { onDone: () => void }) {
+  const sources = useQuery(sourcesQuery).data ?? []
+  const [lines, setLines] = useState('')
+  const [sourceIds, setSourceIds] = useState<string[]>([])
+  const [suppress, setSuppress] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const userIds = lines.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
+  const ask = useChange({
+    change: () => requestDeletion({ userIds, suppress, ...(sourceIds.length > 0 && { sourceIds }) }),
+    stale: ['deletion-requests'],
+    done: 'The deletion is asked for',
+    onDone,
+    onFailed: (error) => setProblem(explain(error)),
+  })
+  return (
+    <Stack>
+      <Textarea
+        label="User ids"
+        description="One a line"
+        required
+        autosize
+        minRows={3}
+        maxRows={12}
+        value={lines}
+        onChange={({ currentTarget }) => setLines(currentTarget.value)}
+      />
+      <MultiSelect
+        label="Sources"
+        description="All, unless some are chosen"
+        data={sources.map(({ id, name }) => ({ value: id, label: name }))}
+        value={sourceIds}
+        onChange={setSourceIds}
+      />
+      <Checkbox
+        label="Also drop later events of these users, for good"
+        checked={suppress}
+        onChange={({ currentTarget }) => setSuppress(currentTarget.checked)}
+      />
+      <FormProblem title="Not asked for" problem={problem} />
+      <Button color="red" disabled={userIds.length === 0} loading={ask.isPending} onClick={() => ask.mutate()}>
+        Delete {userIds.length === 1 ? '1 user' : `${userIds.length.toLocaleString()} users`}
+      </Button>
+    </Stack>
+  )
+}
