@@ -166,6 +166,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
         const { targets } = input
         return {
           ...detail,
+          event: nameOf(detail.message),
           destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
           ...sentRequests(input, detail.timeline, findDestination),
           temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
@@ -180,6 +181,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
         return {
           ...row,
           ...detail,
+          event: nameOf(detail.message),
           destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
           ...sentRequests(input, detail.timeline, findDestination),
           temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
@@ -192,6 +194,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       return {
         ...row,
         destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
+        event: nameOf(queued.input.message),
         message: queued.input.message,
         ...sentRequests(queued.input, [], findDestination),
         timeline: [],
@@ -202,6 +205,10 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     },
   }
 }
+
+/** The name of a track call's event, or of a page, screen or group, in full: lists keep 255 characters of the former. */
+const nameOf = ({ event, name }: Record<string, unknown>): string | null =>
+  [event, name].find((value) => typeof value === 'string') ?? null
 
 /** An event in the inbox, as a row of the log. */
 function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: QueuedEvent): Delivery {

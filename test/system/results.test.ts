@@ -115,6 +115,23 @@ describe.concurrent('a delivery with several destinations', () => {
   })
 })
 
+describe.concurrent('the name of an event', () => {
+  it('is told in full, also that of a page', { timeout: limit }, async ({ expect }) => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const long = 'Order '.repeat(60)
+    for (const [call, body, name] of [
+      ['/track', { event: long }, long],
+      ['/page', { name: 'Check-out' }, 'Check-out'],
+    ] as const) {
+      const { body: answer } = await node.post(call, source.writeKey, { userId: 'u1', ...body })
+      const id = `event/${source.id}/${(answer.accepted as string[])[0]}`
+      expect((await untilStatus(id, 'delivered')).event).toBe(name)
+    }
+  })
+})
+
 describe.concurrent('attempts', () => {
   it('keep the URL that they went to', { timeout: limit }, async ({ expect }) => {
     await using old = await startReceiver()

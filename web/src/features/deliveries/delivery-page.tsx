@@ -16,6 +16,7 @@ import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
 import { DestinationResults } from './destination-results.tsx'
 import { DeliveryTimeline } from './delivery-timeline.tsx'
+import { RedeliveryBadge, RelatedDeliveries } from './redelivery.tsx'
 import { SentRequest } from './sent-request.tsx'
 import { StatusBadge } from './status-badge.tsx'
 import { SteerDelivery } from './steer-delivery.tsx'
@@ -40,7 +41,12 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
     <>
       <PageHeader
         title={delivery.event ?? delivery.type}
-        badge={<StatusBadge status={delivery.status} />}
+        badge={
+          <Group gap="xs">
+            <StatusBadge status={delivery.status} />
+            <RedeliveryBadge id={delivery.id} />
+          </Group>
+        }
         actions={
           <>
             {canChange && <SteerDelivery delivery={delivery} />}
@@ -50,6 +56,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
         {...(delivery.reason !== null && { description: withUrls(delivery.reason) })}
       />
       <Stack gap="lg">
+        <RelatedDeliveries id={delivery.id} messageId={delivery.messageId} />
         <WhyItEnded delivery={delivery} />
         <DeliveryFacts delivery={delivery} />
         <Section title="Results">

@@ -6,6 +6,7 @@ import { sourcesQuery } from '../../api/sources.ts'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Link } from '../../shared/link.tsx'
 import { Ago, Countdown } from '../../shared/time.tsx'
+import { RedeliveryBadge } from './redelivery.tsx'
 import { StatusBadge } from './status-badge.tsx'
 
 interface Props {
@@ -85,6 +86,7 @@ function Row({ delivery, sourceName, destinationNames, selection }: RowProps) {
         <Link to="/deliveries/$id" params={{ id }} fw={600}>
           {event ?? type}
         </Link>
+        <RedeliveryBadge id={id} />
         {event !== null && (
           <Text size="xs" c="dimmed">
             {type}
