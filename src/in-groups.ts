@@ -1,6 +1,7 @@
-/** @param work  does something for many; what comes while it is under way makes up the next group
+/** Does for many at once what is asked for one by one.
+ *  @param work  does something for many; what comes while it is under way makes up the next group
  *  @param maxGroup  items at a time
- *  @returns does it for one; fails when it failed for the group */
+ *  @returns a function that does it for one; it fails when it failed for the group */
 export function inGroups<Item>(
   work: (items: readonly Item[]) => Promise<void>,
   maxGroup: number,

@@ -9,7 +9,7 @@ import type { Database } from '../db/database.ts'
 import { turnIdOf } from '../db/inbox.ts'
 import { createDirectSlots } from '../intake/direct-slots.ts'
 import { runDrainer } from '../intake/drainer.ts'
-import { createFates, type Fates } from '../intake/fates.ts'
+import { createEventLedger, type EventLedger } from '../intake/event-ledger.ts'
 import { forgetSettled } from '../intake/forget-settled.ts'
 import { createInboxWriter } from '../intake/inbox-writer.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
@@ -30,7 +30,7 @@ import type { GateServices } from './compose-gate.ts'
 
 export interface IntakeServices {
   intake: Intake
-  fates: Fates
+  ledger: EventLedger
   queuedSteering: QueuedSteering
   stop(): Promise<void>
 }
@@ -45,8 +45,8 @@ export interface IntakeServicesDependencies extends Pick<GateServices, 'parcelLo
 
 export function composeIntake(dependencies: IntakeServicesDependencies): IntakeServices {
   const { config, database, temporal, registry, logger } = dependencies
-  const fates = createFates(database, registry, logger)
-  const { count } = fates
+  const ledger = createEventLedger(database, registry, logger)
+  const { count } = ledger
   const pace = createStartPace()
   const slots = createDirectSlots()
   const repair = createNamespaceRepair(temporal, logger)
@@ -126,11 +126,11 @@ export function composeIntake(dependencies: IntakeServicesDependencies): IntakeS
   })
   return {
     intake,
-    fates,
+    ledger,
     queuedSteering: createQueuedSteering({ database, start, count }),
     async stop() {
       await Promise.all([drainer, repair, settled].map((part) => part.stop()))
-      await fates.stop()
+      await ledger.stop()
     },
   }
 }

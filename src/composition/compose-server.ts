@@ -44,8 +44,8 @@ export function composeServer(
 
 /** Syncs of audiences step back for events that come in. */
 function ingestOf({ settings, suppression }: Foundation, services: Services, liveEvents: LiveEvents): IngestPort {
-  const { intake, fates } = services.intake
-  const ingest = createIngestPort(settings, intake, fates, liveEvents.sink, suppression)
+  const { intake, ledger } = services.intake
+  const ingest = createIngestPort(settings, intake, ledger, liveEvents.sink, suppression)
   return {
     ...ingest,
     accept(events) {

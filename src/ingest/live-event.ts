@@ -3,7 +3,7 @@
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { LiveEvent } from '../schemas/live-event.ts'
-import type { AcceptedEvent, Fate } from './port.ts'
+import type { AcceptedEvent, IngestFate } from './port.ts'
 
 /** Longest text that is shown, in characters: that of a message id. */
 const maxTextLength = 255
@@ -14,7 +14,7 @@ export const acceptedLive = ({ sourceId, messageId, message, receivedAt }: Accep
 })
 
 /** @param event  whatever the caller sent in the place of an event */
-export function liveEvent(event: unknown, fate: Fate, receivedAt: Date, reason?: ErrorCode): LiveEvent {
+export function liveEvent(event: unknown, fate: IngestFate, receivedAt: Date, reason?: ErrorCode): LiveEvent {
   const members = typeof event === 'object' && event !== null ? (event as Record<string, unknown>) : {}
   const text = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, maxTextLength) : null)
   return {

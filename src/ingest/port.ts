@@ -38,7 +38,7 @@ export interface AcceptedEvent {
  *  - `suppressed`: valid, but its user asked to be forgotten
  *  - `dropped`: answered 200 under lenient auth though its write key is unknown or its source switched off
  *  - `rejected`: refused, with an error for the caller; a request that cannot be read counts as one event */
-export type Fate = 'accepted' | 'no_destination' | 'filtered' | 'suppressed' | 'dropped' | 'rejected'
+export type IngestFate = 'accepted' | 'no_destination' | 'filtered' | 'suppressed' | 'dropped' | 'rejected'
 
 /** An event that became no delivery, to be looked at later. */
 export interface KeptEvent {
@@ -59,7 +59,7 @@ export interface IngestPort {
   /** Counts `events` events.
    *  @param sourceId  `undefined` when the source is not known
    *  @param reason  set with `rejected` and `dropped` */
-  count(fate: Fate, sourceId: string | undefined, events: number, reason?: ErrorCode): void
+  count(fate: IngestFate, sourceId: string | undefined, events: number, reason?: ErrorCode): void
   /** Whether events of this user are to be dropped at the door, after a deletion request with `suppress`. */
   isSuppressed?(sourceId: string, userId: string): boolean
   /** Keeps an event that became no delivery; costs the others nothing. */

@@ -7,7 +7,7 @@ import { eventTime } from './event-time.ts'
 import { isIntegrationOn } from './integrations.ts'
 import { acceptedLive } from './live-event.ts'
 import { messageBody } from './message-body.ts'
-import type { AcceptedEvent, Fate, IngestPort, IngestSource } from './port.ts'
+import type { AcceptedEvent, IngestFate, IngestPort, IngestSource } from './port.ts'
 import { turnAway } from './turn-away.ts'
 
 /** What the events of a batch share. */
@@ -61,7 +61,7 @@ export async function takeEvents(
 }
 
 interface Route {
-  fate: Exclude<Fate, 'dropped' | 'rejected'>
+  fate: Exclude<IngestFate, 'dropped' | 'rejected'>
   targets: DeliveryTarget[]
 }
 

@@ -4,14 +4,14 @@ import type { LiveEvents } from '../live/live-events.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { ConnectedSource } from '../settings/snapshot.ts'
-import type { Fates } from './fates.ts'
+import type { EventLedger } from './event-ledger.ts'
 import type { Intake } from './intake.ts'
 
 /** What the ingest API needs, on the settings in memory and the intake. */
 export function createIngestPort(
   settings: Settings,
   intake: Intake,
-  fates: Fates,
+  ledger: EventLedger,
   liveSink: LiveEvents['sink'],
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
 ): IngestPort {
@@ -21,11 +21,11 @@ export function createIngestPort(
       return source && toIngestSource(source)
     },
     accept: (events) => intake.accept(events),
-    count: (...fate) => fates.count(...fate),
+    count: (...fate) => ledger.count(...fate),
     isSuppressed,
     liveSink,
-    keepTurnedAway: fates.turnedAway.keep,
-    turnedAwayWritten: fates.turnedAway.written,
+    keepTurnedAway: ledger.turnedAway.keep,
+    turnedAwayWritten: ledger.turnedAway.written,
   }
 }
 

@@ -10,7 +10,7 @@ import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { refusalText } from '../temporal/grpc-errors.ts'
 import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
-import type { IntakeCounter } from './fates.ts'
+import type { IntakeCounter } from './event-ledger.ts'
 import type { Readiness } from './inbox-turns.ts'
 import type { InboxWriter } from './inbox-writer.ts'
 

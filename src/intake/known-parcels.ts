@@ -2,6 +2,7 @@
 
 import type { Database } from '../db/database.ts'
 import { findInParcels, hasParcels } from '../db/parcels.ts'
+import { inGroups } from '../in-groups.ts'
 import { within } from '../within.ts'
 
 /** How long a node believes that no other one made parcels, in milliseconds: a repeat that goes to another node that soon may
@@ -10,6 +11,15 @@ const noneAgeMs = 1_000
 
 /** How long an event waits for the answer, in milliseconds: it is then taken for a new one. */
 const answerLimitMs = 1_000
+
+/** Most look-ups that one query answers. */
+const maxQuestions = 1_000
+
+/** A look-up, and what it found. */
+interface Question {
+  deliveryIds: readonly string[]
+  found: Set<string>
+}
 
 export interface KnownParcels {
   /** Finds the deliveries that are in a parcel; answers none where the database does not answer. */
@@ -31,22 +41,11 @@ export function createKnownParcels(database: Database): KnownParcels {
     believedUntil = performance.now() + noneAgeMs
   }
 
-  /** Who asks while a query is under way shares the next one. */
-  let asking: Promise<unknown> = Promise.resolve()
-  let nextIds: string[] = []
-  let next: Promise<Set<string>> | undefined
-
-  const find = (deliveryIds: readonly string[]): Promise<Set<string>> => {
-    nextIds.push(...deliveryIds)
-    next ??= asking.then(() => {
-      const found = answered(findInParcels(database, nextIds)).catch(() => new Set<string>())
-      nextIds = []
-      next = undefined
-      asking = found
-      return found
-    })
-    return next
-  }
+  const find = inGroups(async (questions: readonly Question[]) => {
+    const ids = questions.flatMap(({ deliveryIds }) => deliveryIds)
+    const known = await answered(findInParcels(database, ids)).catch(() => new Set<string>())
+    for (const { deliveryIds, found } of questions) for (const id of deliveryIds) if (known.has(id)) found.add(id)
+  }, maxQuestions)
 
   return {
     async among(deliveryIds) {
@@ -55,8 +54,9 @@ export function createKnownParcels(database: Database): KnownParcels {
         await looking
       }
       if (!areThere) return new Set()
-      const found = await find(deliveryIds)
-      return new Set(deliveryIds.filter((id) => found.has(id)))
+      const question = { deliveryIds, found: new Set<string>() }
+      await find(question)
+      return question.found
     },
     noteMade() {
       areThere = true

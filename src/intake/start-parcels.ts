@@ -19,7 +19,7 @@ import type { NewInboxEvent } from '../db/inbox.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
-import type { IntakeCounter } from './fates.ts'
+import type { IntakeCounter } from './event-ledger.ts'
 import type { ParcelLoad } from '../delivery/parcel-load.ts'
 
 /** Parcels that are made together, and whose workflows are started side by side. */

@@ -6,7 +6,7 @@ import { refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from
 import { settleCancelled } from '../db/inbox-steering.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
-import type { IntakeCounter } from './fates.ts'
+import type { IntakeCounter } from './event-ledger.ts'
 
 /** How long after the lease began a start may begin, in milliseconds: it then ends within the lease, so that nobody takes or
  *  cancels an event while it is being started. */

@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
 import type { QueuedSteering } from '../temporal/steering.ts'
 import { leaseMs } from './drainer.ts'
-import type { IntakeCounter } from './fates.ts'
+import type { IntakeCounter } from './event-ledger.ts'
 
 /** How long a node that has the event is waited for, in milliseconds: longer than it may have it. */
 const waitLimitMs = leaseMs + 2_000

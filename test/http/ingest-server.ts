@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../src/errors.ts'
 import { answerErrors } from '../../src/http/errors.ts'
 import { ingestRoutes } from '../../src/http/ingest/plugin.ts'
 import { ingestServerOptions } from '../../src/http/ingest/server-options.ts'
-import type { AcceptedEvent, Fate, IngestDestination, IngestPort, IngestSource } from '../../src/ingest/port.ts'
+import type { AcceptedEvent, IngestFate, IngestDestination, IngestPort, IngestSource } from '../../src/ingest/port.ts'
 
 export const writeKey = 'wk_test'
 export const disabledKey = 'wk_disabled'
@@ -42,7 +42,7 @@ export class MemoryPort implements IngestPort {
   }
 
   /** Keys are `fate`, `fate:reason`, each followed by the source where known. */
-  count = (fate: Fate, sourceId: string | undefined, events: number, reason?: ErrorCode): void => {
+  count = (fate: IngestFate, sourceId: string | undefined, events: number, reason?: ErrorCode): void => {
     const key = [fate, reason, sourceId].filter((part) => part !== undefined).join(' ')
     this.counts[key] = (this.counts[key] ?? 0) + events
   }

@@ -3,9 +3,9 @@
 
 import { Counter, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
-import { addEventFates, removeOldEventFates, type EventFate } from '../db/event-fates.ts'
+import { addEventCounts, removeOldEventCounts, type EventCount } from '../db/event-counts.ts'
 import { createFailureLog } from '../failure-log.ts'
-import type { Fate } from '../ingest/port.ts'
+import type { IngestFate } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
 import { keepTurnedAway, type TurnedAwayEvents } from './turned-away.ts'
 
@@ -23,14 +23,14 @@ const maxWaiting = 10_000
 const keepMs = 31 * 24 * 3_600_000
 const removePauseMs = 3_600_000
 
-export interface Fates {
-  count: (fate: Fate | IntakeFate, sourceId: string | undefined, events: number, reason?: string) => void
+export interface EventLedger {
+  count: (fate: IngestFate | IntakeFate, sourceId: string | undefined, events: number, reason?: string) => void
   turnedAway: Pick<TurnedAwayEvents, 'keep' | 'written'>
   /** Writes what waits. */
   stop(): Promise<void>
 }
 
-export function createFates(database: Database, registry: Registry, logger: Logger): Fates {
+export function createEventLedger(database: Database, registry: Registry, logger: Logger): EventLedger {
   const counter = new Counter({
     name: 'postrider_events_total',
     help: 'Events by what became of them: rejected ones with the reason',
@@ -38,7 +38,7 @@ export function createFates(database: Database, registry: Registry, logger: Logg
     registers: [registry],
   })
   const turnedAway = keepTurnedAway(database, logger)
-  let waiting = new Map<string, EventFate>()
+  let waiting = new Map<string, EventCount>()
   let removedAt = -Infinity
   const failures = createFailureLog(logger, 'fates.not_written')
 
@@ -46,23 +46,23 @@ export function createFates(database: Database, registry: Registry, logger: Logg
     const batch = waiting
     waiting = new Map()
     try {
-      if (batch.size > 0) await addEventFates(database, [...batch.values()])
+      if (batch.size > 0) await addEventCounts(database, [...batch.values()])
       if (performance.now() - removedAt > removePauseMs) {
-        await removeOldEventFates(database.patient, new Date(Date.now() - keepMs))
+        await removeOldEventCounts(database.patient, new Date(Date.now() - keepMs))
         removedAt = performance.now()
       }
       failures.worked()
     } catch (error) {
       failures.failed(error)
-      for (const fate of batch.values()) add(fate)
+      for (const one of batch.values()) add(one)
     }
   }
 
-  const add = (fate: EventFate): void => {
-    const key = [fate.minute.getTime(), fate.sourceId, fate.fate, fate.reason].join(' ')
+  const add = (one: EventCount): void => {
+    const key = [one.minute.getTime(), one.sourceId, one.fate, one.reason].join(' ')
     const before = waiting.get(key)
-    if (before !== undefined) before.events += fate.events
-    else if (waiting.size < maxWaiting) waiting.set(key, fate)
+    if (before !== undefined) before.events += one.events
+    else if (waiting.size < maxWaiting) waiting.set(key, one)
   }
 
   let writing: Promise<void> | undefined
