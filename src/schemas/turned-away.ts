@@ -2,10 +2,13 @@
 
 import { z } from 'zod'
 
+/** Fates of events that became no delivery. */
 export const turnedAwayFates = ['rejected', 'filtered', 'no_destination', 'suppressed', 'dropped'] as const
+/** One of `turnedAwayFates`. */
 export const TurnedAwayFateSchema = z.enum(turnedAwayFates)
 export type TurnedAwayFate = z.infer<typeof TurnedAwayFateSchema>
 
+/** One event that became no delivery, as the list shows it. */
 export const TurnedAwayEventSchema = z.object({
   id: z.string(),
   at: z.iso.datetime(),
