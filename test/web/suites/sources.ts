@@ -23,7 +23,7 @@ export const sources = (web: WebTest) =>
       await row(/Rejected/).waitFor()
       expect(await row(/Second/).count()).toBe(0)
 
-      await page.getByRole('combobox', { name: 'IngestFate' }).click()
+      await page.getByRole('combobox', { name: 'Fate' }).click()
       await page.getByRole('option', { name: 'Rejected' }).click()
       await row(/Third/).waitFor({ state: 'detached' })
       await row(/Rejected/).waitFor()
