@@ -105,11 +105,7 @@ function ActivityCells({ activity }: { activity: Activity['destinations'][number
     <>
       <Table.Td>
         {delivered.toLocaleString()}
-        {failed > 0 && (
-          <Text size="sm" c="red.9">
-            {failed.toLocaleString()} failed
-          </Text>
-        )}
+        {failed > 0 && <Text size="sm">{failed.toLocaleString()} failed</Text>}
       </Table.Td>
       <Table.Td visibleFrom="sm">{lastAttemptAt === null ? '–' : <Ago at={lastAttemptAt} />}</Table.Td>
     </>
