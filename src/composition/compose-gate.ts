@@ -20,9 +20,10 @@ export function composeGate(settings: Settings, retry: RetrySchedule): GateServi
     const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
     if (endpoints.length === 0) return 'open'
     const passable = endpoints.filter(({ id }) => !gate.isShut(id))
-    if (passable.some(({ id }) => gate.isAnswering(id))) return 'open'
-    // Where nothing comes back, one attempt at a time finds out.
-    return passable.length > 0 && !endpoints.some(({ id }) => gate.isTrying(id)) ? 'trial' : 'shut'
+    const up = passable.filter(({ id }) => gate.closedSince(id) === undefined)
+    if (up.some(({ id }) => gate.isAnswering(id))) return 'open'
+    if (up.length > 0) return endpoints.some(({ id }) => gate.isSilent(id)) ? 'shut' : 'trial'
+    return passable.length > 0 ? 'probe' : 'shut'
   }
   return { gate, parcelLoad: createParcelLoad(), readiness }
 }

@@ -8,7 +8,7 @@ const maxInFlight = 32
 export const maxInFlightPerSource = 8
 
 /** Those of them that find out about endpoints of which nothing has come back yet, or lately. */
-const maxTrials = 4
+const maxTrials = 8
 
 /** After a start that failed, events go to the inbox until the drainer gets one started, in milliseconds at most: longer
  *  than a round of the drainer takes, so that no caller waits for what it finds out. */

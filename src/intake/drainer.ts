@@ -35,7 +35,8 @@ const pausePerLook = 9
 
 const failurePauseMs = 1_000
 
-/** Turns with endpoints of which nothing has come back that are seen to together: what they cost must leave room for the others. */
+/** Turns with endpoints of which nothing has come back that are seen to together, and those that are due for a probe: what they
+ *  cost must leave room for the others. */
 const trialsTogether = 4
 
 /** How long the same turns go on while more events wait than are taken, in milliseconds. */
@@ -84,7 +85,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     behindUntil.set(turn, performance.now() + behindMs)
   }
   let overdueAt = 0
-  let turns: NextTurns = { open: [], trial: [], shut: [] }
+  let turns: NextTurns = { open: [], trial: [], probe: [], shut: [] }
   let turnsUntil = 0
   let trying: Promise<void> | undefined
   const failures = createFailureLog(logger, 'inbox.not_drained', refusalText)
@@ -125,15 +126,24 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     return events.length
   }
 
-  const tryOne = async (turns: readonly string[]): Promise<void> =>
-    singles.start(await leaseFromInbox(database, turns, 1, leaseMs), stopping.signal)
+  const start = async (turns: readonly string[]): Promise<number> =>
+    (parcels === undefined ? 0 : await startParcels(parcels, turns.filter(isBehind))) +
+    (await startSingles(turns.filter((turn) => !isBehind(turn))))
 
-  /** One event of each finds out whether its endpoints answer; nobody waits for that. */
-  const beginTrials = (turns: readonly string[]): void => {
-    if (turns.length === 0) return
-    trying ??= tryOne(rotated(turns).slice(0, trialsTogether))
+  const probe = async (turns: readonly string[]): Promise<void> => {
+    if (turns.length > 0) await singles.start(await leaseFromInbox(database, turns, 1, leaseMs), stopping.signal)
+  }
+
+  const free = (turns: readonly string[]): string[] => rotated(turns.filter((id) => parcels?.isBusy(id) !== true))
+  const some = (turns: readonly string[]): string[] => free(turns).slice(0, trialsTogether)
+
+  /** Finds out whether endpoints answer, some at a time; nobody waits for that. */
+  const beginTrials = (turns: NextTurns): void => {
+    trying ??= Promise.all([start(some(turns.trial)), probe(some(turns.probe))])
+      .then(([started]) => started > 0 && pause.wake())
       .catch((error: unknown) => failures.failed(error))
       .finally(() => (trying = undefined))
+      .then(() => undefined)
   }
 
   const giveUp = async (shut: readonly string[]): Promise<void> => {
@@ -162,12 +172,9 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     const begun = performance.now()
     const turns = await readTurns()
     const lookMs = performance.now() - begun
-    await giveUp([...turns.shut, ...turns.trial])
-    const open = rotated(turns.open.filter((id) => parcels?.isBusy(id) !== true))
-    const started =
-      (parcels === undefined ? 0 : await startParcels(parcels, open.filter(isBehind))) +
-      (await startSingles(open.filter((turn) => !isBehind(turn))))
-    beginTrials(turns.trial)
+    await giveUp([...turns.shut, ...turns.probe])
+    beginTrials(turns)
+    const started = await start(free(turns.open))
     if (started > 0) return 0
     const isIdle = Object.values(turns).every((ids) => ids.length === 0)
     return isIdle ? idlePauseMs : Math.max(shutPauseMs, pausePerLook * lookMs)

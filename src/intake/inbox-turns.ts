@@ -11,9 +11,9 @@ const maxTurns = 50
 const lateMs = 250
 const maxLate = 10_000
 
-/** Whether the endpoints of some destinations take attempts now. `open`: all that come; `trial`: one, as nothing has come back
- *  yet or lately, to find out whether they answer; `shut`: none. */
-export type Readiness = 'open' | 'trial' | 'shut'
+/** Whether the endpoints of some destinations take attempts now. `open`: all that come; `trial`: some, as nothing has come back
+ *  yet or lately; `probe`: one, to find out whether they are back; `shut`: none. */
+export type Readiness = 'open' | 'trial' | 'probe' | 'shut'
 
 export type NextTurns = Record<Readiness, string[]>
 
@@ -68,7 +68,7 @@ export function createInboxTurns(
     async next() {
       const wasBehind = after !== ''
       const turns = await read()
-      const next: NextTurns = { open: [], trial: [], shut: [] }
+      const next: NextTurns = { open: [], trial: [], probe: [], shut: [] }
       for (const { id, destinationIds } of turns.length === 0 && wasBehind ? await read() : turns)
         next[readiness(destinationIds)].push(id)
       return next

@@ -21,6 +21,9 @@ const turnPauseMs = 20
 /** When a caller whose events nothing could hold should come again, in seconds. */
 const retryAfterSeconds = 5
 
+/** The way of an event as far as its endpoints are concerned. */
+type Way = Exclude<Readiness, 'probe'>
+
 export interface Intake {
   /** Resolves when all events are held.
    *  @throws AppError inbox_full, or unavailable when neither Temporal nor the database takes them; some may be held all
@@ -106,7 +109,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     }
   }
 
-  const hold = async (sourceId: string, events: AcceptedEvent[], way: Readiness): Promise<void> => {
+  const hold = async (sourceId: string, events: AcceptedEvent[], way: Way): Promise<void> => {
     if (events.length === 0) return
     const giveBack = way === 'shut' ? undefined : slots.take(sourceId, events.length, way === 'trial')
     const left = giveBack === undefined ? events : await startAll(sourceId, events, giveBack)
@@ -125,9 +128,10 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
 
   /** What an endpoint cannot take costs Temporal as much as a delivery, and is delivered no sooner; what others of its turn wait
    *  for comes behind them: both wait in the inbox. */
-  const wayOf = (event: AcceptedEvent): Readiness => {
+  const wayOf = (event: AcceptedEvent): Way => {
     if (inbox.isHalfFull()) return 'open'
-    return inbox.mayWait(turnIdOf(event)) ? 'shut' : readiness(event.targets)
+    const ready = inbox.mayWait(turnIdOf(event)) ? 'shut' : readiness(event.targets)
+    return ready === 'probe' ? 'shut' : ready
   }
 
   return {
@@ -135,7 +139,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       // Events of one request are all of one source.
       const sourceId = accepted[0]?.sourceId
       if (sourceId === undefined) return
-      const ways: Record<Readiness, AcceptedEvent[]> = { open: [], trial: [], shut: [] }
+      const ways: Record<Way, AcceptedEvent[]> = { open: [], trial: [], shut: [] }
       for (const event of accepted) ways[wayOf(event)].push(event)
       await Promise.all([
         hold(sourceId, ways.open, 'open'),

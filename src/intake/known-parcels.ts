@@ -12,6 +12,9 @@ const noneAgeMs = 1_000
 /** How long an event waits for the answer, in milliseconds: it is then taken for a new one. */
 const answerLimitMs = 1_000
 
+/** How long nobody asks a database that did not answer, in milliseconds: their events have waited for it once. */
+const restMs = 1_000
+
 /** Most look-ups that one query answers. */
 const maxQuestions = 1_000
 
@@ -32,6 +35,7 @@ export interface KnownParcels {
 export function createKnownParcels(database: Database): KnownParcels {
   let areThere = false
   let believedUntil = -Infinity
+  let restUntil = -Infinity
   let looking: Promise<void> | undefined
 
   const answered = <Answer>(answer: Promise<Answer>): Promise<Answer> => within(answerLimitMs, 'the database', answer)
@@ -43,7 +47,10 @@ export function createKnownParcels(database: Database): KnownParcels {
 
   const find = inGroups(async (questions: readonly Question[]) => {
     const ids = questions.flatMap(({ deliveryIds }) => deliveryIds)
-    const known = await answered(findInParcels(database, ids)).catch(() => new Set<string>())
+    const known = await answered(findInParcels(database, ids)).catch(() => {
+      restUntil = performance.now() + restMs
+      return new Set<string>()
+    })
     for (const { deliveryIds, found } of questions) for (const id of deliveryIds) if (known.has(id)) found.add(id)
   }, maxQuestions)
 
@@ -53,7 +60,7 @@ export function createKnownParcels(database: Database): KnownParcels {
         looking ??= look().finally(() => (looking = undefined))
         await looking
       }
-      if (!areThere) return new Set()
+      if (!areThere || performance.now() < restUntil) return new Set()
       const question = { deliveryIds, found: new Set<string>() }
       await find(question)
       return question.found

@@ -160,27 +160,29 @@ function inboxSuite(database: () => Database): void {
     expect(idsOf(await lease(turnsOf('src')))).toEqual(['src-1', 'src-3'])
   })
 
-  it('lets sources and destinations take turns, whether their endpoints are open, tried or shut', async () => {
+  it('lets sources and destinations take turns, whether their endpoints are open, tried, probed or shut', async () => {
     await add('both', 1, { destinationIds: ['up', 'down'] })
     await add('one', 2, { destinationIds: ['down'] })
     await addToInbox(database(), [event({ messageId: 'other', sourceId: 'one', destinationIds: ['away'] })])
     await add('two', 1, { destinationIds: ['up'] })
     await add('none', 1, { destinationIds: [] })
+    await add('new', 1, { destinationIds: ['unknown'] })
     const asked: (readonly string[])[] = []
     const { next } = createInboxTurns(database(), (destinationIds) => {
       asked.push(destinationIds)
       if (destinationIds.includes('up') || destinationIds.length === 0) return 'open'
-      if (destinationIds.includes('down')) return 'trial'
-      return 'shut'
+      if (destinationIds.includes('unknown')) return 'trial'
+      return destinationIds.includes('away') ? 'shut' : 'probe'
     })
     const turns = await next()
     expect(asked).toContainEqual(['up', 'down'])
     expect({ ...turns, open: turns.open.toSorted() }).toEqual({
       open: [turnOf('both', 'up', 'down'), turnOf('none'), turnOf('two', 'up')],
-      trial: [turnOf('one', 'down')],
+      trial: [turnOf('new', 'unknown')],
+      probe: [turnOf('one', 'down')],
       shut: [turnOf('one', 'away')],
     })
-    expect(idsOf(await lease(turns.trial, 1))).toEqual(['one-0'])
+    expect(idsOf(await lease(turns.probe, 1))).toEqual(['one-0'])
   })
 
   it('reaches every turn where more wait than it looks at together', async () => {
