@@ -76,7 +76,7 @@ const layers: Record<string, Layer> = {
     types: ['src/audiences', 'src/intake'],
   },
   'src/settings': { values: [...rules, 'src/db'] },
-  'src/observation': { values: [...rules, 'src/db'], types: ['activities'] },
+  'src/observation': { values: [...rules, 'src/db'], types: ['activities', 'src/delivery'] },
   'src/temporal': { values: [...rules, ...processFiles], types: ['workflows'] },
   'src/deletions': { values: [...rules, 'src/db', 'src/ingest'] },
   'src/delivery-log': { values: [...rules, 'src/db', 'src/delivery', 'src/temporal'] },

@@ -1,5 +1,6 @@
 /** Everything of a node that carries deliveries, shows them and steers them. */
 
+import type { Registry } from 'prom-client'
 import { createDeliveryActivities, createParcelActivities, createSteeringActivities } from '../../activities/index.ts'
 import type { Config } from '../config.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
@@ -17,6 +18,7 @@ import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
 import type { Logger } from '../logger.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
+import { tellDownEndpoints } from '../observation/down-endpoints.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runBacklog } from '../backlog.ts'
@@ -58,12 +60,13 @@ export interface DeliveryServicesDependencies extends Pick<GateServices, 'gate' 
   sender: Sender
   temporal: Temporal
   queuedSteering: QueuedSteering
+  registry: Registry
   logger: Logger
 }
 
 export function composeDeliveries(dependencies: DeliveryServicesDependencies): DeliveryServices {
-  const { config, database, settings, suppression, sender, temporal, queuedSteering, gate, parcelLoad, logger } =
-    dependencies
+  const { config, database, settings, suppression, sender, temporal, queuedSteering } = dependencies
+  const { gate, parcelLoad, registry, logger } = dependencies
   const pausedDestinations = (): string[] =>
     [...settings.destinations()].filter(({ paused }) => paused).map(({ id }) => id)
   const findTarget = (id: string) => {
@@ -84,6 +87,7 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     carried: carriedSteering,
   })
   const recorder = createAttemptRecorder(database, logger)
+  const downEndpoints = tellDownEndpoints({ database, gate, endpoints: () => endpointsIn(settings), registry, logger })
   const attempting = {
     findDestination: settings.destination,
     catchUp: settings.catchUp,
@@ -154,7 +158,15 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     onDestinationChanged: rechecks.wake,
     async stop() {
       await Promise.all([rechecks.stop(), endings.stop()])
-      await recorder.stop()
+      await Promise.all([recorder.stop(), downEndpoints.stop()])
     },
   }
 }
+
+/** Those that get events. */
+const endpointsIn = (settings: Settings): { endpointId: string; destinationId: string }[] =>
+  [...settings.destinations()]
+    .filter(({ enabled }) => enabled)
+    .flatMap(({ id, settings: { webhooks } }) =>
+      webhooks.map((webhook) => ({ endpointId: webhook.id, destinationId: id })),
+    )

@@ -40,6 +40,8 @@ export interface Gate {
   probeInMs(endpointId: string): number
   /** Since when an endpoint is down; undefined when it is not. */
   closedSince(endpointId: string): Date | undefined
+  /** Endpoints that are down, since when, and when a probe is due as `probeInMs` says. */
+  down(): { endpointId: string; since: Date; probeInMs: number }[]
 }
 
 /** An endpoint as the gate knows it. */
@@ -304,6 +306,11 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     },
     probeInMs: (endpointId) => endpoints.peek(endpointId)?.breaker.probeInMs(performance.now()) ?? 0,
     closedSince: (endpointId) => endpoints.peek(endpointId)?.breaker.closedSince(),
+    down: () =>
+      [...endpoints.entries()].flatMap(([endpointId, { breaker }]) => {
+        const since = breaker.closedSince()
+        return since === undefined ? [] : [{ endpointId, since, probeInMs: breaker.probeInMs(performance.now()) }]
+      }),
   }
 }
 

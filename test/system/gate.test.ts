@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import type { DestinationView } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Answer, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
@@ -136,3 +137,48 @@ it('an endpoint is served beside 50 that hang on hosts of their own', { timeout 
     await Promise.all(hanging.map((each) => each.close()))
   }
 })
+
+it(
+  'an endpoint that is down is shown so, with since when, why and the next probe, until it is back',
+  { timeout },
+  async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    const { id, endpoints } = await node.connect([source], [receiver.url])
+    expect(endpoints).toMatchObject([{ state: 'untried', lastAttemptAt: null, downSince: null, downOnNodes: 0 }])
+    const beganAt = Date.now()
+    await postMany(source, 'shown', 120)
+    const stateOf = async () => (await node.api<DestinationView>('GET', `/destinations/${id}`)).body.endpoints[0]
+    const metric = async (): Promise<string | undefined> =>
+      (await (await fetch(`${node.url}/metrics`)).text())
+        .split('\n')
+        .find((line) => line.startsWith('postrider_endpoint_down{') && line.includes(`destination_id="${id}"`))
+
+    const down = await until('it is down', async () => {
+      const state = await stateOf()
+      return state?.state === 'down' && state.failingSince !== null && state
+    })
+    expect(down).toMatchObject({ reason: 'The endpoint answered 503 Service Unavailable.', downOnNodes: 1 })
+    const firstRequest = receiver.requests[0]?.arrivedAt.getTime() ?? NaN
+    // Down since the first attempt that failed, whose answer came before it was seen to have failed.
+    expect(Date.parse(down.downSince ?? '')).toBeGreaterThanOrEqual(beganAt)
+    expect(Date.parse(down.downSince ?? '')).toBeLessThanOrEqual(Date.parse(down.lastAttemptAt ?? ''))
+    expect(Date.parse(down.failingSince ?? '')).toBeGreaterThanOrEqual(firstRequest)
+    expect(await metric()).toMatch(/endpoint_id="ep_[^"]+"\} 1$/)
+    expect((await node.api<{ items: DestinationView[] }>('GET', '/destinations?limit=200')).body.items).toContainEqual(
+      expect.objectContaining({ id, endpoints: [expect.objectContaining({ state: 'down' })] }),
+    )
+
+    receiver.answer({})
+    const before = receiver.requests.length
+    const back = await until('it works', async () => {
+      const state = await stateOf()
+      return state?.state === 'working' && state
+    })
+    expect(back).toMatchObject({ downSince: null, nextProbeAt: null, failingSince: null, reason: null, downOnNodes: 0 })
+    expect(await metric()).toMatch(/\} 0$/)
+    const took = () => new Set(receiver.requests.slice(before).map(messageIdOf)).size
+    await until('all of them', () => took() === 120, limitMs)
+  },
+)

@@ -64,6 +64,31 @@ export const health = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('says that an endpoint is down, since when and when it is probed, until it is back', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      const source = await web.node.createSource('Sends on')
+      const destination = await web.node.connect([source], [receiver.url])
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${destination.id}`)
+      const now = section(page, 'Endpoints now')
+      await now.getByText('No attempt yet').waitFor()
+      let sent = 0
+      await until('it is down', async () => {
+        await post(source, `u${++sent}`)
+        return now.getByText('Down', { exact: true }).isVisible()
+      })
+      await now.getByText(/Down since .*: attempts are kept from it/).waitFor()
+      await now.getByText(/Next probe |next probe/).waitFor()
+      // Fewer attempts than events: the others wait for a probe.
+      await eventually(async () => {
+        await post(source, `u${++sent}`)
+        return receiver.requests.length < sent
+      }).toBe(true)
+      receiver.answer({})
+      await now.getByText('Working', { exact: true }).waitFor()
+    })
+
     it('sends an event again to the one destination that is chosen', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Two takers')
