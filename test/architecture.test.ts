@@ -120,12 +120,20 @@ const layers: Record<string, Layer> = {
   'web/src/shared': { values: ['web/src/api'], types: ['src/schemas'] },
   'web/src/shell': { values: ['web/src/api', 'web/src/shared'], types: ['src/schemas'] },
   ...Object.fromEntries(
-    ['audiences', 'deliveries', 'destinations', 'overview', 'settings', 'sign-in', 'sources', 'turned-away'].map(
-      (feature) => [
-        `web/src/features/${feature}`,
-        { values: ['web/src/api', 'web/src/shared'], types: ['src/schemas'] },
-      ],
-    ),
+    [
+      'audiences',
+      'deletion-requests',
+      'deliveries',
+      'destinations',
+      'overview',
+      'settings',
+      'sign-in',
+      'sources',
+      'turned-away',
+    ].map((feature) => [
+      `web/src/features/${feature}`,
+      { values: ['web/src/api', 'web/src/shared'], types: ['src/schemas'] },
+    ]),
   ),
 
   test: { values: [...program, 'client/test/support'] },
