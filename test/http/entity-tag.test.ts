@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Audience } from '../../src/schemas/audience.ts'
-import type { Destination } from '../../src/schemas/destination.ts'
+import type { Destination, DestinationView } from '../../src/schemas/destination.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
 
 let node: TestApp
 beforeAll(async () => {
@@ -52,7 +54,22 @@ it('refuses a change of what another changed meanwhile, and names it', async () 
   expect(body).toMatchObject({ name: 'Anybody’s', successPolicy: 'all' })
 })
 
-it('does so for sources and audiences too, and gives no tag to a viewer', async () => {
+it('does not count how the endpoints of a destination do', async () => {
+  await using receiver = await startReceiver()
+  const source = await node.createSource()
+  const { id } = await node.connect([source], [receiver.url])
+  const path = `/destinations/${id}`
+  const { etag: ifMatch } = await call('GET', path)
+  await node.post('/track', source.writeKey, { userId: 'u1', event: 'Bought' })
+  await until('the endpoint works', async () => {
+    const { body } = await node.api<DestinationView>('GET', path)
+    return body.endpoints.every(({ state }) => state === 'working')
+  })
+  expect((await call('GET', path)).etag).toBe(ifMatch)
+  expect((await call('PATCH', path, { ifMatch, body: { name: 'Mine' } })).status).toBe(200)
+})
+
+it('refuses such changes of sources and audiences too, and gives no tag to a viewer', async () => {
   const source = await node.createSource('Shop')
   const { body: audience } = await node.api<Audience>('POST', '/audiences', { name: 'Readers' })
   for (const path of [`/sources/${source.id}`, `/audiences/${audience.id}`]) {
