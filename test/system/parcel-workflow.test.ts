@@ -340,8 +340,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       await patch(off, { enabled: false })
       expect((await alone.handle.result()).counts).toEqual({ discarded: 2 })
       expect((await alone.list())[0]).toMatchObject({ status: 'discarded', reason: expect.any(String) as string })
-      // What one destination took is delivered.
-      expect((await both.handle.result()).counts).toEqual({ delivered: 2 })
+      expect((await both.handle.result()).counts).toEqual({ partly_delivered: 2 })
       expect(countsAt(other, 2)).toEqual([1, 1])
     },
   )

@@ -270,9 +270,15 @@ describe('events in parcels', () => {
     const source = await node.createSource()
     await node.connect([source], [receiver.url])
     await flood(source)
-    const n = await untilUnderWay(source, 1)
-    const { temporalUiUrl } = await read(idOf(source, n))
-    const [, parcelId = ''] = /workflows\/(parcel%2F[^/]+)/.exec(temporalUiUrl ?? '') ?? []
+    await untilUnderWay(source, 1)
+    // Some have workflows of their own.
+    const [n, parcelId] = await until('one of a parcel is retried', async () => {
+      for (const { id, messageId } of await listAll(`sourceId=${source.id}&status=retrying`)) {
+        const [, found] = /workflows\/(parcel%2F[^/]+)/.exec((await read(id)).temporalUiUrl ?? '') ?? []
+        if (found !== undefined) return [Number(messageId.slice(2)), found] as const
+      }
+      return undefined
+    })
     await node.app.temporal.client.workflow.getHandle(decodeURIComponent(parcelId)).terminate()
     expect(await node.api('POST', path(idOf(source, n), '/cancel'))).toMatchObject({ status: 409 })
     const cancelled = await until('its events are cancelled', async () => {
