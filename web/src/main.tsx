@@ -10,13 +10,15 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
-import { sessionQuery } from './api/session.ts'
+import { sessionEndedQuery } from './api/session.ts'
+import { statusQuery } from './api/system.ts'
 import { createAppRouter } from './router.tsx'
 import { cssVariables, theme } from './theme.ts'
 
-const queryClient = createQueryClient(() => {
-  queryClient.setQueryData(sessionQuery.queryKey, null)
-  void router.invalidate()
+const queryClient = createQueryClient({
+  onSignedOut: () => queryClient.setQueryData(sessionEndedQuery.queryKey, true),
+  // One state of the connection for the whole app: it is found out at once, by whichever query.
+  onUnreachable: () => void queryClient.invalidateQueries({ queryKey: statusQuery.queryKey }, { cancelRefetch: false }),
 })
 const router = createAppRouter(queryClient)
 

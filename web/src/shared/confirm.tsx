@@ -21,7 +21,7 @@ export const confirm = ({ title, text, yes, dangerous = true, onYes }: Question)
         {text}
       </Text>
     ),
-    labels: { confirm: yes, cancel: 'Keep things as they are' },
+    labels: { confirm: yes, cancel: 'Cancel' },
     confirmProps: dangerous ? { color: 'red.9' } : {},
     closeButtonProps: { 'aria-label': 'Close' },
     onConfirm: onYes,
