@@ -3,7 +3,6 @@ import '@mantine/notifications/styles.layer.css'
 import '@mantine/spotlight/styles.layer.css'
 import './styles.css'
 import { MantineProvider } from '@mantine/core'
-import { ModalsProvider } from '@mantine/modals'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
@@ -13,6 +12,7 @@ import { createQueryClient } from './api/query-client.ts'
 import { sessionEndedQuery } from './api/session.ts'
 import { statusQuery } from './api/system.ts'
 import { createAppRouter } from './router.tsx'
+import { Questions } from './shared/confirm.tsx'
 import { cssVariables, theme } from './theme.ts'
 
 const queryClient = createQueryClient({
@@ -29,9 +29,8 @@ createRoot(root).render(
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>
         <Notifications position="bottom-right" />
-        <ModalsProvider>
-          <RouterProvider router={router} />
-        </ModalsProvider>
+        <Questions />
+        <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -65,7 +65,7 @@ export const connection = (web: WebTest) =>
       await page.getByRole('row', { name: /Meanwhile.*Queued/ }).waitFor()
       await page.getByRole('link', { name: 'Meanwhile' }).click()
       await page.getByRole('heading', { name: 'Meanwhile', level: 1 }).waitFor()
-      await page.getByText('Queued', { exact: true }).waitFor()
+      await page.getByText('Queued', { exact: true }).first().waitFor()
       // What was never read has no age, but a word.
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
       await page.getByRole('alert').filter({ hasText: 'Temporal is away' }).waitFor()

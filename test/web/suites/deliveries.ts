@@ -68,7 +68,7 @@ export const deliveries = (web: WebTest) =>
       await page.getByLabel('Why').fill('he asked for it')
       await page.getByRole('button', { name: 'Cancel', exact: true }).click()
       await page.getByText(/by admin: he asked for it$/).waitFor()
-      await page.getByText('Cancelled', { exact: true }).waitFor()
+      await page.getByText('Cancelled', { exact: true }).first().waitFor()
 
       await page.getByRole('link', { name: 'Test destination' }).click()
       await page.getByRole('textbox', { name: 'URL' }).fill(`${repaired.url}/hook`)

@@ -26,7 +26,7 @@ export const manners = (web: WebTest) =>
       for (const text of ['ada', 'narrow-1', /ago|just now/])
         expect(await row.getByText(text).first().isVisible()).toBe(true)
       await page.goto(`${web.node.url}/settings?tab=audit`)
-      const entry = page.getByRole('row', { name: /sources\.create/ }).first()
+      const entry = page.getByRole('row', { name: /Created source/ }).first()
       await entry.getByText(/^admin, \d+ \w+ \d{4}, \d\d:\d\d:\d\d /).waitFor()
       for (const path of ['/sources', `/sources/${source.id}`, '/destinations', '/deliveries', '/settings?tab=audit']) {
         await page.goto(web.node.url + path)

@@ -27,7 +27,8 @@ export const overview = (web: WebTest) =>
         'sourceId',
         'until',
       ])
-      expect(await page.getByRole('link', { name: 'Rejected' }).getAttribute('href')).toBe(`/sources/${source.id}`)
+      const rejected = await page.getByRole('link', { name: 'Rejected' }).getAttribute('href')
+      expect(rejected).toMatch(new RegExp(`^/turned-away\\?.*sourceId=${source.id}&fate=rejected$`))
       await page.getByRole('link', { name: 'Delivered', exact: true }).click()
       await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor()
       expect(new URL(page.url()).searchParams.get('sourceId')).toBe(source.id)
