@@ -1,7 +1,7 @@
 import { Alert, Text } from '@mantine/core'
 import { IconPlugConnectedX } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, type ReactNode } from 'react'
 import type { MissingPart } from '../../../src/schemas/system.ts'
 import { formatSpan, formatTime, useNow } from '../shared/time.tsx'
 import { useConnection } from '../shared/use-connection.ts'
@@ -26,36 +26,27 @@ export function ConnectionNotice() {
   }, [client, isLost])
   if (isLost) return <ServerGone answeredAt={answeredAt} />
   return missing.map(({ part, reason, since }) => (
-    <Alert
-      key={part}
-      role="status"
-      color="orange"
-      mb="md"
-      icon={<IconPlugConnectedX aria-hidden />}
-      title={`${texts[part].name} does not answer`}
-    >
-      <Text size="sm">
-        {texts[part].consequence} Since {formatTime(since)}: {reason}
-      </Text>
-    </Alert>
+    <Notice key={part} color="orange" title={`${texts[part].name} does not answer`}>
+      {texts[part].consequence} Since {formatTime(since)}: {reason}
+    </Notice>
   ))
 }
 
 function ServerGone({ answeredAt }: { answeredAt: number }) {
   const age = useNow(1_000) - answeredAt
   return (
-    <Alert
-      role="status"
-      color="red"
-      mb="md"
-      icon={<IconPlugConnectedX aria-hidden />}
-      title="Postrider does not answer"
-    >
-      <Text size="sm">
-        {answeredAt > 0 &&
-          `What you see is from ${formatTime(answeredAt)}, ${formatSpan(age, { whole: true })} ago, and may have changed. `}
-        It is asked again every few seconds: leave this page open, and it goes on by itself.
-      </Text>
+    <Notice color="red" title="Postrider does not answer">
+      {answeredAt > 0 &&
+        `What you see is from ${formatTime(answeredAt)}, ${formatSpan(age, { whole: true })} ago, and may have changed. `}
+      It is asked again every few seconds: leave this page open, and it goes on by itself.
+    </Notice>
+  )
+}
+
+function Notice({ color, title, children }: { color: string; title: string; children: ReactNode }) {
+  return (
+    <Alert role="status" color={color} mb="md" icon={<IconPlugConnectedX aria-hidden />} title={title}>
+      <Text size="sm">{children}</Text>
     </Alert>
   )
 }

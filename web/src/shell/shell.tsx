@@ -1,15 +1,4 @@
-import {
-  ActionIcon,
-  AppShell,
-  Badge,
-  Burger,
-  Group,
-  Kbd,
-  ScrollArea,
-  Text,
-  Tooltip,
-  UnstyledButton,
-} from '@mantine/core'
+import { ActionIcon, AppShell, Badge, Burger, Group, ScrollArea, Text, Tooltip, UnstyledButton } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { Outlet, useLocation } from '@tanstack/react-router'
@@ -134,7 +123,9 @@ function SearchButton({ onClick }: { onClick: () => void }) {
           <Text size="sm" c="dimmed">
             Go to …
           </Text>
-          <Kbd size="xs">Ctrl K</Kbd>
+          <Text component="kbd" size="xs" c="dimmed">
+            Ctrl K
+          </Text>
         </Group>
       </UnstyledButton>
       <ActionIcon hiddenFrom="sm" variant="default" size={34} onClick={onClick} aria-label="Go to …">
