@@ -138,6 +138,7 @@ export interface DestinationState {
   pausedTotalMs: number
 }
 
+/** Attempts that activities made which wait or run in Temporal. */
 export interface PendingAttempts {
   attempts: Attempt[]
   /** One is being made, of which nothing is known yet; absent where an early version answered. */

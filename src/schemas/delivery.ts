@@ -76,6 +76,8 @@ export const EndpointStatusSchema = z.enum([
   'superseded',
 ])
 export type EndpointStatus = z.infer<typeof EndpointStatusSchema>
+
+/** Where a destination of a delivery stands, by what its endpoints have come to. */
 export const DestinationStatusSchema = EndpointStatusSchema.exclude(['superseded'])
 export type DestinationStatus = z.infer<typeof DestinationStatusSchema>
 

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import type { Question } from './confirm.tsx'
 import { Dialog } from './dialog.tsx'
+import type { Question } from './question.ts'
 
 /** A question with its two answers. */
 export default function ConfirmDialog({ question, onClose }: { question: Question; onClose: () => void }) {

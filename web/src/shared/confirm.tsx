@@ -1,14 +1,5 @@
-import { lazy, Suspense, useSyncExternalStore, type ReactNode } from 'react'
-
-export interface Question {
-  title: string
-  /** What will happen. */
-  text: ReactNode
-  /** The button that does it, a verb. */
-  yes: string
-  dangerous?: boolean
-  onYes: () => void
-}
+import { lazy, Suspense, useSyncExternalStore } from 'react'
+import type { Question } from './question.ts'
 
 /** Loaded with the first question. */
 const ConfirmDialog = lazy(() => import('./confirm-dialog.tsx'))
