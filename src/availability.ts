@@ -16,8 +16,6 @@ const lookPauseMs = 2_000
 export interface Availability {
   /** Looks at all parts, within 2 seconds. @returns those that do not answer */
   look: () => Promise<MissingPart[]>
-  /** @returns those that did not answer at the last look */
-  missing: () => MissingPart[]
   close(): void
 }
 
@@ -51,21 +49,13 @@ export function watchAvailability(looks: Record<PartName, () => Promise<unknown>
     }
   }
 
-  const missing = (): MissingPart[] => [...away.values()]
-
   const look = async (): Promise<MissingPart[]> => {
     await Promise.all((Object.keys(looks) as PartName[]).map(lookAt))
-    return missing()
+    return [...away.values()]
   }
 
   const timer = setInterval(() => void look(), lookPauseMs).unref()
-  return { look, missing, close: () => clearInterval(timer) }
-}
-
-/** Tells of Temporal alone. */
-export const onlyTemporal = ({ look, missing }: Availability): Pick<Availability, 'look' | 'missing'> => {
-  const ofTemporal = (parts: MissingPart[]): MissingPart[] => parts.filter(({ part }) => part === 'temporal')
-  return { look: async () => ofTemporal(await look()), missing: () => ofTemporal(missing()) }
+  return { look, close: () => clearInterval(timer) }
 }
 
 /** What is asked of the parts of a node. */

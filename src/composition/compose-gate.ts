@@ -22,7 +22,7 @@ export function composeGate(settings: Settings, retry: RetrySchedule): GateServi
     const passable = endpoints.filter(({ id }) => !gate.isShut(id))
     const up = passable.filter(({ id }) => gate.closedSince(id) === undefined)
     if (up.some(({ id }) => gate.isAnswering(id))) return 'open'
-    if (up.length > 0) return endpoints.some(({ id }) => gate.isSilent(id)) ? 'shut' : 'trial'
+    if (up.length > 0) return endpoints.some(({ id }) => gate.isUnheard(id)) ? 'shut' : 'trial'
     return passable.length > 0 ? 'probe' : 'shut'
   }
   return { gate, parcelLoad: createParcelLoad(), readiness }

@@ -33,8 +33,8 @@ export interface Gate {
   isShut(endpointId: string): boolean
   /** Whether attempts come back with answers; not so where nothing is known yet. */
   isAnswering(endpointId: string): boolean
-  /** Whether nothing has come back for longer than it used to take, of what is under way. */
-  isSilent(endpointId: string): boolean
+  /** Whether nothing has come back yet, or lately, nor does of what is under way. */
+  isUnheard(endpointId: string): boolean
   /** When an attempt may find out whether an endpoint that is down is back, in milliseconds from now; 0 when it is not down, or
    *  a probe is due. */
   probeInMs(endpointId: string): number
@@ -300,9 +300,9 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
       const endpoint = endpoints.peek(endpointId)
       return endpoint !== undefined && !isClosed(endpoint) && isAnswering(endpoint, performance.now())
     },
-    isSilent(endpointId) {
+    isUnheard(endpointId) {
       const endpoint = endpoints.peek(endpointId)
-      return endpoint !== undefined && isSilent(endpoint, performance.now())
+      return endpoint !== undefined && endpoint.missed >= manyMissed && isSilent(endpoint, performance.now())
     },
     probeInMs: (endpointId) => endpoints.peek(endpointId)?.breaker.probeInMs(performance.now()) ?? 0,
     closedSince: (endpointId) => endpoints.peek(endpointId)?.breaker.closedSince(),

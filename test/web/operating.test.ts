@@ -1,6 +1,5 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { audiences } from './suites/audiences.ts'
-import { connection } from './suites/connection.ts'
 import { deliveries } from './suites/deliveries.ts'
 import { health } from './suites/health.ts'
 import { finding } from './suites/finding.ts'
@@ -17,5 +16,4 @@ describeInBrowser('the web app', () => {
   overview(web)
   health(web)
   deliveries(web)
-  connection(web)
 })

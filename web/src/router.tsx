@@ -14,9 +14,8 @@ import { readTurnedAwayFilter } from './features/turned-away/filter.ts'
 import { readRange } from './features/overview/range.ts'
 import { SignInPage } from './features/sign-in/sign-in-page.tsx'
 import { sessionQuery } from './api/session.ts'
-import { useEffect, useRef } from 'react'
 import { ErrorNotice } from './shared/error-notice.tsx'
-import { useConnection } from './shared/use-connection.ts'
+import { NotFoundPage } from './shell/not-found-page.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()()
@@ -133,11 +132,6 @@ const settingsRoute = createRoute({
   component: lazyRouteComponent(() => import('./features/settings/settings-page.tsx'), 'SettingsPage'),
 })
 
-const notFound = lazyRouteComponent(() => import('./shell/not-found-page.tsx'), 'NotFoundPage')
-
-/** Any other address, within the frame: the way on is beside it. */
-const notFoundRoute = createRoute({ getParentRoute: () => shellRoute, path: '$', component: notFound })
-
 const routeTree = rootRoute.addChildren([
   loginRoute,
   shellRoute.addChildren([
@@ -155,7 +149,6 @@ const routeTree = rootRoute.addChildren([
     audienceRoute,
     deletionRequestsRoute,
     settingsRoute,
-    notFoundRoute,
   ]),
 ])
 
@@ -175,17 +168,11 @@ export const createAppRouter = (queryClient: QueryClient) =>
     stringifySearch,
     defaultPreload: 'intent',
     scrollRestoration: true,
-    defaultNotFoundComponent: notFound,
+    defaultNotFoundComponent: NotFoundPage,
     defaultErrorComponent: PageError,
   })
 
 function PageError({ error, reset }: ErrorComponentProps) {
-  const { isLost } = useConnection()
-  const wasLost = useRef(isLost)
-  useEffect(() => {
-    if (wasLost.current && !isLost) reset()
-    wasLost.current = isLost
-  }, [isLost, reset])
   return (
     <ErrorNotice
       error={error instanceof Error ? error : new Error(String(error))}

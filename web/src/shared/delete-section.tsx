@@ -40,8 +40,7 @@ export function DeleteSection({ noun, name, note, warning = note, remove, stale,
     },
     stale,
     done: `${name} is deleted`,
-    // What was edited on the page is gone with it.
-    onDone: () => navigate({ to: list, ignoreBlocker: true }),
+    onDone: () => navigate({ to: list }),
   })
   return (
     <Section title="Delete">

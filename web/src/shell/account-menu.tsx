@@ -14,8 +14,6 @@ export function AccountMenu() {
     stale: [],
     onDone: () => {
       client.clear()
-      // Drafts are for who typed them.
-      sessionStorage.clear()
       client.setQueryData(sessionQuery.queryKey, null)
       void navigate({ to: '/login' })
     },

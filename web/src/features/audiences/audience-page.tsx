@@ -5,7 +5,6 @@ import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, deleteAudience, setAudiencePaused, startSync } from '../../api/audiences.ts'
-import type { Tagged } from '../../api/request.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { DeleteSection, useIsDeleting } from '../../shared/delete-section.tsx'
@@ -29,11 +28,10 @@ export function AudiencePage() {
   const { id } = useParams({ from: '/shell/audiences/$id' })
   const isDeleting = useIsDeleting()
   const query = useQuery({ ...audienceQuery(id), refetchInterval: !isDeleting && refreshMs })
-  return <QueryView query={query}>{(audience) => <AudienceView key={id} tagged={audience} />}</QueryView>
+  return <QueryView query={query}>{(audience) => <AudienceView key={id} audience={audience} />}</QueryView>
 }
 
-function AudienceView({ tagged }: { tagged: Tagged<Audience> }) {
-  const audience = tagged.answer
+function AudienceView({ audience }: { audience: Audience }) {
   const canChange = useCanChange()
   return (
     <>
@@ -57,7 +55,7 @@ function AudienceView({ tagged }: { tagged: Tagged<Audience> }) {
         </Section>
         {canChange && (
           <Section title="Settings">
-            <EditAudience current={tagged} />
+            <EditAudience audience={audience} />
           </Section>
         )}
         {canChange && <Deletion audience={audience} />}
@@ -111,8 +109,8 @@ function Steering({ audience: { id, schedule, paused } }: { audience: Audience }
         variant="default"
         onClick={() =>
           confirm({
-            title: 'Send every member again?',
-            text: 'Each destination gets an Identify call for every member, also for those that it has already.',
+            title: 'Send every member anew?',
+            text: 'Each destination gets an Identify call for every member, also for those it knows already.',
             yes: 'Send all',
             dangerous: false,
             onYes: () => sync.mutate('resync'),

@@ -1,9 +1,8 @@
-import { Alert, Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Modal, Progress, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
-import { Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
@@ -70,7 +69,13 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
     onClose()
   }
   return (
-    <Dialog opened onClose={close} title={label} closeOnClickOutside={bulk.state === undefined}>
+    <Modal
+      opened
+      onClose={close}
+      title={label}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={bulk.state === undefined}
+    >
       <Stack>
         {bulk.error !== null && <ErrorNotice error={bulk.error} />}
         {count.error !== null && <ErrorNotice error={count.error} title="They could not be counted" />}
@@ -89,7 +94,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               <WhyField value={why} onChange={setWhy} />
               <Group justify="flex-end">
                 <Button variant="default" onClick={close}>
-                  Close
+                  Leave them
                 </Button>
                 <Button type="submit" loading={bulk.isStarting} disabled={matched === undefined || matched === 0}>
                   {label} {matched ?? ''}
@@ -101,7 +106,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
           <BulkProgress {...bulk.state} onStop={bulk.stop} onClose={close} />
         )}
       </Stack>
-    </Dialog>
+    </Modal>
   )
 }
 
@@ -121,17 +126,14 @@ function BulkProgress({ status, matched, done, failed, onStop, onClose }: Progre
   return (
     <>
       <Progress.Root size="xl">
-        <Progress.Section value={share} aria-label="Deliveries done" />
+        <Progress.Section value={share} aria-label="Deliveries steered" />
       </Progress.Root>
       <Text role="status">
         {status === 'running' ? '' : `${endings[status]}: `}
-        {done} of {matched}
-        {failed > 0 && `; ${failed} could not be changed`}
+        {done} of {matched} {failed > 0 && `, ${failed} could not be steered`}
       </Text>
       {failed > 0 && status !== 'running' && (
-        <Alert color="yellow">
-          They had ended or changed before their turn came, or this action is not possible at their status.
-        </Alert>
+        <Alert color="yellow">Those had already moved on, or this step does not fit where they stand.</Alert>
       )}
       <Group justify="flex-end">
         {status === 'running' ? (

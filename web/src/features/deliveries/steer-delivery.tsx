@@ -1,11 +1,10 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconBan, IconRefresh, IconRepeat, type Icon } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Delivery, RedeliveryPart, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { steerDelivery } from '../../api/deliveries.ts'
-import { Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { RedeliveryChoice } from './redelivery-choice.tsx'
@@ -63,7 +62,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
     onFailed: () => {},
   })
   return (
-    <Dialog opened onClose={onClose} title={label}>
+    <Modal opened onClose={onClose} title={label} closeButtonProps={{ 'aria-label': 'Close' }}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -77,7 +76,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
           {steer.error !== null && <ErrorNotice error={steer.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
-              Close
+              Leave it
             </Button>
             <Button type="submit" loading={steer.isPending}>
               {label}
@@ -85,6 +84,6 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
           </Group>
         </Stack>
       </form>
-    </Dialog>
+    </Modal>
   )
 }

@@ -33,8 +33,7 @@ export interface DestinationValues {
 
 const defaultOverlapSeconds = '86400'
 
-// Rows of a draft that is read again have keys of before.
-let lastKey = Date.now()
+let lastKey = 0
 /** Rows keep their place in the page while others come and go. */
 const nextKey = (): string => `row-${++lastKey}`
 

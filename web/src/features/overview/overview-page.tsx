@@ -27,13 +27,13 @@ export function OverviewPage() {
   const search = useSearch({ from: '/shell/' })
   const navigate = useNavigate()
   const { sourceId, destinationId } = search
-  const filterAt = (now: number) => ({
-    ...limits(search, now),
+  const range = limits(search, useNow(rangeStepMs))
+  const filter = {
+    ...range,
     ...(sourceId !== undefined && { sourceId }),
     ...(destinationId !== undefined && { destinationId }),
-  })
-  const filter = filterAt(useNow(rangeStepMs))
-  const query = useQuery(overviewQuery(search, filterAt))
+  }
+  const query = useQuery(overviewQuery(filter))
   return (
     <>
       <PageHeader title="Overview" description="What came in, and what became of it." />

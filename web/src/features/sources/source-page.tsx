@@ -45,7 +45,7 @@ function SourceView({ source }: { source: Source }) {
             </ButtonLink>
             {canChange && (
               <Switch
-                label={source.enabled ? 'On' : 'Off'}
+                label="On"
                 checked={source.enabled}
                 disabled={change.isPending}
                 onChange={({ currentTarget }) => change.mutate({ enabled: currentTarget.checked })}
