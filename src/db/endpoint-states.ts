@@ -77,7 +77,8 @@ const toState = ({ id, observed_at, failing_since, reason, nodes, down_since, ne
   state: stateOf(down_since, failing_since, observed_at),
   lastAttemptAt: isoOrNull(observed_at),
   failingSince: isoOrNull(failing_since),
-  reason,
+  // Attempts that ended side by side may leave one behind.
+  reason: down_since === null && failing_since === null ? null : reason,
   downSince: isoOrNull(down_since),
   nextProbeAt: isoOrNull(next_probe_at),
   downOnNodes: Number(nodes ?? 0),
