@@ -78,21 +78,26 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
     attemptDelivery: (input) => attempt(dependencies, 'first', input),
 
     async attemptInTurn(input) {
-      const outcome = await heartbeating(() => attempt(dependencies, 'retry', input))
+      const { isOrdered } = input
+      const outcome = await heartbeating(() =>
+        attempt(dependencies, 'retry', input, ofOneEvent('retry', input, isOrdered)),
+      )
       const isTold = outcome.kind === 'deferred' && outcome.isDown === true && input.tellsWhenDown === true
-      if (outcome.kind === 'deferred' && !isTold) throw again(input, outcome, [])
+      if (outcome.kind === 'deferred' && !isTold) throw again(input, outcome, [], isOrdered)
       return { outcome, attempts: attemptsOf(outcome) }
     },
 
     async retryDelivery(input): Promise<RetryOutcome> {
       const record = recordOfLastTry<AttemptRecord>()
+      const made = record?.attempts ?? []
+      const isOrdered = input.isOrdered === true && made.length === 0
       const outcome = await heartbeating(
-        () => attempt(dependencies, 'retry', input),
+        () => attempt(dependencies, 'retry', input, ofOneEvent('retry', input, isOrdered)),
         () => record,
       )
-      const attempts = [...(record?.attempts ?? []), ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
+      const attempts = [...made, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
       const isToGoOn = outcome.kind === 'deferred' || outcome.kind === 'unavailable'
-      if (isToGoOn && !isCancelled()) throw again(input, outcome, attempts)
+      if (isToGoOn && !isCancelled()) throw again(input, outcome, attempts, isOrdered)
       return { outcome, attempts }
     },
 
@@ -125,14 +130,17 @@ export interface AttemptContext {
   signal?: AbortSignal
   /** Whether others of the same event at the same endpoint may begin at the same moment. */
   isBesideOthers?: boolean
+  /** Whether an operator ordered it. */
+  isOrdered?: boolean
 }
 
-const ofOneEvent = (kind: AttemptKind, { acceptedAt }: AttemptInput): AttemptContext => ({
+const ofOneEvent = (kind: AttemptKind, { acceptedAt }: AttemptInput, isOrdered = false): AttemptContext => ({
   event: '',
   acceptedAt: acceptedAt === undefined ? Context.current().info.scheduledTimestampMs : Date.parse(acceptedAt),
   signal: Context.current().cancellationSignal,
   // An operator may have made several at once.
   isBesideOthers: kind === 'retry',
+  isOrdered,
 })
 
 /** A run delivers an event to an endpoint once, so that their ids name it; what is ordered again has a run of its own. */
@@ -151,7 +159,7 @@ async function attemptNow(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  { acceptedAt, signal, isBesideOthers = false }: AttemptContext,
+  { acceptedAt, signal, isBesideOthers = false, isOrdered = false }: AttemptContext,
 ): Promise<AttemptOutcome> {
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
@@ -162,7 +170,7 @@ async function attemptNow(
   if (look !== undefined) await look
   const isCalledOff = (): boolean => isOfSuppressed(suppression, input)
   if (isCalledOff()) return userDeleted
-  const admission = await gate.admit(gatedEndpoint(endpoint), kind)
+  const admission = await gate.admit(gatedEndpoint(endpoint), kind, isOrdered)
   if (admission.kind === 'later') {
     const { inMs, reason } = admission
     const isDown = gate.closedSince(endpoint.id) !== undefined
@@ -324,12 +332,14 @@ function again(
   { attemptsBefore, retry }: RetryInput,
   outcome: Extract<AttemptOutcome, { kind: 'deferred' | 'unavailable' }>,
   attempts: Attempt[],
+  isOrdered = false,
 ): Error {
   const state = {
     attempts: attemptsBefore + Context.current().info.attempt,
     retry,
     windowEndsAt: windowEndsAt(),
-    pausesInVain: true,
+    // What an operator ordered comes as soon as there is a place for it.
+    pausesInVain: !isOrdered,
   }
   const now = Date.now()
   const step = nextStep(state, outcome, { now, random: Math.random })

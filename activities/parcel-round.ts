@@ -26,6 +26,8 @@ export interface Round {
   pace: Pace
   /** The latest due time at which an endpoint gets an attempt, in milliseconds since 1970. */
   dueBy: number
+  /** Awaited before each attempt: others may go first. */
+  turn?: () => Promise<void> | undefined
   /** Called with each event when its last attempt of the round is over. */
   onThrough: (event: EventProgress) => void
 }
@@ -53,7 +55,7 @@ interface Due {
 
 export async function attemptRound(
   dependencies: AttemptDependencies,
-  { kind, pace, dueBy, onThrough }: Round,
+  { kind, pace, dueBy, turn, onThrough }: Round,
   events: readonly RoundEvent[],
 ): Promise<RoundResult> {
   const lastBegin = performance.now() + roundMs
@@ -92,6 +94,7 @@ export async function attemptRound(
 
   const work = async (queue: Due[]): Promise<void> => {
     for (let due = queue.shift(); due !== undefined; due = queue.shift()) {
+      await turn?.()
       if (performance.now() > lastBegin) return deferRest([due, ...queue.splice(0)], { kind: 'deferred' })
       const { event } = due.event
       if (!isStillDue(progress.get(due.event.progress.place), due, kind)) {

@@ -47,7 +47,7 @@ export interface ParcelDependencies extends AttemptDependencies {
   pendingRecord: (workflowId: string, destinationId: string) => Promise<ParcelRetryRecord | undefined>
   /** Starts a workflow for one event that leaves its parcel; one that runs already is left as it is. */
   startEvent: (input: DeliverEventInput, parcelId: string) => Promise<void>
-  load: Pick<ParcelLoad, 'begin' | 'isFresh'>
+  load: Pick<ParcelLoad, 'begin' | 'isFresh' | 'precedence'>
 }
 
 export function createParcelActivities(dependencies: ParcelDependencies): ParcelActivities {
@@ -68,12 +68,14 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           underWay.through()
         }
         const pace = { retry, windowEndsAt: now + retry.windowMs }
-        const round = { kind: 'first', pace, dueBy: now, onThrough } as const
+        const turn = () => load.precedence.turnOf(parcelId())
+        const round = { kind: 'first', pace, dueBy: now, turn, onThrough } as const
         const { progress: after, times } = await attemptRound(dependencies, round, placed(open, events))
         for (const event of after) progress[event.place] = event
         return { progress, times: openTimes(times, progress), isRecorded: await recorder.end(after) }
       } finally {
         underWay.end()
+        load.precedence.end(parcelId())
       }
     },
 

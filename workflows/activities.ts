@@ -7,7 +7,6 @@ import {
   proxyLocalActivities,
 } from '@temporalio/workflow'
 import type { DeliveryActivities, DestinationState, PendingAttempts, RetrySchedule } from '../src/contracts/delivery.ts'
-import { failureTypes } from '../src/contracts/delivery.ts'
 
 /** An attempt takes 5 s at most (`spec/`, "Limits"); the rest is for a loaded worker. */
 const attemptLimit = '10 seconds'
@@ -69,19 +68,16 @@ export const scheduled = (endpointId: string, retry: RetrySchedule, remainingMs:
     summary: endpointId,
   })
 
-/** Makes one attempt now, whatever the retry policy says. It is made again only when its worker was lost, since what the endpoint
- *  answers is a result and no failure. */
+/** Makes one attempt now, whatever the retry policy says. It is tried again only when its worker was lost, or there was no place for it,
+ *  since what the endpoint answers is a result and no failure. */
 export const once = (endpointId: string) =>
   proxyActivities<Pick<DeliveryActivities, 'attemptInTurn'>>({
+    scheduleToCloseTimeout: '1 minute',
     startToCloseTimeout: attemptLimit,
     heartbeatTimeout: attemptLimit,
     // What a request that was stopped came to is told, too.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: {
-      maximumAttempts: 3,
-      initialInterval: '1 second',
-      nonRetryableErrorTypes: [failureTypes.endpointSaturated],
-    },
+    retry: { maximumAttempts: 5, initialInterval: '1 second' },
     priority: { fairnessKey: endpointId },
     summary: `retry now: ${endpointId}`,
   })

@@ -24,7 +24,9 @@ export interface EndpointAttempts {
   inTurn(tellsWhenDown: boolean): Promise<EndpointOutcome>
   /** Makes further attempts until one succeeds or fails for good. */
   retries(): Promise<EndpointOutcome>
-  /** Makes one attempt beside the activity that waits in Temporal. */
+  /** Takes note that an operator ordered the attempt that comes next. */
+  order(): void
+  /** Makes one attempt, by an operator's order, beside the activity that waits in Temporal. */
   beside(): Promise<EndpointOutcome>
   /** Counts the attempts of the activities that wait in Temporal and are about to be cancelled.
    *  @returns whether one is being made */
@@ -58,6 +60,7 @@ export function createEndpointAttempts(
   const { sourceId, messageId, message, acceptedAt, retry } = input
   let count = resumed?.attempts ?? 0
   let last: Attempt | undefined = resumed?.lastAttempt
+  let isOrdered = resumed?.isOrdered === true
   const known = new Set<string>()
   const ownRuns: Runs = new Set()
   /** Some are told twice: by the activity that made them, and as those that wait. */
@@ -78,6 +81,8 @@ export function createEndpointAttempts(
   /** Runs an activity; where Temporal gives it up at the end of its time, that is an outcome, too. */
   const outcomeOf = async (activity: (input: RetryInput) => Promise<RetryOutcome>): Promise<EndpointOutcome> => {
     onBegin()
+    const ordered = isOrdered && { isOrdered }
+    isOrdered = false
     try {
       const { outcome, attempts } = await activity({
         sourceId,
@@ -88,6 +93,7 @@ export function createEndpointAttempts(
         ...(acceptedAt !== undefined && { acceptedAt }),
         retry,
         attemptsBefore: count,
+        ...ordered,
       })
       note(attempts)
       return outcome
@@ -106,7 +112,8 @@ export function createEndpointAttempts(
     last: () => last,
     inTurn: (tellsWhenDown) => run((next) => activities().attemptInTurn({ ...next, tellsWhenDown })),
     retries: () => run((next) => activities().retryDelivery(next)),
-    beside: () => run((next) => once(endpointId).attemptInTurn(next)),
+    order: () => void (isOrdered = true),
+    beside: () => run((next) => once(endpointId).attemptInTurn({ ...next, isOrdered: true })),
     async countPending() {
       const { attempts, isUnderWay = false } = await readPendingAttempts(endpointId)
       note(attempts)

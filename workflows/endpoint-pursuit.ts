@@ -151,7 +151,7 @@ async function endNow(course: Course, end: End): Promise<void> {
 /** Ends the pause, or makes one attempt beside the activity that waits in Temporal: only its success or final failure changes the
  *  course. */
 async function attemptNow(course: Course): Promise<void> {
-  if (course.pause.end()) return
+  if (course.pause.end()) return course.attempts.order()
   const end = endBy(course, await course.attempts.beside())
   if (end !== undefined) await endNow(course, end)
 }

@@ -54,7 +54,7 @@ function standingOf(parcel: Parcel, destination: DestinationProgress): Destinati
     settled,
     waiting: openEndpoints(destination).map(({ endpointId, attempts, made }) => {
       const lastAttempt = made.at(-1)
-      return { endpointId, attempts, ...(lastAttempt !== undefined && { lastAttempt }) }
+      return { endpointId, attempts, isOrdered: true, ...(lastAttempt !== undefined && { lastAttempt }) }
     }),
   }
 }

@@ -10,7 +10,7 @@ import type { BenchNode } from '../support/node.ts'
 import { startBenchReceiver, type BenchReceiver } from '../support/receiver.ts'
 
 const batchSize = 20
-const samples = 7
+const samples = 15
 const pauseMs = 500
 const limitMs = 600_000
 

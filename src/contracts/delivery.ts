@@ -50,6 +50,8 @@ export interface HeldEndpoint {
   endpointId: string
   attempts: number
   lastAttempt?: Attempt
+  /** Whether an operator ordered the next attempt. */
+  isOrdered?: true
 }
 
 /** A destination where nothing is under way: settled, or held. */
@@ -82,6 +84,8 @@ export interface RetryInput extends AttemptInput {
   attemptsBefore: number
   /** Whether it answers when the endpoint is down, in place of coming again. */
   tellsWhenDown?: boolean
+  /** Whether an operator ordered the first attempt that it makes. */
+  isOrdered?: boolean
 }
 
 /** One request to one endpoint, as the delivery log shows it. */

@@ -27,8 +27,9 @@ export type Admission =
 
 export interface Gate {
   /** At once where there is a place or none is to be expected; first attempts may wait for one in line, first come, first
-   *  served. */
-  admit(endpoint: GatedEndpoint, kind: AttemptKind): Admission | Promise<Admission>
+   *  served.
+   *  @param isOrdered  whether an operator ordered the attempt: an endpoint that is down gets it although no probe is due */
+  admit(endpoint: GatedEndpoint, kind: AttemptKind, isOrdered?: boolean): Admission | Promise<Admission>
   /** Whether a first attempt would be turned away now. */
   isShut(endpointId: string): boolean
   /** Whether attempts come back with answers; not so where nothing is known yet. */
@@ -155,12 +156,12 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   const hasPlaceInRoom = (endpoint: Endpoint, { taken, waiting, room }: Share, now: number): boolean =>
     room.hasPlace(taken.size + waiting.size, isAnswering(endpoint, now))
 
-  const mayProbe = (endpoint: Endpoint, now: number): boolean =>
-    !endpoint.breaker.isProbing() && (endpoint.breaker.probeInMs(now) === 0 || isAlone(endpoint, now))
+  const mayProbe = (endpoint: Endpoint, now: number, isOrdered: boolean): boolean =>
+    !endpoint.breaker.isProbing() && (isOrdered || endpoint.breaker.probeInMs(now) === 0 || isAlone(endpoint, now))
 
   /** Whether an attempt gets a place now, whoever waits. */
-  const fits = (endpoint: Endpoint, share: Share, now: number): boolean =>
-    (isClosed(endpoint) ? mayProbe(endpoint, now) : hasOwnPlace(endpoint, share, now)) &&
+  const fits = (endpoint: Endpoint, share: Share, now: number, isOrdered = false): boolean =>
+    (isClosed(endpoint) ? mayProbe(endpoint, now, isOrdered) : hasOwnPlace(endpoint, share, now)) &&
     hasPlaceAtHost(endpoint, share, now)
 
   /** Whether one more may wait: none does where nothing came back for as long, or where too many are ahead. */
@@ -276,13 +277,13 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     })
 
   return {
-    admit(gated, kind) {
+    admit(gated, kind, isOrdered = false) {
       const endpoint = endpointOf(gated)
       const share = endpoint[kind]
       const now = performance.now()
       const hasPlace = hasPlaceInRoom(endpoint, share, now)
       try {
-        if (hasPlace && fits(endpoint, share, now)) return enter(endpoint, share, now)
+        if (hasPlace && fits(endpoint, share, now, isOrdered)) return enter(endpoint, share, now)
         return hasPlace && letsWait(endpoint, share, now) ? wait(endpoint, share) : turnAway(endpoint, share, now)
       } finally {
         endpoint.seenAt = now

@@ -2,6 +2,7 @@
  *  events of a source go out in their order, and those of an endpoint that hangs hold up no others. */
 
 import { LRUCache } from 'lru-cache'
+import { createPrecedence, type Precedence } from './precedence.ts'
 
 /** Parcels are started while fewer events of their turn than this are left: about as many as are attempted while a workflow
  *  starts. */
@@ -19,6 +20,8 @@ export interface LoadOfEvents {
 }
 
 export interface ParcelLoad {
+  /** Which parcels go before the others, by their ids. */
+  precedence: Precedence
   /** A parcel's workflow is about to be started for the first time. */
   expect(parcelId: string): void
   /** Whether no round of the parcel was made before, as far as is known: true once for each that was expected. */
@@ -44,6 +47,7 @@ export function createParcelLoad(): ParcelLoad {
   }
 
   return {
+    precedence: createPrecedence(),
     expect: (parcelId) => void expected.set(parcelId, true),
     isFresh: (parcelId) => expected.delete(parcelId),
     begin(id, events) {

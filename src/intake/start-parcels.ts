@@ -162,11 +162,10 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     among.set(parcel.id, starting)
   }
 
-  /** A parcel lets those who came beside it go first, and callers that wait have their answer: it and its like take the whole
-   *  machine otherwise. */
+  /** A parcel lets newcomers go first, and callers that wait have their answer: it and its like take the whole machine otherwise. */
   const startInOrder = async (parcels: readonly ParcelToStart[]): Promise<void> => {
     for (const parcel of parcels) {
-      await Promise.all(newcomers.values())
+      await load.precedence.turnOf(parcel.id)
       for (let turn = 0; turn < turnsGiven; turn++) await giveWay()
       await load.room(parcel.turn, stopping.signal)
       while (underWay.size >= parcelsTogether && !stopping.signal.aborted) await Promise.race(underWay.values())
@@ -209,15 +208,23 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
       events.every(({ input }) => isOpen(input.targets)) &&
       newcomers.size + Math.ceil(events.length / maxParcelEvents) <= newcomersTogether,
     async write(events) {
-      const parcels = await writeIntoParcels(database, `parcel/${randomUUID()}`, events)
-      noteMade(parcels)
-      expectStarts(parcels)
-      for (const parcel of parcels) begin(parcel, newcomers)
-      return sizeOf(parcels)
+      const prefix = `parcel/${randomUUID()}`
+      load.precedence.begin(prefix)
+      try {
+        const parcels = await writeIntoParcels(database, prefix, events)
+        for (const { id } of parcels) load.precedence.begin(id)
+        noteMade(parcels)
+        expectStarts(parcels)
+        for (const parcel of parcels) begin(parcel, newcomers)
+        return sizeOf(parcels)
+      } finally {
+        load.precedence.end(prefix)
+      }
     },
     isBusy,
     async move(turns) {
       const perTurn = maxParcelEvents * Math.max(1, Math.floor(parcelsTogether / Math.max(1, turns.length)))
+      await load.precedence.turnOf('')
       const parcels = await moveIntoParcels(database, `parcel/${randomUUID()}`, turns, perTurn)
       noteMade(parcels)
       enqueue(parcels)

@@ -328,6 +328,17 @@ describe('an endpoint that is down', () => {
     expect(gate.closedSince('a')?.toISOString()).toBe(since)
   })
 
+  it('gets an attempt that an operator ordered before a probe is due, one at a time', async () => {
+    const gate = usualGate()
+    await bringDown(gate, 'a')
+    expect((await admit(gate, 'a', 'retry')).kind).toBe('later')
+    const ordered = await gate.admit(endpoint('a'), 'retry', true)
+    if (ordered.kind === 'later') throw new Error(ordered.reason)
+    expect((await gate.admit(endpoint('a'), 'retry', true)).kind).toBe('later')
+    ordered.leave('answered')
+    expect(gate.closedSince('a')).toBeUndefined()
+  })
+
   it('is one that hangs, too: as soon as none was answered for twice the time that attempts take', async () => {
     const gate = usualGate()
     const begunAt = Date.now()

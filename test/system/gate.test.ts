@@ -81,6 +81,35 @@ it(
   },
 )
 
+it('an attempt that an operator orders is made while the endpoint is down', { timeout }, async () => {
+  await using patient = await startTestApp({ environment: { POSTRIDER_PARCELS: 'off', POSTRIDER_RETRY_MAX: '10m' } })
+  await using receiver = await startReceiver()
+  let ordered = ''
+  receiver.answer((request) => ({ status: messageIdOf(request) === ordered ? 200 : 503 }))
+  const source = await patient.createSource()
+  const destination = await patient.connect([source], [receiver.url])
+  const batch = Array.from({ length: 60 }, (_, n) => ({ type: 'track', userId: 'u1', event: 'E', messageId: `m-${n}` }))
+  expect((await patient.post('/batch', source.writeKey, { batch })).status).toBe(200)
+  const attempted = async (): Promise<Delivery | undefined> => {
+    const path = `/deliveries?status=retrying&destinationId=${destination.id}&limit=200`
+    const { items } = (await patient.api<{ items: Delivery[] }>('GET', path)).body
+    return items.find(({ attempts }) => attempts !== null && attempts >= 2)
+  }
+  const waiting = await until('one was attempted and waits', attempted, limitMs)
+  const probedAt = await until('the next probe is seconds away', async () => {
+    const { body } = await patient.api<DestinationView>('GET', `/destinations/${destination.id}`)
+    const at = Date.parse(body.endpoints[0]?.nextProbeAt ?? '')
+    return at - Date.now() > 4_000 && at
+  })
+  const before = receiver.requests.length
+  ordered = waiting.messageId
+  const path = `/deliveries/${encodeURIComponent(waiting.id)}/retry`
+  expect((await patient.api('POST', path)).status).toBe(200)
+  const isTaken = () => receiver.requests.slice(before).find((request) => messageIdOf(request) === ordered)
+  const taken = await until('it is taken', isTaken, limitMs)
+  expect(taken.arrivedAt.getTime()).toBeLessThan(probedAt)
+})
+
 it('a delivery that is retried alone is never kept away, however often it fails', { timeout }, async () => {
   await using receiver = await startReceiver()
   const failures = 25
