@@ -2,7 +2,12 @@
 
 import { CancelledFailure, Context } from '@temporalio/activity'
 import type { DestinationState } from '../src/contracts/delivery.ts'
-import type { SteerDeliveriesInput, SteeringActivities, SteeringProgress } from '../src/contracts/steering.ts'
+import {
+  noteFailure,
+  type SteerDeliveriesInput,
+  type SteeringActivities,
+  type SteeringProgress,
+} from '../src/contracts/steering.ts'
 import type { Database } from '../src/db/database.ts'
 import { destinationToRecheck, endRecheck } from '../src/db/destination-rechecks.ts'
 import { carriedOldestFirst, openParcelsFor } from '../src/db/parcel-steering.ts'
@@ -114,6 +119,9 @@ async function steerGroup<Item>(
   }
 }
 
+/** Said in place of the sentence that names the delivery: those have it in common. */
+const notKept = 'its time in Temporal is over'
+
 /** Counts a delivery as done, or as failed where it ended meanwhile or cannot be steered; the others go on. */
 async function counted(progress: SteeringProgress, steered: Promise<void>): Promise<void> {
   try {
@@ -122,6 +130,7 @@ async function counted(progress: SteeringProgress, steered: Promise<void>): Prom
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     progress.failed++
+    noteFailure((progress.failures ??= []), error.code === 'not_found' ? notKept : error.message)
   }
 }
 

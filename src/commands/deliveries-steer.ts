@@ -123,7 +123,10 @@ async function steerAll(
 ): Promise<void> {
   const matching = await countDeliveries(api, filter)
   if (matching === 0) {
-    out.result({ action, status: 'completed', matched: 0, done: 0, failed: 0 }, () => 'No deliveries match.')
+    out.result(
+      { action, status: 'completed', matched: 0, done: 0, failed: 0, failures: [] },
+      () => 'No deliveries match.',
+    )
     return
   }
   await confirm(`${matching} deliveries match. ${action} them?`, { yes: yes ?? false })
@@ -136,10 +139,11 @@ async function steerAll(
     return last.status === 'running' ? undefined : last
   })
   bar.stop()
-  out.result(
-    last,
-    ({ status, matched, done, failed }) =>
+  out.result(last, ({ status, matched, done, failed, failures }) =>
+    [
       `${action}: ${status}, ${done} of ${matched} done${failed > 0 ? `, ${failed} could not be` : ''}.`,
+      ...failures.map(({ reason, count }) => `  ${count}: ${reason}`),
+    ].join('\n'),
   )
   if (ended === undefined) throw new CommandError('timeout', `${started.id} is still running; it goes on by itself`)
   if (ended.status !== 'completed') throw new CommandError('failed', `${started.id} ${ended.status}`)

@@ -13,6 +13,7 @@ import { countCarried, sumOf } from '../db/parcel-count.ts'
 import { findCarried } from '../db/parcel-list.ts'
 import { endLostParcel, openAmong } from '../db/parcels.ts'
 import type { Suppression } from '../deletions/suppression.ts'
+import { openDestinations } from '../delivery-log/delivery-destinations.ts'
 import { createDeliveryLog, type DeliveryLog } from '../delivery-log/delivery-log.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
@@ -73,14 +74,28 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     const destination = settings.destination(id)
     return destination && deliveryTarget(destination)
   }
+  const nameOfPaused = (id: string): string | undefined => {
+    const destination = settings.destination(id)
+    return destination?.paused === true ? destination.name : undefined
+  }
   const carriedSteering = createCarriedSteering({
     temporal,
     find: (id) => findCarried(database, id),
     endLost: (id) => endLostParcel(database, id),
+    nameOfPaused,
+  })
+  const deliveryLog = createDeliveryLog({
+    database,
+    temporal,
+    deliveries: createDeliveries(temporal, pausedDestinations),
+    pausedDestinations,
+    findDestination: settings.destination,
   })
   const steering = createSteering({
     temporal,
     findTarget,
+    nameOfPaused,
+    openDestinations: async (id) => openDestinations(await deliveryLog.read(id)),
     isDeletedSince: (...asked) => isDeletedSince(database, ...asked),
     retry: config.retry,
     queued: queuedSteering,
@@ -148,13 +163,7 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
       pausedDestinations,
       countCarried: async (filter) => sumOf(await countCarried(database, { ...filter, paused: pausedDestinations() })),
     }),
-    deliveryLog: createDeliveryLog({
-      database,
-      temporal,
-      deliveries: createDeliveries(temporal, pausedDestinations),
-      pausedDestinations,
-      findDestination: settings.destination,
-    }),
+    deliveryLog,
     onDestinationChanged: rechecks.wake,
     async stop() {
       await Promise.all([rechecks.stop(), endings.stop()])

@@ -33,10 +33,20 @@ export interface CarriedPlace {
   place: number
 }
 
+/** Why deliveries could not be steered. */
+export interface SteeringFailure {
+  /** In words for the operator. */
+  reason: string
+  /** How many deliveries. */
+  count: number
+}
+
 /** How far it is: kept in heartbeats, so that another worker goes on from there. */
 export interface SteeringProgress {
   done: number
   failed: number
+  /** Why some failed: at most 10 reasons; absent before the first, and in accounts of early versions. */
+  failures?: SteeringFailure[]
   /** Deliveries that started before are settled; ISO 8601. */
   position: string
   /** Events of parcels up to this one are settled; they follow the others. */
@@ -71,3 +81,15 @@ export const recheckWorkflowId = (recheckId: string): string => `steering/rechec
 
 /** Workflow id of a bulk steering. */
 export const steeringWorkflowId = (id: string): string => `steering/${id}`
+
+/** Reasons that are told apart; the last one stands for all others. */
+const maxReasons = 10
+const otherReasons = 'other reasons'
+
+/** Counts one more delivery that could not be steered. */
+export function noteFailure(failures: SteeringFailure[], reason: string): void {
+  const known = failures.find((failure) => failure.reason === reason)
+  if (known !== undefined) known.count++
+  else if (failures.length < maxReasons - 1 || reason === otherReasons) failures.push({ reason, count: 1 })
+  else noteFailure(failures, otherReasons)
+}

@@ -5,6 +5,7 @@ import type {
   Delivery,
   DeliveryAttempt,
   DeliveryDestination,
+  DeliveryDetail,
   DeliveryEndpoint,
   DestinationStatus,
   EndpointStatus,
@@ -35,6 +36,10 @@ export const destinationsOf = (known: Known, findDestination: FindDestination): 
     })
     return { destinationId, status: statusOf(target, endpoints), endpoints }
   })
+
+/** Ids of the destinations where a delivery is not settled. */
+export const openDestinations = ({ destinations }: Pick<DeliveryDetail, 'destinations'>): string[] =>
+  destinations.filter(({ status }) => openStatuses.has(status)).map(({ destinationId }) => destinationId)
 
 /** What is known of an endpoint; no status as long as it is open and nothing but its attempts tells of it. */
 function factOf({ timeline, facts }: Known, endpointId: string): Partial<EndpointFact> & { lastUrl?: string | null } {

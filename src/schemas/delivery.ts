@@ -192,5 +192,7 @@ export const BulkSteeringSchema = z.object({
   matched: z.int(),
   done: z.int(),
   failed: z.int(),
+  /** Why some could not be steered, and how many: at most 10 reasons. */
+  failures: z.array(z.object({ reason: z.string(), count: z.int() })),
 })
 export type BulkSteering = z.infer<typeof BulkSteeringSchema>

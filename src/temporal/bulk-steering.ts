@@ -68,7 +68,7 @@ export function createBulkSteerings(dependencies: BulkSteeringDependencies): Bul
       const query = deliveryQuery({ ...rest, ...(since !== undefined && { since }) }, pausedDestinations())
       const carried = { ...filter, until }
       const { id, matched } = await begin({ order, query, until: toUtc(until), carried, trace })
-      return { id, action: order.action, status: 'running', matched, done: 0, failed: 0 }
+      return { id, action: order.action, status: 'running', matched, done: 0, failed: 0, failures: [] }
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
     stop: (id) =>
@@ -99,6 +99,7 @@ async function read({ client }: Temporal, id: string): Promise<BulkSteering> {
     matched: input.matched,
     done: progress?.done ?? 0,
     failed: progress?.failed ?? 0,
+    failures: progress?.failures ?? [],
   }
 }
 

@@ -3,10 +3,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { signals, type DeliverEventInput, type SteeringTrace } from '../contracts/delivery.ts'
-import { steerInParcel, type DeliverParcelInput, type ParcelSteering } from '../contracts/parcels.ts'
+import { destinationOutcome } from '../contracts/parcel-progress.ts'
+import {
+  steerInParcel,
+  type DeliverParcelInput,
+  type EventProgress,
+  type ParcelSteering,
+} from '../contracts/parcels.ts'
 import { AppError } from '../errors.ts'
 import type { Temporal } from './connection.ts'
 import { isNotFound } from './grpc-errors.ts'
+import { refuseHeld, type NameOfPaused } from './held.ts'
 import { inputOf, readParcelInput } from './parcel-detail.ts'
 
 /** How long a parcel that is about to be started is waited for, and an order to be carried out, in milliseconds. */
@@ -23,8 +30,11 @@ export interface CarriedEvent {
   parcelId: string
   receivedAt: Date
   endedAt: Date | null
+  destinationIds: string[]
   /** Until the parcel's first round is over. */
   input: DeliverEventInput | null
+  /** Null until then. */
+  progress: EventProgress | null
 }
 
 export interface CarriedSteeringDependencies {
@@ -33,12 +43,14 @@ export interface CarriedSteeringDependencies {
   find: (deliveryId: string) => Promise<CarriedEvent | undefined>
   /** Takes note of a parcel whose workflow ended from outside: what is open there is cancelled. */
   endLost: (parcelId: string) => Promise<void>
+  nameOfPaused: NameOfPaused
 }
 
 /** Each answers undefined when no such event is in a parcel: its delivery has a workflow of its own, if any. */
 export interface CarriedSteering {
   /** Takes it out of its parcel into a workflow of its own, where it is attempted at once.
-   *  @throws AppError conflict when it is over; unavailable when its parcel does not start */
+   *  @throws AppError conflict when it is over, or paused destinations are all that it waits for; unavailable when its parcel does
+   *  not start */
   retry(deliveryId: string, trace: SteeringTrace): Promise<'retrying' | undefined>
   /** @throws AppError conflict when it is over; unavailable when its parcel does not start */
   cancel(deliveryId: string, trace: SteeringTrace): Promise<'cancelling' | undefined>
@@ -51,7 +63,8 @@ export interface CarriedSteering {
   tell: (parcelId: string, destinationId: string) => Promise<void>
 }
 
-export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeringDependencies): CarriedSteering {
+export function createCarriedSteering(dependencies: CarriedSteeringDependencies): CarriedSteering {
+  const { temporal, find, endLost, nameOfPaused } = dependencies
   const parcels = new LRUCache<string, DeliverParcelInput>({ max: mostKept })
 
   const inputFromParcel = async (parcelId: string, deliveryId: string): Promise<DeliverEventInput | undefined> => {
@@ -90,6 +103,8 @@ export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeri
       const event = await find(order.deliveryId)
       if (event === undefined) return false
       if (event.endedAt !== null) throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
+      if (order.action === 'retry')
+        await refuseHeld(event.destinationIds, nameOfPaused, () => Promise.resolve(openDestinations(event)))
       const became = await signal(event.parcelId, steerInParcel, order)
       if (became === 'told') return true
       if (became === 'over') await endLost(event.parcelId)
@@ -139,6 +154,12 @@ export function createCarriedSteering({ temporal, find, endLost }: CarriedSteeri
     },
   }
 }
+
+/** Nothing is settled in the first round. */
+const openDestinations = ({ destinationIds, progress }: CarriedEvent): string[] =>
+  progress?.destinations
+    .filter((destination) => destinationOutcome(destination) === undefined)
+    .map(({ destinationId }) => destinationId) ?? destinationIds
 
 /** Parcels that are looked at together. */
 const mostEnded = 1_000

@@ -1,5 +1,6 @@
 /** What an operator does to one delivery; each leaves who and why in the workflow's history. */
 
+import type { WorkflowExecutionDescription } from '@temporalio/client'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from '../contracts/delivery.ts'
 import { signals } from '../contracts/delivery.ts'
 import { namedUsers } from '../contracts/named-users.ts'
@@ -10,7 +11,9 @@ import type { DeliverySteered, RedeliveryPart } from '../schemas/delivery.ts'
 import { cancelDelivery } from './cancel-delivery.ts'
 import type { Temporal } from './connection.ts'
 import { readDelivery } from './delivery-detail.ts'
+import { toDelivery } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
+import { refuseHeld, type NameOfPaused } from './held.ts'
 import type { CarriedSteering } from './parcel-steering.ts'
 import { startDelivery } from './start-delivery.ts'
 
@@ -21,6 +24,9 @@ export interface SteeringDependencies {
   temporal: Temporal
   /** The endpoints of a destination as they are now; undefined when it is gone or switched off. */
   findTarget: (destinationId: string) => DeliveryTarget | undefined
+  nameOfPaused: NameOfPaused
+  /** The destinations of a delivery that has a workflow of its own where it is not settled. */
+  openDestinations: (deliveryId: string) => Promise<string[]>
   /** Whether a user was deleted at a moment or later. */
   isDeletedSince: (sourceId: string, userIds: readonly string[], since: Date) => Promise<boolean>
   retry: RetrySchedule
@@ -46,7 +52,8 @@ export interface QueuedSteering {
 type ActionOrder = Exclude<SteeringOrder, { action: 'recheck' }>
 
 export interface Steering {
-  /** Attempts every waiting endpoint now. @throws AppError not_found; conflict when the delivery is over */
+  /** Attempts every waiting endpoint now. @throws AppError not_found; conflict when the delivery is over, or paused destinations
+   *  are all that it waits for */
   retry(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
   /** Stops a delivery. @throws AppError not_found; conflict when it is over */
   cancel(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
@@ -63,16 +70,19 @@ export interface Steering {
 }
 
 export function createSteering(dependencies: SteeringDependencies): Steering {
-  const { temporal, findTarget, isDeletedSince, retry, queued, carried } = dependencies
+  const { temporal, findTarget, nameOfPaused, openDestinations, isDeletedSince, retry, queued, carried } = dependencies
 
   /** Asked first: Temporal takes a cancellation of what is over without a word.
    *  @throws AppError when it knows no such delivery, or none that runs */
-  const ofRunning = async (deliveryId: string, act: () => Promise<unknown>): Promise<void> => {
+  const ofRunning = async (
+    deliveryId: string,
+    act: (description: WorkflowExecutionDescription) => Promise<unknown>,
+  ): Promise<void> => {
     try {
-      const { status } = await temporal.client.workflow.getHandle(deliveryId).describe()
-      if (status.name !== 'RUNNING')
+      const description = await temporal.client.workflow.getHandle(deliveryId).describe()
+      if (description.status.name !== 'RUNNING')
         throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
-      await act()
+      await act(description)
     } catch (error) {
       if (!isNotFound(error)) throw error
       throw new AppError('not_found', `no delivery that runs has the id ${deliveryId}`, { cause: error })
@@ -80,7 +90,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   }
 
   const signal = (deliveryId: string, name: string, argument: unknown): Promise<void> =>
-    ofRunning(deliveryId, () => temporal.client.workflow.getHandle(deliveryId).signal(name, argument))
+    temporal.client.workflow.getHandle(deliveryId).signal(name, argument)
 
   const redeliver = async (deliveryId: string, trace: SteeringTrace, only?: RedeliveryPart): Promise<string> => {
     const { input, since } = await readEnded(deliveryId)
@@ -123,7 +133,11 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   }
 
   const retryStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
-    signal(deliveryId, signals.retryNow, trace)
+    ofRunning(deliveryId, async ({ raw: { workflowExecutionInfo } }) => {
+      const { destinationIds } = toDelivery(workflowExecutionInfo ?? {}, () => false)
+      await refuseHeld(destinationIds, nameOfPaused, () => openDestinations(deliveryId))
+      await signal(deliveryId, signals.retryNow, trace)
+    })
   const cancelStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
     ofRunning(deliveryId, () => cancelDelivery(temporal, deliveryId, trace))
 
@@ -140,7 +154,8 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     },
     redeliver,
     async carryOut(order, deliveryId, trace) {
-      if (order.action === 'recheck') await signal(deliveryId, signals.destinationChanged, order.destinationId)
+      if (order.action === 'recheck')
+        await ofRunning(deliveryId, () => signal(deliveryId, signals.destinationChanged, order.destinationId))
       else if (order.action === 'redeliver') await redeliver(deliveryId, trace, order.only)
       else await { retry: retryStarted, cancel: cancelStarted }[order.action](deliveryId, trace)
     },

@@ -250,6 +250,19 @@ describe('events in parcels', () => {
     await untilCount(`destinationId=${destinationId}&status=held`, flooded)
     expect(await read(idOf(source, 3))).toMatchObject({ status: 'held', nextAttemptAt: null, timeline: [] })
     expect(receiver.requests).toEqual([])
+    const isHeld = expect.stringMatching(/^held by the paused destination /) as string
+    expect(await node.api('POST', path(idOf(source, 3), '/retry'))).toMatchObject({
+      status: 409,
+      body: { code: 'conflict', message: isHeld },
+    })
+    expect((await read(idOf(source, 3))).steering).toEqual([])
+    const { body: retrying } = await node.api<BulkSteering>('POST', '/deliveries/retry', { sourceId: source.id })
+    expect(await untilBulkEnds(retrying.id)).toMatchObject({
+      matched: flooded,
+      done: 0,
+      failed: flooded,
+      failures: [{ reason: isHeld, count: flooded }],
+    })
     await change({ paused: false })
     await untilCount(`destinationId=${destinationId}&status=delivered`, flooded)
     await expectNoUntoldRepeats(node, receiver, source.id)
@@ -262,6 +275,26 @@ describe('events in parcels', () => {
     await node.api('PATCH', `/destinations/${failing}`, { enabled: false })
     await untilCount(`destinationId=${failing}&status=discarded`, flooded)
     expect(await read(idOf(other, 3))).toMatchObject({ status: 'discarded', reason: expect.any(String) as string })
+  }, 240_000)
+
+  it('are retried where they wait for another destination than one that is paused', async () => {
+    await using receiver = await startReceiver()
+    const open = new Set<string>()
+    receiver.answer((request) => ({ status: open.has(messageIdOf(request)) ? 200 : 503 }))
+    const source = await node.createSource()
+    const paused = await node.connect([source], [`${receiver.url}/paused`])
+    await node.api('PATCH', `/destinations/${paused.id}`, { paused: true })
+    await node.connect([source], [`${receiver.url}/failing`])
+    await flood(source)
+    await untilCount(`sourceId=${source.id}&status=held`, flooded)
+    const [n, id] = [7, idOf(source, 7)]
+    open.add(`m-${n}`)
+    expect(await node.api('POST', path(id, '/retry'), { why: 'it is back' })).toMatchObject({ status: 200 })
+    await until('the other destination has it', async () =>
+      (await read(id)).destinations.some(({ status }) => status === 'delivered'),
+    )
+    expect(await node.api('POST', path(id, '/retry'))).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(logOf(receiver, n).map((request) => request.path)).not.toContain('/paused')
   }, 240_000)
 
   it('are cancelled when an operator terminates the workflow that they share', async () => {

@@ -396,6 +396,38 @@ describe('a paused destination', () => {
     for (const id of ids) await untilStatus(id, 'delivered')
   })
 
+  it('keeps a retry from what waits for nothing but its resumption', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    const paused = await node.connect([source], [`${receiver.url}/paused`])
+    await node.api('PATCH', `/destinations/${paused.id}`, { paused: true })
+    const held = await track(source)
+    await untilStatus(held, 'held')
+    const refusal = {
+      status: 409,
+      body: {
+        code: 'conflict',
+        message: `held by the paused destination "${paused.name}" (${paused.id}): resume it to send what waits`,
+      },
+    }
+    expect(await node.api('POST', path(held, '/retry'))).toMatchObject(refusal)
+    expect((await read(held)).steering).toEqual([])
+
+    // One that waits for another destination, too, is attempted there.
+    await node.connect([source], [`${receiver.url}/failing`])
+    const partly = await track(source)
+    await receiver.received(1)
+    await untilStatus(partly, 'held')
+    receiver.answer({ status: 200 })
+    expect(await node.api('POST', path(partly, '/retry'))).toMatchObject({ status: 200, body: { became: 'retrying' } })
+    await until('the other destination has it', async () =>
+      (await read(partly)).destinations.some(({ status }) => status === 'delivered'),
+    )
+    expect(receiver.requests.map(({ path: at }) => at)).toEqual(['/failing', '/failing'])
+    expect(await node.api('POST', path(partly, '/retry'))).toMatchObject(refusal)
+  })
+
   it('discards what waits when it is switched off', async () => {
     await using receiver = await startReceiver()
     receiver.answer({ status: 503 })

@@ -174,6 +174,11 @@ export const deliveries = (web: WebTest) =>
       await eventually(() => countOf('held')).toBe(many)
 
       const { page } = await web.open({ signedInTo: web.node.url })
+      const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}&limit=1`)
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(body.items[0]?.id ?? '')}`)
+      await page.getByText('Held by a paused destination: resume it to send what waits.').waitFor()
+      expect(await page.getByRole('button', { name: 'Retry now …' }).isDisabled()).toBe(true)
+
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&status=held`)
       // Read on at the end of the page, as far as there is more.
       const rows = page.getByRole('row', { name: /Held/ })

@@ -6,7 +6,7 @@ import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
-import { useBulkSteering, type BulkTarget } from './use-bulk-steering.ts'
+import { useBulkSteering, type BulkState, type BulkTarget } from './use-bulk-steering.ts'
 
 interface Props {
   filter: DeliveryFilter
@@ -110,18 +110,14 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
   )
 }
 
-interface ProgressProps {
-  status: 'running' | 'completed' | 'stopped' | 'failed'
-  matched: number
-  done: number
-  failed: number
+interface ProgressProps extends BulkState {
   onStop: () => void
   onClose: () => void
 }
 
 const endings = { completed: 'Done', stopped: 'Stopped', failed: 'It failed on the way' } as const
 
-function BulkProgress({ status, matched, done, failed, onStop, onClose }: ProgressProps) {
+function BulkProgress({ status, matched, done, failed, failures, onStop, onClose }: ProgressProps) {
   const share = matched === 0 ? 100 : Math.min(100, ((done + failed) / matched) * 100)
   return (
     <>
@@ -130,10 +126,17 @@ function BulkProgress({ status, matched, done, failed, onStop, onClose }: Progre
       </Progress.Root>
       <Text role="status">
         {status === 'running' ? '' : `${endings[status]}: `}
-        {done} of {matched} {failed > 0 && `, ${failed} could not be steered`}
+        {done} of {matched}
+        {failed > 0 && `, ${failed} could not be steered`}
       </Text>
-      {failed > 0 && status !== 'running' && (
-        <Alert color="yellow">Those had already moved on, or this step does not fit where they stand.</Alert>
+      {failures.length > 0 && (
+        <Alert color="yellow" title="Why some could not be steered">
+          {failures.map(({ reason, count }) => (
+            <Text key={reason} size="sm" dir="auto">
+              {count}: {reason}
+            </Text>
+          ))}
+        </Alert>
       )}
       <Group justify="flex-end">
         {status === 'running' ? (

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 import { IconBan, IconRefresh, IconRepeat, type Icon } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Delivery, RedeliveryPart, SteeringAction } from '../../../../src/schemas/delivery.ts'
+import type { DeliveryDetail, RedeliveryPart, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { steerDelivery } from '../../api/deliveries.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -14,11 +14,18 @@ import { WhyField } from './why-field.tsx'
 const icons: Record<SteeringAction, Icon> = { retry: IconRefresh, redeliver: IconRepeat, cancel: IconBan }
 
 /** What can be done with one delivery as it stands; each action asks why. */
-export function SteerDelivery({ delivery: { id, endedAt, destinationIds } }: { delivery: Delivery }) {
+export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
+  const { id, endedAt, destinationIds } = delivery
   const [chosen, setChosen] = useState<SteeringAction>()
   const fitting: SteeringAction[] = endedAt === null ? ['retry', 'cancel'] : ['redeliver']
+  const isHeld = isOnlyHeld(delivery)
   return (
     <>
+      {isHeld && (
+        <Text size="sm" id={whyNot}>
+          Held by a paused destination: resume it to send what waits.
+        </Text>
+      )}
       {fitting.map((action, index) => {
         const Icon = icons[action]
         return (
@@ -26,6 +33,7 @@ export function SteerDelivery({ delivery: { id, endedAt, destinationIds } }: { d
             key={action}
             variant={index === 0 ? 'filled' : 'default'}
             leftSection={<Icon size={16} aria-hidden />}
+            {...(action === 'retry' && isHeld && { disabled: true, 'aria-describedby': whyNot })}
             onClick={() => setChosen(action)}
           >
             {steeringTexts[action].label} …
@@ -37,6 +45,15 @@ export function SteerDelivery({ delivery: { id, endedAt, destinationIds } }: { d
       )}
     </>
   )
+}
+
+/** Id of the text that says why there is no retry. */
+const whyNot = 'why-no-retry'
+
+/** Whether paused destinations are all that it waits for. */
+function isOnlyHeld({ destinations }: DeliveryDetail): boolean {
+  const open = destinations.filter(({ status }) => ['queued', 'held', 'retrying', 'delivering'].includes(status))
+  return open.length > 0 && open.every(({ status }) => status === 'held')
 }
 
 interface DialogProps {

@@ -6,11 +6,12 @@ import { bulkSteeringQuery, startBulkSteering, steerDelivery, stopBulkSteering }
 /** What is steered: deliveries one by one, or whatever matches. */
 export type BulkTarget = { kind: 'ids'; ids: string[] } | { kind: 'filter'; filter: DeliveryFilter }
 
-type State = Pick<BulkSteering, 'status' | 'matched' | 'done' | 'failed'>
+/** How far it is, and why some could not be steered. */
+export type BulkState = Pick<BulkSteering, 'status' | 'matched' | 'done' | 'failed' | 'failures'>
 
 interface Bulk {
   /** Undefined until it has begun. */
-  state: State | undefined
+  state: BulkState | undefined
   isStarting: boolean
   error: Error | null
   start: (why: string) => void
@@ -48,24 +49,30 @@ function useFilterSteering(action: SteeringAction, filter: DeliveryFilter): Bulk
 const parallelCalls = 4
 
 function useIdSteering(action: SteeringAction, ids: string[]): Bulk {
-  const [state, setState] = useState<State>()
+  const [state, setState] = useState<BulkState>()
   const isStopped = useRef(false)
   const run = useMutation({
     mutationFn: async (why: string) => {
       const left = [...ids]
       const counts = { matched: ids.length, done: 0, failed: 0 }
-      setState({ status: 'running', ...counts })
+      const reasons = new Map<string, number>()
+      const show = (status: BulkState['status']): void =>
+        setState({ status, ...counts, failures: [...reasons].map(([reason, count]) => ({ reason, count })) })
+      show('running')
       const work = async (): Promise<void> => {
         for (let id = left.shift(); id !== undefined && !isStopped.current; id = left.shift()) {
           await steerDelivery(id, action, why).then(
             () => counts.done++,
-            () => counts.failed++,
+            ({ message }: Error) => {
+              counts.failed++
+              reasons.set(message, (reasons.get(message) ?? 0) + 1)
+            },
           )
-          setState({ status: 'running', ...counts })
+          show('running')
         }
       }
       await Promise.all(Array.from({ length: parallelCalls }, work))
-      setState({ status: isStopped.current ? 'stopped' : 'completed', ...counts })
+      show(isStopped.current ? 'stopped' : 'completed')
     },
   })
   return {
