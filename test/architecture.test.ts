@@ -27,6 +27,7 @@ const basics = [
   'src/within.ts',
   'src/in-groups.ts',
   'src/failure-log.ts',
+  'src/gathered-writes.ts',
   'src/socket-path.ts',
 ]
 
@@ -52,6 +53,7 @@ const layers: Record<string, Layer> = {
   'src/in-groups.ts': { values: [], libraries: [] },
   'src/socket-path.ts': { values: [], libraries: [] },
   'src/failure-log.ts': { values: ['src/errors.ts'], types: ['src/logger.ts'], libraries: [] },
+  'src/gathered-writes.ts': { values: [], libraries: [] },
   'src/clean-ups.ts': { values: [], types: ['src/logger.ts'], libraries: [] },
   'src/half-made.ts': { values: [], libraries: ['node:'] },
   'src/package-version.ts': { values: [], libraries: ['node:', 'zod'] },

@@ -5,6 +5,7 @@ import { Counter, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { addEventCounts, removeOldEventCounts, type EventCount } from '../db/event-counts.ts'
 import { createFailureLog } from '../failure-log.ts'
+import { writeGathered } from '../gathered-writes.ts'
 import type { IngestFate } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
 import { keepTurnedAway, type TurnedAwayEvents } from './turned-away.ts'
@@ -65,11 +66,7 @@ export function createEventLedger(database: Database, registry: Registry, logger
     else if (waiting.size < maxWaiting) waiting.set(key, one)
   }
 
-  let writing: Promise<void> | undefined
-  const timer = setInterval(() => {
-    // A database that hangs gets no second statement.
-    writing ??= write().finally(() => (writing = undefined))
-  }, writePauseMs).unref()
+  const writes = writeGathered(write, writePauseMs)
   return {
     count(fate, sourceId, events, reason = '') {
       counter.inc({ fate, reason }, events)
@@ -78,9 +75,8 @@ export function createEventLedger(database: Database, registry: Registry, logger
     },
     turnedAway,
     async stop() {
-      clearInterval(timer)
-      await Promise.all([writing, turnedAway.stop()])
-      await write()
+      await Promise.all([turnedAway.stop(), writes.written()])
+      await writes.end()
     },
   }
 }

@@ -3,6 +3,7 @@
 import type { Database } from '../db/database.ts'
 import { addTurnedAway, removeSurplus, removeTurnedAwayBefore } from '../db/turned-away.ts'
 import { createFailureLog } from '../failure-log.ts'
+import { writeGathered } from '../gathered-writes.ts'
 import type { KeptEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
 import { TurnedAwayFateSchema, type TurnedAwayDetail } from '../schemas/turned-away.ts'
@@ -62,14 +63,7 @@ export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEv
     removedAt = performance.now()
   }
 
-  let writing: Promise<void> | undefined
-  const timer = setInterval(() => {
-    writing ??= write().finally(() => (writing = undefined))
-  }, writePauseMs).unref()
-  const written = async (): Promise<void> => {
-    await writing
-    await write()
-  }
+  const writes = writeGathered(write, writePauseMs)
   return {
     keep(event) {
       const ofSource = waiting.get(event.sourceId) ?? []
@@ -79,10 +73,10 @@ export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEv
       ofSource.push(event)
       waiting.set(event.sourceId, ofSource)
     },
-    written,
+    written: writes.written,
     async stop() {
-      clearInterval(timer)
-      await written()
+      await writes.written()
+      await writes.end()
     },
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '../db/attempt-stats.ts'
 import type { Database } from '../db/database.ts'
 import { createFailureLog } from '../failure-log.ts'
+import { writeGathered } from '../gathered-writes.ts'
 import type { Logger } from '../logger.ts'
 import { bucketOf, emptyBuckets } from './latency-buckets.ts'
 
@@ -86,20 +87,15 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     }
   }
 
-  let writing: Promise<void> | undefined
-  const timer = setInterval(() => {
-    // A database that hangs gets no second statement.
-    writing ??= write().finally(() => (writing = undefined))
-  }, writePauseMs).unref()
+  const writes = writeGathered(write, writePauseMs)
   return {
     observe(observation) {
       count(observation)
       note(observation)
     },
     async stop() {
-      clearInterval(timer)
-      await writing
-      await write()
+      await writes.written()
+      await writes.end()
     },
   }
 }

@@ -6,6 +6,7 @@ import { writeDownEndpoints, type DownEndpoint } from '../db/endpoint-states.ts'
 import type { Database } from '../db/database.ts'
 import type { Gate } from '../delivery/gate.ts'
 import { createFailureLog } from '../failure-log.ts'
+import { writeGathered } from '../gathered-writes.ts'
 import type { Logger } from '../logger.ts'
 
 const writePauseMs = 2_000
@@ -46,15 +47,10 @@ export function tellDownEndpoints(dependencies: DownEndpointsDependencies): { st
   }
 
   measure(registry, gate, endpoints)
-  let writing: Promise<void> | undefined
-  const timer = setInterval(() => {
-    // A database that hangs gets no second statement.
-    writing ??= write().finally(() => (writing = undefined))
-  }, writePauseMs).unref()
+  const writes = writeGathered(write, writePauseMs)
   return {
     async stop() {
-      clearInterval(timer)
-      await writing
+      await writes.end()
       if (written.text !== '[]') await writeDownEndpoints(database, nodeId, []).catch(failures.failed)
     },
   }
