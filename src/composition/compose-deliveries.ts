@@ -15,6 +15,7 @@ import { endLostParcel, openAmong } from '../db/parcels.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { openDestinations } from '../delivery-log/delivery-destinations.ts'
 import { createDeliveryLog, type DeliveryLog } from '../delivery-log/delivery-log.ts'
+import { gatedEndpoint, type Gate } from '../delivery/gate.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
 import type { Logger } from '../logger.ts'
@@ -102,7 +103,13 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     carried: carriedSteering,
   })
   const recorder = createAttemptRecorder(database, logger)
-  const downEndpoints = tellDownEndpoints({ database, gate, endpoints: () => endpointsIn(settings), registry, logger })
+  const downEndpoints = tellDownEndpoints({
+    database,
+    gate: { down: () => downNow(gate, settings) },
+    endpoints: () => endpointsIn(settings),
+    registry,
+    logger,
+  })
   const attempting = {
     findDestination: settings.destination,
     catchUp: settings.catchUp,
@@ -170,6 +177,17 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
       await Promise.all([recorder.stop(), downEndpoints.stop()])
     },
   }
+}
+
+/** Those that are down at the addresses that they have now. */
+function downNow(gate: Gate, settings: Settings): ReturnType<Gate['down']> {
+  const wereDown = new Set(gate.down().map(({ endpointId }) => endpointId))
+  if (wereDown.size === 0) return []
+  for (const {
+    settings: { webhooks },
+  } of settings.destinations())
+    for (const webhook of webhooks) if (wereDown.has(webhook.id)) gate.forgetMoved(gatedEndpoint(webhook))
+  return gate.down()
 }
 
 /** Those that get events. */

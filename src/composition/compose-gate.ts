@@ -1,7 +1,7 @@
 /** What intake and deliveries both know of the endpoints: which take attempts now, and how many events are on their way there. */
 
 import type { RetrySchedule } from '../contracts/delivery.ts'
-import { createGate, type Gate } from '../delivery/gate.ts'
+import { createGate, gatedEndpoint, type Gate } from '../delivery/gate.ts'
 import { gateBounds } from '../delivery/gate-bounds.ts'
 import { createParcelLoad, type ParcelLoad } from '../delivery/parcel-load.ts'
 import type { Readiness } from '../intake/inbox-turns.ts'
@@ -19,6 +19,7 @@ export function composeGate(settings: Settings, retry: RetrySchedule): GateServi
   const readiness = (destinationIds: readonly string[]): Readiness => {
     const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
     if (endpoints.length === 0) return 'open'
+    for (const endpoint of endpoints) gate.forgetMoved(gatedEndpoint(endpoint))
     const passable = endpoints.filter(({ id }) => !gate.isShut(id))
     const up = passable.filter(({ id }) => gate.closedSince(id) === undefined)
     if (up.some(({ id }) => gate.isAnswering(id))) return 'open'

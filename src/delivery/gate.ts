@@ -11,6 +11,7 @@ export type AttemptKind = 'first' | 'retry'
 
 export interface GatedEndpoint {
   id: string
+  url: string
   /** Scheme, host and port: the sockets that it uses. */
   origin: string
 }
@@ -30,6 +31,9 @@ export interface Gate {
    *  served.
    *  @param isOrdered  whether an operator ordered the attempt: an endpoint that is down gets it although no probe is due */
   admit(endpoint: GatedEndpoint, kind: AttemptKind, isOrdered?: boolean): Admission | Promise<Admission>
+  /** Forgets what is known of the endpoint where that was at another address: it tells nothing of this one. An admission does so
+   *  by itself. */
+  forgetMoved(endpoint: GatedEndpoint): void
   /** Whether a first attempt would be turned away now. */
   isShut(endpointId: string): boolean
   /** Whether attempts come back with answers; not so where nothing is known yet. */
@@ -48,6 +52,7 @@ export interface Gate {
 /** An endpoint as the gate knows it. */
 export const gatedEndpoint = ({ id, url }: { id: string; url: string }): GatedEndpoint => ({
   id,
+  url,
   origin: URL.canParse(url) ? new URL(url).origin : url,
 })
 
@@ -70,6 +75,7 @@ interface Share extends ShareBounds {
 }
 
 interface Endpoint extends Record<AttemptKind, Share> {
+  url: string
   origin: string
   breaker: Breaker
   /** Moving average of how long an attempt takes, in milliseconds; 0 before one was over. */
@@ -112,11 +118,18 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   /** Where somebody waits. */
   const lines = new Map<Share, Endpoint>()
 
-  const endpointOf = ({ id, origin }: GatedEndpoint): Endpoint => {
+  const forgetMoved = ({ id, url }: GatedEndpoint): void => {
+    const known = endpoints.peek(id)
+    if (known !== undefined && known.url !== url) endpoints.delete(id)
+  }
+
+  const endpointOf = (gated: GatedEndpoint): Endpoint => {
+    forgetMoved(gated)
+    const { id, url, origin } = gated
     const known = endpoints.get(id)
-    // What is known of another address tells nothing of this one.
-    if (known?.origin === origin) return known
+    if (known !== undefined) return known
     const endpoint: Endpoint = {
+      url,
       origin,
       breaker: createBreaker(bounds.breaker),
       first: createShare(first, rooms.first),
@@ -277,6 +290,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     })
 
   return {
+    forgetMoved,
     admit(gated, kind, isOrdered = false) {
       const endpoint = endpointOf(gated)
       const share = endpoint[kind]

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createGate, type Admission, type AttemptKind, type AttemptResult, type Gate } from '../../src/delivery/gate.ts'
+import {
+  createGate,
+  gatedEndpoint,
+  type Admission,
+  type AttemptKind,
+  type AttemptResult,
+  type Gate,
+} from '../../src/delivery/gate.ts'
 import { gateBounds, type GateBounds, type ShareBounds } from '../../src/delivery/gate-bounds.ts'
 
 const retry = { windowMs: 4 * 60 * 60_000, initialMs: 10_000, maxMs: 15 * 60_000 }
@@ -19,7 +26,7 @@ const gateWith = (share: Partial<ShareBounds>, others: Partial<GateBounds> = {})
 const usualGate = (): Gate => createGate({ ...usual, first: { ...usual.first, ...noLine } })
 
 /** An endpoint at a host of its own unless told otherwise. */
-const endpoint = (id: string, origin = `http://${id}`) => ({ id, origin })
+const endpoint = (id: string, origin = `http://${id}`) => ({ id, url: origin, origin })
 
 type Go = Extract<Admission, { kind: 'go' }>
 
@@ -326,6 +333,25 @@ describe('an endpoint that is down', () => {
     }
     expect(pauses.slice(1)).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000, 10_000])
     expect(gate.closedSince('a')?.toISOString()).toBe(since)
+  })
+
+  it('is forgotten with its address, also where the new one is at the same host', async () => {
+    const gate = usualGate()
+    const [old, mended] = ['http://a/typo', 'http://a/hook'].map((url) => gatedEndpoint({ id: 'a', url }))
+    if (old === undefined || mended === undefined) throw new Error('no endpoints')
+    while (gate.closedSince('a') === undefined) {
+      const admission = await gate.admit(old, 'retry')
+      if (admission.kind === 'go') admission.leave('failed')
+      vi.advanceTimersByTime(50)
+    }
+    expect(gate.isShut('a')).toBe(true)
+    gate.forgetMoved(old)
+    expect(gate.isShut('a')).toBe(true)
+    gate.forgetMoved(mended)
+    expect(gate.isShut('a')).toBe(false)
+    expect(gate.down()).toEqual([])
+    expect((await gate.admit(mended, 'retry')).kind).toBe('go')
+    expect((await gate.admit(mended, 'retry')).kind).toBe('go')
   })
 
   it('gets an attempt that an operator ordered before a probe is due, one at a time', async () => {

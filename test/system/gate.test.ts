@@ -199,6 +199,15 @@ it(
       expect.objectContaining({ id, endpoints: [expect.objectContaining({ state: 'down' })] }),
     )
 
+    // The new address fails as well: only what is forgotten of the old one can change since when it is down.
+    const webhooks = [{ id: endpoints[0]?.id, url: `${receiver.url}/mended` }]
+    expect((await node.api('PATCH', `/destinations/${id}`, { settings: { webhooks } })).status).toBe(200)
+    await until(
+      'it is not down any more, or down anew',
+      async () => (await stateOf())?.downSince !== down.downSince,
+      limitMs,
+    )
+
     receiver.answer({})
     const before = receiver.requests.length
     const back = await until('it works', async () => {
