@@ -183,6 +183,20 @@ export const BulkSteeringRequestSchema = DeliveryFilterSchema.extend({ why: z.st
 /** Redelivery of all that match, and to whom; each to all of its destinations unless given. */
 export const BulkRedeliveryRequestSchema = BulkSteeringRequestSchema.extend({ only: RedeliveryPartSchema.optional() })
 
+/** What keeps an action from a delivery: a paused destination holds it; it has ended, or has not yet; it is in the inbox. */
+export const SteeringObstacleSchema = z.enum(['held', 'over', 'under_way', 'queued'])
+export type SteeringObstacle = z.infer<typeof SteeringObstacleSchema>
+
+/** How many deliveries match, and how many of them an action can act on. One that a destination holds counts as held, also where it
+ *  waits for another one, too. */
+export const SteerableSchema = z.object({
+  matched: z.int(),
+  steerable: z.int(),
+  /** What keeps the action from the others. */
+  obstacles: z.array(z.object({ obstacle: SteeringObstacleSchema, count: z.int() })),
+})
+export type Steerable = z.infer<typeof SteerableSchema>
+
 /** How a bulk steering stands. */
 export const BulkSteeringSchema = z.object({
   id: z.string(),

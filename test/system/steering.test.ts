@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import type { BulkSteering, Delivery, DeliveryDetail, Steerable } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Overview } from '../../src/schemas/overview.ts'
 import type { Source } from '../../src/schemas/source.ts'
@@ -413,6 +413,15 @@ describe('a paused destination', () => {
     }
     expect(await node.api('POST', path(held, '/retry'))).toMatchObject(refusal)
     expect((await read(held)).steering).toEqual([])
+
+    const steerable = (action: string, filter = `sourceId=${source.id}`) =>
+      node.api<Steerable>('GET', `/deliveries/steerable?action=${action}&${filter}`)
+    await until('it is counted', async () => (await steerable('cancel')).body.steerable === 1)
+    const obstacles = (obstacle: string) => ({ matched: 1, steerable: 0, obstacles: [{ obstacle, count: 1 }] })
+    expect((await steerable('retry')).body).toEqual(obstacles('held'))
+    expect((await steerable('redeliver')).body).toEqual(obstacles('under_way'))
+    expect((await steerable('retry', `destinationId=${paused.id}&status=failed`)).body.matched).toBe(0)
+    expect((await steerable('resume')).status).toBe(400)
 
     // One that waits for another destination, too, is attempted there.
     await node.connect([source], [`${receiver.url}/failing`])

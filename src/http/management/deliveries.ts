@@ -9,9 +9,12 @@ import {
   DeliverySchema,
   DeliverySteeredSchema,
   RedeliveryRequestSchema,
+  SteerableSchema,
+  SteeringActionSchema,
   SteeringRequestSchema,
 } from '../../schemas/delivery.ts'
 import type { DeliveryLog } from '../../delivery-log/delivery-log.ts'
+import { countSteerable } from '../../delivery-log/steerable.ts'
 import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import type { Steering } from '../../temporal/steering.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
@@ -51,6 +54,19 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
       },
     },
     async ({ query }) => ({ count: await deliveryLog.count(query) }),
+  )
+
+  app.get(
+    '/deliveries/steerable',
+    {
+      schema: {
+        tags,
+        security,
+        querystring: DeliveryFilterSchema.extend({ action: SteeringActionSchema }),
+        response: { 200: SteerableSchema, ...errorResponses },
+      },
+    },
+    ({ query: { action, ...filter } }) => countSteerable(deliveryLog, action, filter),
   )
 
   app.get(
