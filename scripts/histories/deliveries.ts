@@ -15,6 +15,8 @@ const moreThanTurns = 12
 
 const down = { status: 503 }
 const ok: Answer = {}
+const gone = { status: 404 }
+const later = { ...down, headers: { 'retry-after': '30' } }
 
 /** So many failures in a row, and more, show that an endpoint is down. */
 const manyFailures = 30
@@ -26,6 +28,7 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
     messageId: string,
     destination: Destination,
     retry: Partial<RetrySchedule> = {},
+    ...others: Destination[]
   ): Promise<WorkflowHandle> => {
     const input: DeliverEventInput = {
       sourceId: 'src_recorded',
@@ -38,13 +41,11 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
         userId: 'u1',
         event: 'E',
       },
-      targets: [
-        {
-          destinationId: destination.id,
-          endpointIds: destination.settings.webhooks.map(({ id }) => id),
-          successPolicy: destination.successPolicy,
-        },
-      ],
+      targets: [destination, ...others].map(({ id, settings, successPolicy }) => ({
+        destinationId: id,
+        endpointIds: settings.webhooks.map((webhook) => webhook.id),
+        successPolicy,
+      })),
       retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
     }
     await startDelivery(app.temporal, input)
@@ -56,6 +57,11 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       const { typedSearchAttributes } = await handle.describe()
       return typedSearchAttributes.getAll().some(({ value }) => value === outcome)
     })
+
+  const untilSecondFailed = (handle: WorkflowHandle) =>
+    until('the second attempt failed', async () =>
+      (await handle.describe()).raw.pendingActivities?.some(({ lastFailure }) => lastFailure),
+    )
 
   /** Its last run, after signals enough for a second one. */
   const heldInTwoRuns = async (): Promise<{ first: WorkflowHandle; last: WorkflowHandle }> => {
@@ -137,8 +143,8 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       })
     },
     'retry-after-beyond-the-window': async () => {
-      const later = { ...down, headers: { 'retry-after': '3600' } }
-      return deliver('retry-after', await destinationFor([later, later, ok]), { windowMs: 6_000 })
+      const muchLater = { ...down, headers: { 'retry-after': '3600' } }
+      return deliver('retry-after', await destinationFor([muchLater, muchLater, ok]), { windowMs: 6_000 })
     },
     'delivered-at-once': async () => deliver('at-once', await destinationFor([ok], [down])),
     'retried-then-delivered': async () => deliver('retried', await destinationFor([down, down, ok])),
@@ -216,6 +222,33 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       await handle.cancel()
       return handle
     },
+    'cancelled-while-a-retry-waits': async () => {
+      const handle = await deliver('cancelled-later', await destinationFor([down, later]))
+      await untilSecondFailed(handle)
+      await handle.cancel()
+      return handle
+    },
+    'partly-delivered': async () =>
+      deliver('partly', await destinationFor([ok]), {}, await destinationFor([down, gone])),
+    'given-up-while-another-is-retried': async () =>
+      deliver('given-up', await destinationFor([gone]), { initialMs: 1_000 }, await destinationFor([down, down, ok])),
+    'discarded-before-its-first-attempt': async () => {
+      const destination = await destinationFor([{ delayMs: 1_500 }])
+      const handles = await Promise.all(
+        Array.from({ length: moreThanTurns }, (_, index) => deliver(`in-turn-${index}`, destination)),
+      )
+      const isDeferred = async (handle: WorkflowHandle) =>
+        (await handle.describe()).raw.pendingActivities?.some(
+          ({ activityType }) => activityType?.name === 'attemptInTurn',
+        )
+      const handle = await until('one waits for its turn', async () => {
+        for (const one of handles) if (await isDeferred(one)) return one
+        return undefined
+      })
+      await change(destination, { enabled: false })
+      await handle.signal(signals.destinationChanged, destination.id)
+      return handle
+    },
     'retried-now': async () => {
       const handle = await deliver('now', await destinationFor([down, ok]), { initialMs: 30_000, maxMs: 30_000 })
       await untilOutcome(handle, 'retrying')
@@ -223,13 +256,8 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       return handle
     },
     'retried-now-beside-a-waiting-retry': async () => {
-      const handle = await deliver(
-        'beside',
-        await destinationFor([down, { ...down, headers: { 'retry-after': '30' } }, ok]),
-      )
-      await until('the second attempt failed', async () =>
-        (await handle.describe()).raw.pendingActivities?.some(({ lastFailure }) => lastFailure),
-      )
+      const handle = await deliver('beside', await destinationFor([down, later, ok]))
+      await untilSecondFailed(handle)
       await handle.signal(signals.retryNow, { by: 'operator', why: 'mended' })
       return handle
     },
