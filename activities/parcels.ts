@@ -19,7 +19,7 @@ import type {
 } from '../src/contracts/parcels.ts'
 import type { Database } from '../src/db/database.ts'
 import { turnIdOf } from '../src/db/inbox.ts'
-import { recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcels.ts'
+import { recordedAttempts, recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcel-progress.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
 import { inGroups } from '../src/in-groups.ts'
 import { within } from '../src/within.ts'
@@ -56,10 +56,11 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
 
   return {
     async attemptParcel({ events, retry }) {
-      const recorder = createRecorder(database, writeRecord)
+      const isFirst = load.isFresh(parcelId())
+      const recorder = createRecorder(database, parcelId(), (record) => writeRecord({ ...record, isFirst }))
       const underWay = load.begin(turnOf(events), events.length)
       try {
-        const known = load.isFresh(parcelId()) ? new Map<number, undefined>() : await recorder.known()
+        const known = isFirst ? new Map<number, undefined>() : await recorder.known()
         const progress = events.map((event, place) => knownProgress(known, event, place))
         const open = progress.filter(({ place }) => !known.has(place))
         const now = Date.now()
@@ -84,7 +85,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       const earlier = recordOfLastTry<ParcelRetryRecord>()
       const known = new Map(earlier?.progress.map((event) => [event.place, event]))
       const progress = events.map((event) => known.get(event.progress.place) ?? event.progress)
-      const recorder = createRecorder(database, writeRecord)
+      const recorder = createRecorder(database, parcelId(), (record) => writeRecord({ ...record, destinationId }))
       if (mayHaveLostRound(earlier, progress, destinationId)) {
         const recorded = await recorder.known().catch((error: unknown) => {
           throw tryAgain(failureTypes.endpointUnavailable, unreadable(error), { progress }, unreadPauseMs)
@@ -122,7 +123,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
     readParcelProgress: (destinationId) => pendingRecord(parcelId(), destinationId),
 
     async startFromParcel({ place, input }) {
-      await startEvent(input, parcelId())
+      const earlier = await recordedAttempts(database, parcelId(), place)
+      await startEvent({ ...input, ...(earlier.length > 0 && { earlier }) }, parcelId())
       await writeRecord({ parcelId: parcelId(), progress: [{ place, destinations: [], end: 'left' }] })
     },
 
@@ -174,8 +176,11 @@ interface Recorder {
 }
 
 /** Writes outcomes while a round goes on, and never holds it up for long: a database that is away gets them later. */
-function createRecorder(database: Database, writeRecord: (record: ParcelRecord) => Promise<void>): Recorder {
-  const id = parcelId()
+function createRecorder(
+  database: Database,
+  id: string,
+  writeRecord: (record: ParcelRecord) => Promise<void>,
+): Recorder {
   let waiting: EventProgress[] = []
   let timer: NodeJS.Timeout | undefined
   let writing = Promise.resolve(true)

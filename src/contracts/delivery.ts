@@ -34,6 +34,8 @@ export interface DeliverEventInput {
   acceptedAt?: string
   /** Where each destination stands, when an earlier run of the workflow continues in this one. */
   resumed?: DestinationStanding[]
+  /** Attempts that were made in the parcel which the event left, oldest first; at most 100 at each endpoint. */
+  earlier?: Attempt[]
 }
 
 /** A retry window in progress; all in milliseconds. */

@@ -1,17 +1,11 @@
 /** Parcels: events that share a workflow, and where each of them stands. Temporal carries them; this is their list. */
 
-import { attemptsOf, eventStatus, reasonOf } from '../contracts/parcel-progress.ts'
-import {
-  maxParcelBytes,
-  maxParcelEvents,
-  type EventProgress,
-  type ParcelEvent,
-  type ParcelEventStatus,
-} from '../contracts/parcels.ts'
+import { maxParcelBytes, maxParcelEvents, type ParcelEvent } from '../contracts/parcels.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database, Queryable } from './database.ts'
 import { isConflict } from './failure.ts'
 import { isWaiting, newEvents, newEventValues, turnIdOf, type NewInboxEvent } from './inbox.ts'
+import { countParcel } from './parcel-progress.ts'
 
 /** A parcel whose workflow is to be started. */
 export interface ParcelToStart {
@@ -181,95 +175,6 @@ export async function removeFromParcel(
   await countParcel(database, parcelId)
 }
 
-/** How far events of a parcel are. */
-export interface ParcelRecord {
-  parcelId: string
-  progress: readonly EventProgress[]
-}
-
-/** Takes note of how far events are, and brings the figures of their parcels up to date; events that left their parcel are shown
- *  by a workflow of their own.
- *  @param records  of an event that stands in several the last one counts; where more attempts are known than one tells of an open
- *    event, it stays as it is known */
-export async function recordProgress(database: Queryable, records: readonly ParcelRecord[]): Promise<void> {
-  const parcelIds = [...new Set(records.map(({ parcelId }) => parcelId))]
-  const known = new Map<string, { parcelId: string; event: EventProgress }>()
-  for (const { parcelId, progress } of records)
-    for (const event of progress) known.set(`${parcelId} ${event.place}`, { parcelId, event })
-  const left = [...known.values()].filter(({ event }) => event.end === 'left')
-  const others = [...known.values()].filter(({ event }) => event.end !== 'left')
-  const notLeft =
-    left.length === 0
-      ? ''
-      : `and not exists (select from unnest($8::text[], $9::int[]) as gone(parcel_id, place)
-           where gone.parcel_id = events.parcel_id and gone.place = events.place)`
-  const leftEvents = [left.map(({ parcelId }) => parcelId), left.map(({ event }) => event.place)]
-  await database.query(
-    `with changed as (
-       update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
-         progress = now.progress::json, input = null,
-         ended_at = case when now.status in ('delivering', 'retrying', 'held') then null else coalesce(ended_at, now()) end
-       from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[])
-         as now(parcel_id, place, status, attempts, reason, progress)
-       where parcel_events.parcel_id = now.parcel_id and parcel_events.place = now.place
-         -- an account of before, by somebody who lost what came since
-         and not (now.status in ('delivering', 'retrying', 'held') and parcel_events.attempts > now.attempts)
-       returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.ended_at)
-     -- A statement sees the rows as they were before it.
-     ${countsFrom({
-       parcelId: 'recorded.id',
-       status: 'coalesce(changed.status, events.status)',
-       isUnheard: 'events.input is not null and changed.place is null',
-       endedAt: 'case when changed.place is null then events.ended_at else changed.ended_at end',
-     })}
-       from unnest($7::text[]) as recorded(id)
-       left join parcel_events as events on events.parcel_id = recorded.id ${notLeft}
-       left join changed on changed.parcel_id = events.parcel_id and changed.place = events.place
-       group by recorded.id) as counted where id = counted.parcel_id`,
-    [
-      others.map(({ parcelId }) => parcelId),
-      others.map(({ event }) => event.place),
-      others.map(({ event }) => eventStatus(event)),
-      others.map(({ event }) => attemptsOf(event)),
-      others.map(({ event }) => reasonOf(event) ?? null),
-      others.map(({ event }) => (isPlain(event) ? null : JSON.stringify(event))),
-      parcelIds,
-      ...(left.length === 0 ? [] : leftEvents),
-    ],
-  )
-  if (left.length > 0)
-    await database.query(
-      `delete from parcel_events using unnest($1::text[], $2::int[]) as gone(parcel_id, place)
-       where parcel_events.parcel_id = gone.parcel_id and parcel_events.place = gone.place`,
-      leftEvents,
-    )
-}
-
-/** An event whose story is told by its status and figures. */
-const isPlain = (event: EventProgress): boolean =>
-  event.end === undefined &&
-  event.destinations.every(({ endpoints }) =>
-    endpoints.every(({ end, attempts }) => end === 'delivered' && attempts === 1),
-  )
-
-/** Expressions of an event of a parcel. */
-interface CountedEvent {
-  parcelId: string
-  status: string
-  /** Whether its outcome is still to come. */
-  isUnheard: string
-  endedAt: string
-}
-
-/** Brings figures of parcels up to date, as far as the events that the statement goes on to name. */
-const countsFrom = ({ parcelId, status, isUnheard, endedAt }: CountedEvent): string =>
-  `update parcels set taken_at = case when counted.unheard = 0 then coalesce(taken_at, now()) else taken_at end,
-     first_end = counted.first_end, last_end = counted.last_end,
-     ${parcelStatuses.map((name) => `${name} = counted.${name}`).join(', ')}
-   from (select ${parcelId} as parcel_id, count(*) filter (where ${isUnheard}) as unheard,
-     coalesce(min(${endedAt}), '-infinity') as first_end, coalesce(max(${endedAt}), '-infinity') as last_end,
-     ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}`
-
 /** Ends what is open in a parcel whose workflow ended without a word: it was terminated, or Temporal has lost it. */
 export async function endLostParcel(database: Database, parcelId: string): Promise<void> {
   await database.transaction(async (tx) => {
@@ -290,37 +195,6 @@ export async function openAmong(database: Queryable, parcelIds: readonly string[
     [[...parcelIds]],
   )
   return rows.map(({ id }) => id)
-}
-
-const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
-  database.query(
-    `${countsFrom({ parcelId: '$1', status: 'status', isUnheard: 'input is not null', endedAt: 'ended_at' })}
-     from parcel_events where parcel_id = $1) as counted where id = counted.parcel_id`,
-    [parcelId],
-  )
-
-const parcelStatuses: readonly ParcelEventStatus[] = [
-  'delivering',
-  'retrying',
-  'held',
-  'delivered',
-  'partly_delivered',
-  'failed',
-  'discarded',
-  'cancelled',
-]
-
-/** How far the events of a parcel are that have an outcome, by place; undefined where each of its endpoints took it at
- *  once. */
-export async function recordedProgress(
-  database: Queryable,
-  parcelId: string,
-): Promise<Map<number, EventProgress | undefined>> {
-  const rows = await database.query<{ place: number; progress: EventProgress | null }>(
-    'select place, progress from parcel_events where parcel_id = $1 and input is null',
-    [parcelId],
-  )
-  return new Map(rows.map(({ place, progress }) => [place, progress ?? undefined]))
 }
 
 /** Which of these deliveries are in a parcel. */

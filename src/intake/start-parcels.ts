@@ -10,12 +10,12 @@ import {
   claimLostParcels,
   endLostParcel,
   moveIntoParcels,
-  recordProgress,
   removeFromParcel,
   writeIntoParcels,
   type ParcelToStart,
 } from '../db/parcels.ts'
 import type { NewInboxEvent } from '../db/inbox.ts'
+import { recordProgress } from '../db/parcel-progress.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'

@@ -114,7 +114,8 @@ function tell(story: DeliveryStory, event: HistoryEvent): void {
 /** Of several runs, the last one is told first. */
 function tellBeginning(story: DeliveryStory, given: DeliverEventInput | undefined): void {
   if (given === undefined) return
-  const { resumed = [], ...input } = given
+  const { resumed = [], earlier = [], ...input } = given
+  story.attempts.push(...earlier)
   if (story.input === undefined) story.given = resumed
   story.input = input
 }

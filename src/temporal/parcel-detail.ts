@@ -1,9 +1,9 @@
 /** What the workflow of a parcel tells of one of its events. */
 
-import { distinctAttempts, withAllUrls } from '../contracts/attempts.ts'
+import { distinctAttempts } from '../contracts/attempts.ts'
 import type { Attempt, DeliverEventInput } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
-import { openEndpoints } from '../contracts/parcel-progress.ts'
+import { attemptsIn, openEndpoints } from '../contracts/parcel-progress.ts'
 import {
   steerInParcel,
   type DeliverParcelInput,
@@ -51,7 +51,7 @@ export async function readCarried(
   const story = await readParcelStory(temporalServer, parcelId, id)
   const known = story?.input ?? input
   if (known === null) return undefined
-  const timeline = distinctAttempts([...(story?.attempts ?? []), ...attemptsIn(progress)])
+  const timeline = distinctAttempts([...(story?.attempts ?? []), ...(progress ? attemptsIn(progress) : [])])
   const isCancelled = story?.steering.some(({ action }) => action === 'cancel') ?? false
   const isOpen = endedAt === null && !isCancelled
   const pending = isOpen && story !== undefined && progress !== null ? pendingOf(story, progress, isPaused) : []
@@ -73,7 +73,7 @@ export async function readCarried(
 export interface ParcelStory {
   runId: string
   input: DeliverEventInput
-  /** Newest ten at each endpoint, oldest first. */
+  /** Newest ten at each endpoint, oldest first; the table has the others. */
   attempts: Attempt[]
   steering: DeliveryDetail['steering']
   activities: PendingActivity[]
@@ -188,9 +188,6 @@ function steeringIn(event: HistoryEvent, deliveryId: string, at: string): Delive
     { at, action: 'cancel', by: cancel.identity ?? null, why: cancel.cause === '' ? null : (cancel.cause ?? null) },
   ]
 }
-
-const attemptsIn = (progress: EventProgress | null): Attempt[] =>
-  progress?.destinations.flatMap(({ endpoints }) => endpoints.flatMap(({ made }) => withAllUrls(made))) ?? []
 
 function pendingOf(
   { activities, timers }: ParcelStory,

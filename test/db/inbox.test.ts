@@ -26,13 +26,12 @@ import {
 import { countQueued } from '../../src/db/inbox-count.ts'
 import { cancelInInbox, claimInInbox, removeSettled, settleCancelled } from '../../src/db/inbox-steering.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { recordedProgress, recordProgress } from '../../src/db/parcel-progress.ts'
 import {
   claimLostParcels,
   findInParcels,
   hasParcels,
   moveIntoParcels,
-  recordedProgress,
-  recordProgress,
   removeFromParcel,
   removeOldParcels,
   writeIntoParcels,

@@ -6,17 +6,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { withAllUrls, withoutSameUrls } from '../../src/contracts/attempts.ts'
+import type { Attempt } from '../../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import { beginEvent } from '../../src/contracts/parcel-progress.ts'
 import type { EndpointProgress, EventProgress } from '../../src/contracts/parcels.ts'
-import type { Database } from '../../src/db/database.ts'
+import { databaseIn, type Database } from '../../src/db/database.ts'
 import { addToInbox, turnsInInbox } from '../../src/db/inbox.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { countCarried, sumOf } from '../../src/db/parcel-count.ts'
 import type { ParcelFilter } from '../../src/db/parcel-filter.ts'
 import { findCarried, listCarried, type ListedEvent } from '../../src/db/parcel-list.ts'
 import { openEventsOf } from '../../src/db/parcel-steering.ts'
-import { moveIntoParcels, recordProgress, type ParcelToStart } from '../../src/db/parcels.ts'
+import { recordedProgress, recordProgress } from '../../src/db/parcel-progress.ts'
+import { moveIntoParcels, type ParcelToStart } from '../../src/db/parcels.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { DeliveryFilter } from '../../src/schemas/delivery.ts'
@@ -82,6 +85,15 @@ const outcomes: Partial<EndpointProgress>[] = [
   { waits: 'hold' },
   { waits: 'turn', attempts: 0 },
 ]
+
+interface WrittenTuples {
+  updated: number
+  inPlace: number
+}
+
+/** What this session has written, also what it has not reported yet. */
+const writtenTuples = `select pg_stat_get_xact_tuples_updated('parcel_events'::regclass)::int as updated,
+  pg_stat_get_xact_tuples_hot_updated('parcel_events'::regclass)::int as "inPlace"`
 
 function parcelsSuite(database: () => Database): void {
   const intoParcels = async (events: Sent[], name: string): Promise<ParcelToStart[]> => {
@@ -252,6 +264,125 @@ function parcelsSuite(database: () => Database): void {
     expect(await openEventsOf(database(), order, 10)).toEqual([eventWorkflowId('src', 'long')])
   })
 
+  describe('two destinations of a parcel, whose news come side by side', () => {
+    const attemptAt = (destinationId: string, n: number): Attempt => ({
+      endpointId: `ep_${destinationId}`,
+      at: minute(n),
+      durationMs: 1,
+      ...(n === 1 && { url: `http://${destinationId}.test/` }),
+    })
+    /** An account of the event: what its endpoints at the two destinations are like. */
+    const account = (parcel: ParcelToStart, ...endpoints: Partial<EndpointProgress>[]): EventProgress => {
+      const begun = after(parcel, 0, { attempts: 0, waits: 'turn' })
+      return {
+        ...begun,
+        destinations: begun.destinations.map((destination, index) => {
+          const endpoint = { attempts: 0, ...endpoints[index] }
+          const all = Array.from({ length: endpoint.attempts }, (_, n) => attemptAt(destination.destinationId, n + 1))
+          const made = withoutSameUrls(withAllUrls(all).slice(-10))
+          return { ...destination, endpoints: destination.endpoints.map((one) => ({ ...one, made, ...endpoint })) }
+        }),
+      }
+    }
+    const retried = (attempts: number, dueAt = attempts): Partial<EndpointProgress> => ({
+      attempts,
+      waits: 'retry',
+      reason: `503 after ${attempts}`,
+      dueAt,
+    })
+    const delivered = (attempts: number): Partial<EndpointProgress> => ({ attempts, end: 'delivered' })
+    const make = async (): Promise<ParcelToStart> => {
+      const [parcel] = await intoParcels([{ messageId: 'two', destinationIds: ['dst_1', 'dst_2'] }], 'parcel/two')
+      if (parcel === undefined) throw new Error('no parcel')
+      return parcel
+    }
+    const standing = async () => {
+      const found = await findCarried(database(), eventWorkflowId('src', 'two'))
+      const endpoints = found?.progress?.destinations.flatMap((destination) => destination.endpoints) ?? []
+      return {
+        status: found?.status,
+        attempts: found?.attempts,
+        endpoints: endpoints.map(({ attempts, end, waits, dueAt }) => ({ attempts, is: end ?? waits, dueAt })),
+        made: endpoints.map(({ made }) => withAllUrls(made)),
+      }
+    }
+    const record = ({ id: parcelId }: ParcelToStart, progress: EventProgress, destinationId?: string) =>
+      recordProgress(database(), [{ parcelId, progress: [progress], ...(destinationId && { destinationId }) }])
+
+    it('keep what the other one told, whichever comes last', async () => {
+      const parcel = await make()
+      await record(parcel, account(parcel, retried(1), retried(1)))
+      // Each knows the other as it was when its own round began.
+      await record(parcel, account(parcel, retried(4), retried(1)), 'dst_1')
+      await record(parcel, account(parcel, retried(1), delivered(2)), 'dst_2')
+      expect(await standing()).toMatchObject({
+        status: 'retrying',
+        attempts: 6,
+        endpoints: [
+          { attempts: 4, is: 'retry' },
+          { attempts: 2, is: 'delivered' },
+        ],
+      })
+      // An end is for good, and the workflow, too, learns of a round only when its activity ends.
+      await record(parcel, account(parcel, delivered(5), retried(1)), 'dst_1')
+      await record(parcel, account(parcel, retried(3), retried(1)))
+      expect(await standing()).toMatchObject({ status: 'delivered', attempts: 7 })
+    })
+
+    it('keep it in one group, too', async () => {
+      const parcel = await make()
+      await record(parcel, account(parcel, retried(1), retried(1)))
+      const news = [
+        { destinationId: 'dst_1', progress: [account(parcel, delivered(2), retried(1))] },
+        { destinationId: 'dst_2', progress: [account(parcel, retried(1), delivered(3))] },
+      ]
+      await recordProgress(
+        database(),
+        news.map((one) => ({ parcelId: parcel.id, ...one })),
+      )
+      expect(await standing()).toMatchObject({ status: 'delivered', attempts: 5 })
+    })
+
+    it('tell each of its own when no attempt was made', async () => {
+      const parcel = await make()
+      await record(parcel, account(parcel, retried(1, 10), retried(1, 10)))
+      await record(parcel, account(parcel, retried(1, 90), retried(1, 10)), 'dst_1')
+      await record(parcel, account(parcel, retried(1, 10), { ...retried(1), waits: 'hold' }), 'dst_2')
+      await record(parcel, account(parcel, retried(1, 10), retried(1, 10)))
+      expect((await standing()).endpoints).toMatchObject([{ dueAt: 90 }, { is: 'hold' }])
+      // Somebody asked for an attempt before the pause was over, and the endpoint was full.
+      await record(parcel, account(parcel, retried(1, 20), retried(1, 10)), 'dst_1')
+      expect((await standing()).endpoints).toMatchObject([{ dueAt: 20 }, { is: 'hold' }])
+    })
+
+    it('have every attempt in the list, each once, although an account has the newest ten', async () => {
+      const parcel = await make()
+      for (let n = 1; n <= 28; n++) {
+        await record(parcel, account(parcel, retried(n), retried(1)), 'dst_1')
+        if (n % 3 === 0) await record(parcel, account(parcel, retried(1), retried(n / 3)), 'dst_2')
+      }
+      const allOf = (destinationId: string, count: number) =>
+        Array.from({ length: count }, (_, n) => ({
+          ...attemptAt(destinationId, n + 1),
+          url: `http://${destinationId}.test/`,
+        }))
+      expect(await standing()).toMatchObject({ attempts: 37, made: [allOf('dst_1', 28), allOf('dst_2', 9)] })
+      // What goes back to Temporal is as long as before.
+      const known = (await recordedProgress(database(), parcel.id)).get(0)
+      const endpoints = known?.destinations.flatMap((destination) => destination.endpoints) ?? []
+      expect(endpoints.map(({ attempts }) => attempts)).toEqual([28, 9])
+      expect(endpoints.map(({ made }) => withAllUrls(made))).toEqual([allOf('dst_1', 28).slice(-10), allOf('dst_2', 9)])
+    })
+
+    it('keep what was cancelled as it is, and count the attempt that was under way', async () => {
+      const parcel = await make()
+      await record(parcel, account(parcel, retried(1), retried(1)))
+      await record(parcel, { ...account(parcel, retried(1), retried(1)), end: 'cancelled' })
+      await record(parcel, account(parcel, delivered(2), retried(1)), 'dst_1')
+      expect(await standing()).toMatchObject({ status: 'cancelled', attempts: 3 })
+    })
+  })
+
   it('finds one event, and writes no index again when it ends', async () => {
     const [parcel] = await intoParcels(
       Array.from({ length: 100 }, (_, n) => ({ messageId: `m-${n}` })),
@@ -263,14 +394,14 @@ function parcelsSuite(database: () => Database): void {
     const ended = parcel.events.map((_, place) =>
       after(parcel, place, place === 5 ? { end: 'failed' } : { end: 'delivered' }),
     )
-    const [counted] = await database().transaction(async (tx) => {
-      await recordProgress(tx, [{ parcelId: parcel.id, progress: ended }])
-      return tx.query<{ updated: number; inPlace: number }>(
-        `select pg_stat_get_xact_tuples_updated('parcel_events'::regclass)::int as updated,
-           pg_stat_get_xact_tuples_hot_updated('parcel_events'::regclass)::int as "inPlace"`,
-      )
+    const written = await database().transaction(async (tx) => {
+      const [before] = await tx.query<WrittenTuples>(writtenTuples)
+      await recordProgress(databaseIn(tx), [{ parcelId: parcel.id, progress: ended }])
+      const [after] = await tx.query<WrittenTuples>(writtenTuples)
+      if (before === undefined || after === undefined) throw new Error('no figures')
+      return { updated: after.updated - before.updated, inPlace: after.inPlace - before.inPlace }
     })
-    expect(counted).toEqual({ updated: 100, inPlace: 100 })
+    expect(written).toEqual({ updated: 100, inPlace: 100 })
     expect(await findCarried(database(), id)).toMatchObject({ status: 'failed', input: null, progress: { place: 5 } })
     expect(await findCarried(database(), `${id}-`)).toBeUndefined()
   })

@@ -17,7 +17,7 @@ import { createParcelLoad } from '../../src/delivery/parcel-load.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
 import { createInboxWriter } from '../../src/intake/inbox-writer.ts'
 import { createParcelStarts } from '../../src/intake/start-parcels.ts'
-import type { Delivery } from '../../src/schemas/delivery.ts'
+import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { isRunning, knownWorkflows, startParcel } from '../../src/temporal/start-parcel.ts'
 import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
@@ -184,6 +184,58 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       expect(countsAt(healthy, 5)).toEqual([1, 1, 1, 1, 1])
       expect(await parcel.outcomes()).toEqual(countsAt(ill, 5).map((count) => ['delivered', 1 + count]))
     },
+  )
+
+  it.concurrent(
+    'tells every attempt of an event once, in the parcel and after it left',
+    async ({ expect }) => {
+      await using often = await startReceiver()
+      await using seldom = await startReceiver()
+      // Later it asks for a pause, in which nothing moves.
+      often.answer(({ body }) => {
+        const { messageId } = JSON.parse(body.toString()) as { messageId: string }
+        return requestsOf(often, messageId).length < 14 ? down : { ...down, headers: { 'retry-after': '60' } }
+      })
+      // Tried side by side with the other: both write the list.
+      failEachFirst(seldom, 4)
+      const destinations = [await node.connect([], [often.url]), await node.connect([], [seldom.url])]
+      const sourceId = `src_${randomUUID()}`
+      await send(destinations, ids(2), { sourceId, retry: { initialMs: 100, maxMs: 150, windowMs: 600_000 } })
+      const id = eventWorkflowId(sourceId, 'm-1')
+      const path = `/deliveries/${encodeURIComponent(id)}`
+      const logged = (): number => requestsOf(often, 'm-1').length + requestsOf(seldom, 'm-1').length
+      const detail = await until(
+        'each attempt of the log is told once',
+        async () => {
+          const before = logged()
+          const { body } = await node.api<DeliveryDetail>('GET', path)
+          return before >= 14 + 5 && logged() === before && body.timeline.length === before && body
+        },
+        120_000,
+      )
+      expect(detail.attempts).toBe(detail.timeline.length)
+      expect(new Set(detail.timeline.map(({ endpointId, at }) => `${endpointId} ${at}`)).size).toBe(detail.attempts)
+      expect(detail.timeline.filter(({ status }) => status === 200)).toHaveLength(1)
+      expect(detail.timeline.filter(({ url }) => url === seldom.url)).toHaveLength(5)
+      expect(detail.timeline.map(({ at }) => at)).toEqual(detail.timeline.map(({ at }) => at).toSorted())
+
+      often.answer(ok)
+      expect((await node.api('POST', `${path}/retry`)).status).toBe(200)
+      const delivered = await until(
+        'it is delivered',
+        async () => {
+          const { body } = await node.api<DeliveryDetail>('GET', path)
+          return body.status === 'delivered' && body
+        },
+        120_000,
+      )
+      expect(delivered.timeline.map(({ url }) => url).filter((url) => url === often.url)).toHaveLength(
+        requestsOf(often, 'm-1').length,
+      )
+      expect(delivered.timeline).toHaveLength(logged())
+      expect(delivered.attempts).toBe(logged())
+    },
+    300_000,
   )
 
   it.concurrent('fails with the reason of each event when the window is over', async ({ expect }) => {

@@ -1,0 +1,193 @@
+/** How far the events of parcels are: what rounds of attempts tell of them, and the figures of their parcels. */
+
+import { distinctAttempts } from '../contracts/attempts.ts'
+import type { Attempt } from '../contracts/delivery.ts'
+import { attemptsIn, attemptsOf, eventStatus, reasonOf, withNewestAttempts } from '../contracts/parcel-progress.ts'
+import type { EventProgress, ParcelEventStatus } from '../contracts/parcels.ts'
+import { withNews } from '../contracts/progress-news.ts'
+import type { Database, Queryable } from './database.ts'
+
+/** An account of how far events of a parcel are. */
+export interface ParcelRecord {
+  parcelId: string
+  progress: readonly EventProgress[]
+  /** The destination whose round it tells of; absent: of none, or of all. */
+  destinationId?: string
+  /** Whether it tells of a first round: nothing was told of these events before. */
+  isFirst?: boolean
+}
+
+/** Takes note of how far events are, and brings the figures of their parcels up to date; events that left their parcel are shown
+ *  by a workflow of their own. Accounts of several destinations add up, and none takes back what another one told. */
+export async function recordProgress(database: Database, records: readonly ParcelRecord[]): Promise<void> {
+  const parts = records.flatMap((record) =>
+    record.progress.filter((event) => isPart(record, event)).map(({ place }) => ({ parcelId: record.parcelId, place })),
+  )
+  if (parts.length === 0) return write(database, together(records, new Map()))
+  await database.transaction(async (tx) => write(tx, together(records, await lockKnown(tx, parts))))
+}
+
+/** Whether more may be known of an event than an account of it has: by other destinations, by attempts that are not among the newest,
+ *  or by a round whose outcome did not reach the workflow. All others are written as they are, for that takes a third of the time. */
+const isPart = ({ isFirst = false, destinationId }: ParcelRecord, { destinations }: EventProgress): boolean =>
+  !isFirst &&
+  (destinationId === undefined ||
+    destinations.length > 1 ||
+    destinations.some(({ endpoints }) => endpoints.some(({ attempts, made }) => attempts > made.length)))
+
+interface ParcelEventProgress {
+  parcelId: string
+  event: EventProgress
+}
+
+/** What is known of events, by parcel and place; null: each endpoint took it at once. */
+type Known = Map<string, EventProgress | null>
+
+const keyOf = (parcelId: string, place: number): string => `${parcelId} ${place}`
+
+/** Reads what is known of events, and keeps their parcels from changing until the end of the transaction. */
+async function lockKnown(tx: Queryable, events: readonly { parcelId: string; place: number }[]): Promise<Known> {
+  const parcelIds = events.map(({ parcelId }) => parcelId)
+  await tx.query('select id from parcels where id = any($1::text[]) order by id for no key update', [
+    [...new Set(parcelIds)],
+  ])
+  const rows = await tx.query<{ parcel_id: string; place: number; progress: EventProgress | null }>(
+    `select parcel_id, place, progress
+     from unnest($1::text[], $2::int[]) as told(parcel_id, place) join parcel_events using (parcel_id, place)
+     where input is null and (progress is not null or status = 'delivered')`,
+    [parcelIds, events.map(({ place }) => place)],
+  )
+  return new Map(rows.map(({ parcel_id, place, progress }) => [keyOf(parcel_id, place), progress]))
+}
+
+/** Each event once, with what is known of it and what all accounts tell; what was known to be over at once stays so. */
+function together(records: readonly ParcelRecord[], known: Known): ParcelEventProgress[] {
+  const events = new Map<string, ParcelEventProgress>()
+  for (const { parcelId, progress, destinationId } of records)
+    for (const news of progress) {
+      const key = keyOf(parcelId, news.place)
+      const before = events.get(key)?.event ?? known.get(key)
+      if (before === null && news.end !== 'left') continue
+      events.set(key, { parcelId, event: before ? withNews(before, news, destinationId) : news })
+    }
+  return [...events.values()]
+}
+
+async function write(database: Queryable, events: readonly ParcelEventProgress[]): Promise<void> {
+  if (events.length === 0) return
+  const parcelIds = [...new Set(events.map(({ parcelId }) => parcelId))]
+  const left = events.filter(({ event }) => event.end === 'left')
+  const others = events.filter(({ event }) => event.end !== 'left')
+  const notLeft =
+    left.length === 0
+      ? ''
+      : `and not exists (select from unnest($8::text[], $9::int[]) as gone(parcel_id, place)
+           where gone.parcel_id = events.parcel_id and gone.place = events.place)`
+  const leftEvents = [left.map(({ parcelId }) => parcelId), left.map(({ event }) => event.place)]
+  await database.query(
+    `with changed as (
+       update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
+         progress = now.progress::json, input = null,
+         ended_at = case when now.status in ('delivering', 'retrying', 'held') then null else coalesce(ended_at, now()) end
+       from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[])
+         as now(parcel_id, place, status, attempts, reason, progress)
+       where parcel_events.parcel_id = now.parcel_id and parcel_events.place = now.place
+         -- an account of before, by somebody who lost what came since
+         and not (now.status in ('delivering', 'retrying', 'held')
+           and (parcel_events.attempts > now.attempts or parcel_events.ended_at is not null))
+       returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.ended_at)
+     -- A statement sees the rows as they were before it.
+     ${countsFrom({
+       parcelId: 'recorded.id',
+       status: 'coalesce(changed.status, events.status)',
+       isUnheard: 'events.input is not null and changed.place is null',
+       endedAt: 'case when changed.place is null then events.ended_at else changed.ended_at end',
+     })}
+       from unnest($7::text[]) as recorded(id)
+       left join parcel_events as events on events.parcel_id = recorded.id ${notLeft}
+       left join changed on changed.parcel_id = events.parcel_id and changed.place = events.place
+       group by recorded.id) as counted where id = counted.parcel_id`,
+    [
+      others.map(({ parcelId }) => parcelId),
+      others.map(({ event }) => event.place),
+      others.map(({ event }) => eventStatus(event)),
+      others.map(({ event }) => attemptsOf(event)),
+      others.map(({ event }) => reasonOf(event) ?? null),
+      others.map(({ event }) => (isPlain(event) ? null : JSON.stringify(event))),
+      parcelIds,
+      ...(left.length === 0 ? [] : leftEvents),
+    ],
+  )
+  if (left.length > 0)
+    await database.query(
+      `delete from parcel_events using unnest($1::text[], $2::int[]) as gone(parcel_id, place)
+       where parcel_events.parcel_id = gone.parcel_id and parcel_events.place = gone.place`,
+      leftEvents,
+    )
+}
+
+/** An event whose story is told by its status and figures. */
+const isPlain = (event: EventProgress): boolean =>
+  event.end === undefined &&
+  event.destinations.every(({ endpoints }) =>
+    endpoints.every(({ end, attempts }) => end === 'delivered' && attempts === 1),
+  )
+
+/** Expressions of an event of a parcel. */
+interface CountedEvent {
+  parcelId: string
+  status: string
+  /** Whether its outcome is still to come. */
+  isUnheard: string
+  endedAt: string
+}
+
+/** Brings figures of parcels up to date, as far as the events that the statement goes on to name. */
+const countsFrom = ({ parcelId, status, isUnheard, endedAt }: CountedEvent): string =>
+  `update parcels set taken_at = case when counted.unheard = 0 then coalesce(taken_at, now()) else taken_at end,
+     first_end = counted.first_end, last_end = counted.last_end,
+     ${parcelStatuses.map((name) => `${name} = counted.${name}`).join(', ')}
+   from (select ${parcelId} as parcel_id, count(*) filter (where ${isUnheard}) as unheard,
+     coalesce(min(${endedAt}), '-infinity') as first_end, coalesce(max(${endedAt}), '-infinity') as last_end,
+     ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}`
+
+/** Brings the figures of a parcel up to date. */
+export const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
+  database.query(
+    `${countsFrom({ parcelId: '$1', status: 'status', isUnheard: 'input is not null', endedAt: 'ended_at' })}
+     from parcel_events where parcel_id = $1) as counted where id = counted.parcel_id`,
+    [parcelId],
+  )
+
+const parcelStatuses: readonly ParcelEventStatus[] = [
+  'delivering',
+  'retrying',
+  'held',
+  'delivered',
+  'partly_delivered',
+  'failed',
+  'discarded',
+  'cancelled',
+]
+
+/** How far the events of a parcel are that have an outcome, by place, with as many attempts as Temporal takes; undefined where each
+ *  endpoint of an event took it at once. */
+export async function recordedProgress(
+  database: Queryable,
+  parcelId: string,
+): Promise<Map<number, EventProgress | undefined>> {
+  const rows = await database.query<{ place: number; progress: EventProgress | null }>(
+    'select place, progress from parcel_events where parcel_id = $1 and input is null',
+    [parcelId],
+  )
+  return new Map(rows.map(({ place, progress }) => [place, progress ? withNewestAttempts(progress) : undefined]))
+}
+
+/** All attempts of an event of a parcel that are known, oldest first; none where each endpoint took it at once, or it left. */
+export async function recordedAttempts(database: Queryable, parcelId: string, place: number): Promise<Attempt[]> {
+  const [row] = await database.query<{ progress: EventProgress | null }>(
+    'select progress from parcel_events where parcel_id = $1 and place = $2',
+    [parcelId, place],
+  )
+  return row?.progress ? distinctAttempts(attemptsIn(row.progress)) : []
+}
