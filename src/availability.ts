@@ -16,6 +16,8 @@ const lookPauseMs = 2_000
 export interface Availability {
   /** Looks at all parts, within 2 seconds. @returns those that do not answer */
   look: () => Promise<MissingPart[]>
+  /** @returns those that did not answer at the last look */
+  missing: () => MissingPart[]
   close(): void
 }
 
@@ -49,13 +51,21 @@ export function watchAvailability(looks: Record<PartName, () => Promise<unknown>
     }
   }
 
+  const missing = (): MissingPart[] => [...away.values()]
+
   const look = async (): Promise<MissingPart[]> => {
     await Promise.all((Object.keys(looks) as PartName[]).map(lookAt))
-    return [...away.values()]
+    return missing()
   }
 
   const timer = setInterval(() => void look(), lookPauseMs).unref()
-  return { look, close: () => clearInterval(timer) }
+  return { look, missing, close: () => clearInterval(timer) }
+}
+
+/** Tells of Temporal alone. */
+export const onlyTemporal = ({ look, missing }: Availability): Pick<Availability, 'look' | 'missing'> => {
+  const ofTemporal = (parts: MissingPart[]): MissingPart[] => parts.filter(({ part }) => part === 'temporal')
+  return { look: async () => ofTemporal(await look()), missing: () => ofTemporal(missing()) }
 }
 
 /** What is asked of the parts of a node. */

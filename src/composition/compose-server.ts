@@ -2,8 +2,10 @@
 
 import type { FastifyInstance } from 'fastify'
 import { sessionKeys } from '../access/session.ts'
+import { onlyTemporal } from '../availability.ts'
 import type { Config } from '../config.ts'
 import { createTokenStore } from '../db/tokens.ts'
+import { createPartLimits } from '../http/management/part-limits.ts'
 import { buildServer } from '../http/server.ts'
 import type { IngestPort } from '../ingest/port.ts'
 import { createIngestPort } from '../intake/ingest-port.ts'
@@ -32,6 +34,8 @@ export function composeServer(
     tokens: createTokenStore(database, logger),
     limits: { requestTimeoutMs: config.requestTimeoutMs, maxConnections: config.maxConnections },
     liveEvents,
+    // The embedded database is a part of this process: it is never gone, only busy.
+    partLimits: createPartLimits(config.databaseUrl === undefined ? onlyTemporal(availability) : availability),
     readStatus: statusReader({ config, database, temporal, look }),
     destinations: foundation.destinationsIn(database),
     ingest: ingestOf(foundation, services, liveEvents),

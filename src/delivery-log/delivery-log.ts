@@ -7,7 +7,7 @@ import { countQueued } from '../db/inbox-count.ts'
 import type { Page, PageRequest } from '../db/page.ts'
 import { addCounts, countCarried, sumOf } from '../db/parcel-count.ts'
 import { findCarried, listCarried, type CarriedEvent, type CarriedPosition } from '../db/parcel-list.ts'
-import { AppError } from '../errors.ts'
+import { AppError, PartAwayError } from '../errors.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
@@ -22,16 +22,19 @@ import { sentRequests, type FindDestination } from './sent-requests.ts'
 /** Where an event in the inbox may stand. */
 export type InboxStatus = 'queued' | 'failed' | 'cancelled'
 
+/** Waits for what asks Temporal, as long as it is there. It throws a PartAwayError. */
+export type WhilePresent = <Result>(work: () => Promise<Result>) => Promise<Result>
+
 export interface DeliveryLog {
   /** @throws AppError bad_request when the cursor is not one of this list */
-  list(filter: DeliveryFilter, page: PageRequest): Promise<Page<Delivery>>
+  list(filter: DeliveryFilter, page: PageRequest, whilePresent: WhilePresent): Promise<Page<Delivery>>
   count(filter: DeliveryFilter): Promise<number>
   /** Those in the inbox, by status. @param filter  without one */
   countInboxed(filter: DeliveryFilter): Promise<Record<InboxStatus, number>>
   /** Those that have started, by status. @param filter  without one */
   countStarted(filter: DeliveryFilter): Promise<Record<StartedStatus, number>>
   /** @throws AppError not_found */
-  read(id: string): Promise<DeliveryDetail>
+  read(id: string, whilePresent: WhilePresent): Promise<DeliveryDetail>
 }
 
 export interface DeliveryLogDependencies {
@@ -123,22 +126,94 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
 
   const retryingRows = createRetryingRows((id) => readDelivery(temporal, id, isPaused))
 
-  const listPage = async (filter: DeliveryFilter, { limit, cursor }: PageRequest): Promise<Page<Delivery>> => {
+  /** The first page of what has started. While Temporal is away, a message that the database knows is shown without what
+   *  Temporal knows of it.
+   *  @param isFound  whether the inbox has some */
+  const firstStarted = async (
+    filter: DeliveryFilter,
+    limit: number,
+    isFound: boolean,
+    whilePresent: WhilePresent,
+  ): Promise<Page<Delivery>> => {
+    try {
+      return await whilePresent(() => startedPage(filter, limit, beginning))
+    } catch (error) {
+      if (!(error instanceof PartAwayError) || filter.messageId === undefined) throw error
+      const events = await carriedPage(filter, limit, 'first')
+      if (!isFound && events.length === 0) throw error
+      return { items: events.map(carriedRow), nextCursor: null }
+    }
+  }
+
+  const readQueued = async (id: string): Promise<DeliveryDetail | undefined> => {
+    const queued = await findQueued(database, id)
+    if (queued === undefined) return undefined
+    const row = toDelivery(queued)
+    const { message, targets } = queued.input
+    return {
+      ...row,
+      destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
+      event: nameOf(message),
+      message,
+      ...sentRequests(queued.input, [], findDestination),
+      timeline: [],
+      pending: [],
+      steering: cancellationOf(queued),
+      temporalUiUrl: null,
+    }
+  }
+
+  /** @returns undefined when neither Temporal nor a parcel has it */
+  const readStarted = async (id: string): Promise<DeliveryDetail | undefined> => {
+    const delivery = await readDelivery(temporal, id, isPaused)
+    if (delivery !== undefined) {
+      const { input, facts, runId, ...detail } = delivery
+      const { targets } = input
+      return {
+        ...detail,
+        event: nameOf(detail.message),
+        destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
+        ...sentRequests(input, detail.timeline, findDestination),
+        temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
+      }
+    }
+    const event = await findCarried(database, id)
+    const carried = event && (await readCarried(temporal, event, isPaused))
+    if (event === undefined || carried === undefined) return undefined
+    const { input, facts, runId, ...detail } = carried
+    const { targets } = input
+    const row = carriedRow(event)
+    return {
+      ...row,
+      ...detail,
+      event: nameOf(detail.message),
+      destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
+      ...sentRequests(input, detail.timeline, findDestination),
+      temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
+    }
+  }
+
+  const listPage = async (
+    filter: DeliveryFilter,
+    { limit, cursor }: PageRequest,
+    whilePresent: WhilePresent,
+  ): Promise<Page<Delivery>> => {
     const position = cursor === undefined ? undefined : decodeCursor(cursor)
-    if (position !== undefined && 'tokens' in position) return startedPage(filter, limit, fromCursor(position))
+    if (position !== undefined && 'tokens' in position)
+      return whilePresent(() => startedPage(filter, limit, fromCursor(position)))
     const queued = await queuedPage(filter, limit, position?.before)
     if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
       // A full last page of the inbox: the first page of what has started follows it.
       const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor(toCursor(beginning)) : null
       return { items: queued.items, nextCursor: queued.nextCursor ?? more }
     }
-    const started = await startedPage(filter, limit - queued.items.length, beginning)
+    const started = await firstStarted(filter, limit - queued.items.length, queued.items.length > 0, whilePresent)
     return { items: [...queued.items, ...started.items], nextCursor: started.nextCursor }
   }
 
   return {
-    async list(filter, page) {
-      const { items, nextCursor } = await listPage(filter, page)
+    async list(filter, page, whilePresent) {
+      const { items, nextCursor } = await listPage(filter, page, whilePresent)
       return { items: await retryingRows(items), nextCursor }
     },
     async count(filter) {
@@ -159,49 +234,18 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const [own, inParcels] = await Promise.all([deliveries.countEach(filter), countInParcels(filter)])
       return addCounts(own, inParcels)
     },
-    async read(id) {
-      const delivery = await readDelivery(temporal, id, isPaused)
-      if (delivery !== undefined) {
-        const { input, facts, runId, ...detail } = delivery
-        const { targets } = input
-        return {
-          ...detail,
-          event: nameOf(detail.message),
-          destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
-          ...sentRequests(input, detail.timeline, findDestination),
-          temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
-        }
+    async read(id, whilePresent) {
+      try {
+        const started = await whilePresent(() => readStarted(id))
+        if (started !== undefined) return started
+      } catch (error) {
+        const queued = error instanceof PartAwayError ? await readQueued(id) : undefined
+        if (queued === undefined) throw error
+        return queued
       }
-      const event = await findCarried(database, id)
-      const carried = event && (await readCarried(temporal, event, isPaused))
-      if (event !== undefined && carried !== undefined) {
-        const { input, facts, runId, ...detail } = carried
-        const { targets } = input
-        const row = carriedRow(event)
-        return {
-          ...row,
-          ...detail,
-          event: nameOf(detail.message),
-          destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
-          ...sentRequests(input, detail.timeline, findDestination),
-          temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
-        }
-      }
-      const queued = await findQueued(database, id)
+      const queued = await readQueued(id)
       if (queued === undefined) throw new AppError('not_found', `no delivery has the id ${id}`)
-      const row = toDelivery(queued)
-      const { targets } = queued.input
-      return {
-        ...row,
-        destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
-        event: nameOf(queued.input.message),
-        message: queued.input.message,
-        ...sentRequests(queued.input, [], findDestination),
-        timeline: [],
-        pending: [],
-        steering: cancellationOf(queued),
-        temporalUiUrl: null,
-      }
+      return queued
     },
   }
 }

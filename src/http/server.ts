@@ -3,6 +3,7 @@
 import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import type { Logger } from '../logger.ts'
+import { speakPlainly } from '../schemas/plain-words.ts'
 import type { IngestPort } from '../ingest/port.ts'
 import { endConnectionsOnClose } from './end-connections.ts'
 import { answerErrors } from './errors.ts'
@@ -39,6 +40,7 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
     forceCloseConnections: 'idle',
     ...clients.options,
   })
+  speakPlainly()
   server.setValidatorCompiler(validatorCompiler)
   server.setSerializerCompiler(serializerCompiler)
   answerErrors(server)

@@ -1,5 +1,6 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { audiences } from './suites/audiences.ts'
+import { connection } from './suites/connection.ts'
 import { deliveries } from './suites/deliveries.ts'
 import { health } from './suites/health.ts'
 import { finding } from './suites/finding.ts'
@@ -16,4 +17,5 @@ describeInBrowser('the web app', () => {
   overview(web)
   health(web)
   deliveries(web)
+  connection(web)
 })

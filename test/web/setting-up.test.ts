@@ -1,5 +1,7 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { connecting } from './suites/connect.ts'
+import { edits } from './suites/edits.ts'
+import { manners } from './suites/manners.ts'
 import { everyPage } from './suites/pages.ts'
 import { signingIn } from './suites/sign-in.ts'
 
@@ -9,4 +11,6 @@ describeInBrowser('the web app', () => {
   connecting(web)
   everyPage(web)
   signingIn(web)
+  edits(web)
+  manners(web)
 })

@@ -3,20 +3,22 @@ import '@mantine/notifications/styles.layer.css'
 import '@mantine/spotlight/styles.layer.css'
 import './styles.css'
 import { MantineProvider } from '@mantine/core'
-import { ModalsProvider } from '@mantine/modals'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
-import { sessionQuery } from './api/session.ts'
+import { sessionEndedQuery } from './api/session.ts'
+import { statusQuery } from './api/system.ts'
 import { createAppRouter } from './router.tsx'
+import { Questions } from './shared/confirm.tsx'
 import { cssVariables, theme } from './theme.ts'
 
-const queryClient = createQueryClient(() => {
-  queryClient.setQueryData(sessionQuery.queryKey, null)
-  void router.invalidate()
+const queryClient = createQueryClient({
+  onSignedOut: () => queryClient.setQueryData(sessionEndedQuery.queryKey, true),
+  // One state of the connection for the whole app: it is found out at once, by whichever query.
+  onUnreachable: () => void queryClient.invalidateQueries({ queryKey: statusQuery.queryKey }, { cancelRefetch: false }),
 })
 const router = createAppRouter(queryClient)
 
@@ -27,9 +29,8 @@ createRoot(root).render(
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>
         <Notifications position="bottom-right" />
-        <ModalsProvider>
-          <RouterProvider router={router} />
-        </ModalsProvider>
+        <Questions />
+        <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -14,8 +14,9 @@ import { readTurnedAwayFilter } from './features/turned-away/filter.ts'
 import { readRange } from './features/overview/range.ts'
 import { SignInPage } from './features/sign-in/sign-in-page.tsx'
 import { sessionQuery } from './api/session.ts'
+import { useEffect, useRef } from 'react'
 import { ErrorNotice } from './shared/error-notice.tsx'
-import { NotFoundPage } from './shell/not-found-page.tsx'
+import { useConnection } from './shared/use-connection.ts'
 import { Shell } from './shell/shell.tsx'
 
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()()
@@ -132,6 +133,11 @@ const settingsRoute = createRoute({
   component: lazyRouteComponent(() => import('./features/settings/settings-page.tsx'), 'SettingsPage'),
 })
 
+const notFound = lazyRouteComponent(() => import('./shell/not-found-page.tsx'), 'NotFoundPage')
+
+/** Any other address, within the frame: the way on is beside it. */
+const notFoundRoute = createRoute({ getParentRoute: () => shellRoute, path: '$', component: notFound })
+
 const routeTree = rootRoute.addChildren([
   loginRoute,
   shellRoute.addChildren([
@@ -149,6 +155,7 @@ const routeTree = rootRoute.addChildren([
     audienceRoute,
     deletionRequestsRoute,
     settingsRoute,
+    notFoundRoute,
   ]),
 ])
 
@@ -168,11 +175,17 @@ export const createAppRouter = (queryClient: QueryClient) =>
     stringifySearch,
     defaultPreload: 'intent',
     scrollRestoration: true,
-    defaultNotFoundComponent: NotFoundPage,
+    defaultNotFoundComponent: notFound,
     defaultErrorComponent: PageError,
   })
 
 function PageError({ error, reset }: ErrorComponentProps) {
+  const { isLost } = useConnection()
+  const wasLost = useRef(isLost)
+  useEffect(() => {
+    if (wasLost.current && !isLost) reset()
+    wasLost.current = isLost
+  }, [isLost, reset])
   return (
     <ErrorNotice
       error={error instanceof Error ? error : new Error(String(error))}

@@ -12,6 +12,7 @@ export const theme = createTheme({
   headings: { fontWeight: '650' },
   components: {
     Button: { defaultProps: { size: 'sm' } },
+    Table: { styles: { td: { overflowWrap: 'anywhere' } } },
     Badge: { defaultProps: { tt: 'none' } },
     Tooltip: { defaultProps: { withArrow: true, events: { hover: true, focus: true, touch: false } } },
   },

@@ -81,7 +81,10 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
     takeStreams(uploads)
     uploads.put<{ Params: { id: string } }>(
       '/audiences/:id/members',
-      { schema: { tags, security, params: IdParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
+      {
+        config: { needs: ['database'] },
+        schema: { tags, security, params: IdParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } },
+      },
       async (request, reply) => {
         const audience = expectPushed(await audiences.get(request.params.id))
         const { rowSet, rows } = await stageUpload(dependencies, audience, request)

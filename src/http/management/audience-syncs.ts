@@ -119,7 +119,7 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     previews.post<{ Params: { id: string } }>(
       '/audiences/:id/preview',
       {
-        config: { audit: false },
+        config: { audit: false, needs: ['database'] },
         schema: { tags, security, params: IdParamsSchema, response: { 200: PreviewSchema, ...errorResponses } },
       },
       (request) => previewSync(dependencies, request.params.id, request),

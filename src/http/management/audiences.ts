@@ -14,6 +14,7 @@ import {
 import { putSchedule } from '../../temporal/audience-schedules.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
 import { checkMembership } from './check-membership.ts'
+import { expectUnchanged, tagged } from './entity-tag.ts'
 import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 const tags = ['audiences']
@@ -61,7 +62,7 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
   app.get(
     '/audiences/:id',
     { schema: { tags, security, params: IdParamsSchema, response: { 200: AudienceSchema, ...errorResponses } } },
-    ({ params }) => audiences.get(params.id),
+    async (request, reply) => tagged(request, reply, await audiences.get(request.params.id)),
   )
 
   app.patch(
@@ -75,14 +76,16 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
         response: { 200: AudienceSchema, ...errorResponses },
       },
     },
-    async ({ params, body }) => {
+    async (request, reply) => {
+      const { params, body } = request
       if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
       const before = await audiences.get(params.id)
+      expectUnchanged(request, before, body)
       const newKey = changedKey(before, body)
       const reschedules = body.schedule !== undefined
       if (reschedules) await putSchedule(temporal, params.id, body.schedule ?? null, before.paused)
       try {
-        return await audiences.update(params.id, body, newKey)
+        return tagged(request, reply, await audiences.update(params.id, body, newKey))
       } catch (error) {
         if (reschedules) await putSchedule(temporal, params.id, before.schedule, before.paused)
         throw error

@@ -25,6 +25,8 @@ export type SubjectReaders = Record<string, (id: string) => Promise<unknown>>
 export interface AuditDependencies {
   database: Database
   readers: SubjectReaders
+  /** Waits for work as long as the database is there. */
+  withDatabase: <Result>(work: () => Promise<Result>) => Promise<Result>
   logger: Logger
 }
 
@@ -32,7 +34,10 @@ export interface AuditDependencies {
 const removeEvery = 100
 
 /** Registers the hooks on `app`, for all routes that are registered on it later. */
-export function auditChanges(app: FastifyInstance, { database, readers, logger }: AuditDependencies): void {
+export function auditChanges(
+  app: FastifyInstance,
+  { database, readers, withDatabase, logger }: AuditDependencies,
+): void {
   let sinceRemoval = removeEvery
   app.decorateRequest('auditEntry', null)
 
@@ -40,9 +45,11 @@ export function auditChanges(app: FastifyInstance, { database, readers, logger }
     const { actor } = request
     if (actor === null || accessOf(request) !== 'write' || request.routeOptions.config.audit === false) return
     const { action, resource, subject, id } = describeChange(request)
-    const before = id === undefined ? null : await readSubject(readers[resource], id)
-    const entry = { actor: actor.name, action, subject, before: maskSecrets(before) }
-    request.auditEntry = { id: await beginAuditEntry(database, entry), subject, after: null }
+    const entryId = await withDatabase(async () => {
+      const before = id === undefined ? null : await readSubject(readers[resource], id)
+      return beginAuditEntry(database, { actor: actor.name, action, subject, before: maskSecrets(before) })
+    })
+    request.auditEntry = { id: entryId, subject, after: null }
     if (sinceRemoval++ < removeEvery) return
     sinceRemoval = 0
     await removeOldAuditEntries(database)

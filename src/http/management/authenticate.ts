@@ -81,7 +81,10 @@ export function createGate(adminToken: string, tokens: TokenStore, wrongTries: W
         throw new AppError('unauthorized', 'sign in, or send a token: Authorization: Bearer <token>')
       if (token === undefined && !isSafe(request)) checkOrigin(request)
       if (access === 'write' && actor.role !== 'admin')
-        throw new AppError('forbidden', `the role ${actor.role} may read but not change anything`)
+        throw new AppError(
+          'forbidden',
+          `The role ${actor.role} may read but change nothing: ask an administrator, or use an admin token.`,
+        )
       request.actor = actor
     },
 

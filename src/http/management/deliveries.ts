@@ -13,26 +13,33 @@ import {
   SteeringActionSchema,
   SteeringRequestSchema,
 } from '../../schemas/delivery.ts'
-import type { DeliveryLog } from '../../delivery-log/delivery-log.ts'
+import type { DeliveryLog, WhilePresent } from '../../delivery-log/delivery-log.ts'
 import { countSteerable } from '../../delivery-log/steerable.ts'
 import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import type { Steering } from '../../temporal/steering.ts'
+import type { PartLimits } from './part-limits.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 export interface DeliveryRouteDependencies {
   deliveryLog: DeliveryLog
   steering: Steering
   bulkSteerings: BulkSteerings
+  partLimits: PartLimits
 }
 
 const tags = ['deliveries']
 
+/** The log sees to it itself that it does not wait for a Temporal that is away, and shows what the database knows. */
+const fromTheLog = { needs: ['database'] } as const
+
 export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = async (app, dependencies) => {
-  const { deliveryLog, steering, bulkSteerings } = dependencies
+  const { deliveryLog, steering, bulkSteerings, partLimits } = dependencies
+  const whilePresent: WhilePresent = (work) => partLimits.whilePresent(['temporal'], work)
 
   app.get(
     '/deliveries',
     {
+      config: fromTheLog,
       schema: {
         tags,
         security,
@@ -40,7 +47,7 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         response: { 200: pageSchema(DeliverySchema), ...errorResponses },
       },
     },
-    ({ query: { limit, cursor, ...filter } }) => deliveryLog.list(filter, { limit, cursor }),
+    ({ query: { limit, cursor, ...filter } }) => deliveryLog.list(filter, { limit, cursor }, whilePresent),
   )
 
   app.get(
@@ -71,8 +78,11 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
 
   app.get(
     '/deliveries/:id',
-    { schema: { tags, security, params: IdParamsSchema, response: { 200: DeliveryDetailSchema, ...errorResponses } } },
-    ({ params }) => deliveryLog.read(params.id),
+    {
+      config: fromTheLog,
+      schema: { tags, security, params: IdParamsSchema, response: { 200: DeliveryDetailSchema, ...errorResponses } },
+    },
+    ({ params }) => deliveryLog.read(params.id, whilePresent),
   )
 
   for (const action of ['retry', 'cancel'] as const) {

@@ -14,6 +14,7 @@ import {
 import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { checkWebhooks } from './check-webhooks.ts'
+import { expectUnchanged, tagged } from './entity-tag.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 import { testDestination, testDraft } from './test-destination.ts'
 
@@ -73,7 +74,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
   app.get(
     '/destinations/:id',
     { schema: { tags, security, params: IdParamsSchema, response: { 200: DestinationViewSchema, ...errorResponses } } },
-    async ({ params }) => withState(await destinations.get(params.id)),
+    async (request, reply) => withState(tagged(request, reply, await destinations.get(request.params.id))),
   )
 
   app.patch(
@@ -87,12 +88,14 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
         response: { 200: DestinationViewSchema, ...errorResponses },
       },
     },
-    async ({ params, body }) => {
+    async (request, reply) => {
+      const { params, body } = request
       checkWebhooks(body.settings?.webhooks ?? [], guard)
+      expectUnchanged(request, await destinations.get(params.id), body)
       const destination = await destinations.update(params.id, body)
       await settings.refresh()
       onDestinationChanged()
-      return withState(destination)
+      return withState(tagged(request, reply, destination))
     },
   )
 
@@ -110,6 +113,8 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
   app.post(
     '/destinations/:id/test',
     {
+      // It waits for endpoints.
+      config: { needs: [] },
       schema: {
         tags,
         security,
@@ -125,6 +130,8 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
   app.post(
     '/destinations/test',
     {
+      // It waits for endpoints.
+      config: { needs: [] },
       schema: {
         tags,
         security,

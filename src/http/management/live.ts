@@ -28,6 +28,8 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveDependencies> = async (app, {
   app.get(
     '/sources/:id/live',
     {
+      // A stream stays open.
+      config: { needs: [] },
       schema: {
         tags: ['sources'],
         summary: 'Events of the source as they come in to this node (server-sent events)',

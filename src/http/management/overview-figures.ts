@@ -17,6 +17,7 @@ import { percentile } from '../../observation/latency-buckets.ts'
 import { deliveryStatuses, type StartedStatus } from '../../schemas/delivery.ts'
 import type { Overview, OverviewQuery } from '../../schemas/overview.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { PartLimits } from './part-limits.ts'
 import { within } from '../../within.ts'
 
 const minuteMs = 60_000
@@ -41,6 +42,7 @@ export interface OverviewDependencies {
   database: Database
   settings: Settings
   deliveryLog: DeliveryLog
+  partLimits: PartLimits
   logger: Logger
 }
 
@@ -114,7 +116,7 @@ function destinationsOf(settings: Settings, { sourceId, destinationId }: Overvie
 
 /** One count per status; all but `queued` are null when Temporal does not answer. */
 async function countDeliveries(
-  { deliveryLog, logger }: OverviewDependencies,
+  { deliveryLog, partLimits, logger }: OverviewDependencies,
   { sourceId, destinationId }: OverviewQuery,
   { since, until }: Range,
 ): Promise<Record<StartedStatus, number | null> & { queued: number }> {
@@ -126,7 +128,11 @@ async function countDeliveries(
   }
   const [{ queued, failed, cancelled }, started] = await Promise.all([
     deliveryLog.countInboxed(filter),
-    within(countLimitMs, 'Temporal', deliveryLog.countStarted(filter)).catch((error: Error) => {
+    within(
+      countLimitMs,
+      'Temporal',
+      partLimits.whilePresent(['temporal'], () => deliveryLog.countStarted(filter)),
+    ).catch((error: Error) => {
       logger.warn({ error: error.message }, 'overview.not_counted')
       return undefined
     }),

@@ -9,6 +9,8 @@ export const overviewRoutes: FastifyPluginAsyncZod<OverviewDependencies> = async
   app.get(
     '/overview',
     {
+      // Without Temporal it has fewer figures.
+      config: { needs: ['database'] },
       schema: {
         tags: ['overview'],
         summary: 'What came in and what became of it',

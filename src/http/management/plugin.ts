@@ -22,6 +22,7 @@ import { destinationRoutes, type DestinationDependencies } from './destinations.
 import { liveRoutes, type LiveDependencies } from './live.ts'
 import { onboardingRoutes } from './onboarding.ts'
 import { overviewRoutes } from './overview.ts'
+import type { PartLimits } from './part-limits.ts'
 import { sessionRoutes } from './session.ts'
 import { sourceRoutes, type SourceDependencies } from './sources.ts'
 import { statusRoutes, type StatusRouteDependencies } from './status.ts'
@@ -43,11 +44,13 @@ export interface ManagementDependencies
   /** Keys that sign session cookies, the first of them new ones. */
   sessionKeys: Buffer[]
   tokens: TokenStore
+  partLimits: PartLimits
   logger: Logger
 }
 
 export async function managementRoutes(app: FastifyInstance, dependencies: ManagementDependencies): Promise<void> {
-  const { adminToken, sessionKeys, tokens, database, destinations, logger } = dependencies
+  const { adminToken, sessionKeys, tokens, database, destinations, partLimits, logger } = dependencies
+  const withDatabase = <Result>(work: () => Promise<Result>) => partLimits.whilePresent(['database'], work)
   await app.register(cookie, { secret: sessionKeys })
   await app.register(rateLimit, { global: false })
   const wrongTries = countWrongTries(app, {
@@ -58,7 +61,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   })
   const gate = createGate(adminToken, tokens, wrongTries)
   app.decorateRequest('actor', null)
-  app.addHook('onRequest', (request) => gate.admit(request))
+  app.addHook('onRequest', (request) => withDatabase(() => gate.admit(request)))
   app.addHook('preSerialization', async ({ actor }, _reply, payload) =>
     actor?.role === 'viewer' ? maskSecrets(payload) : payload,
   )
@@ -68,7 +71,8 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
     tokens: (id: string) => tokens.get(id),
     audiences: (id: string) => dependencies.audiences.get(id),
   }
-  auditChanges(app, { database, readers, logger })
+  auditChanges(app, { database, readers, withDatabase, logger })
+  partLimits.guardRoutes(app)
 
   await app.register(sessionRoutes, { gate })
   await app.register(tokenRoutes, { tokens })

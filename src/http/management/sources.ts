@@ -11,6 +11,7 @@ import {
 } from '../../db/sources.ts'
 import { NewSourceSchema, RotateKeySchema, SourcePatchSchema, SourceSchema } from '../../schemas/source.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { expectUnchanged, tagged } from './entity-tag.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 export interface SourceDependencies {
@@ -47,7 +48,7 @@ export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (ap
   app.get(
     '/sources/:id',
     { schema: { tags, security, params: IdParamsSchema, response: { 200: SourceSchema, ...errorResponses } } },
-    ({ params }) => getSource(database, params.id),
+    async (request, reply) => tagged(request, reply, await getSource(database, request.params.id)),
   )
 
   app.patch(
@@ -61,10 +62,12 @@ export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (ap
         response: { 200: SourceSchema, ...errorResponses },
       },
     },
-    async ({ params, body }) => {
+    async (request, reply) => {
+      const { params, body } = request
+      expectUnchanged(request, await getSource(database, params.id), body)
       const source = await updateSource(database, params.id, body)
       await settings.refresh()
-      return source
+      return tagged(request, reply, source)
     },
   )
 

@@ -11,6 +11,8 @@ export const statusRoutes: FastifyPluginAsyncZod<StatusRouteDependencies> = asyn
   app.get(
     '/status',
     {
+      // It tells how the parts do.
+      config: { needs: [] },
       schema: {
         tags: ['overview'],
         summary: 'Versions, and how Temporal and the database do',

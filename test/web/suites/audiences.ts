@@ -224,6 +224,26 @@ export const audiences = (web: WebTest) =>
       await page.getByText('No member has such a user id.').waitFor()
     })
 
+    it('reads no more members of a large audience than are asked for', async () => {
+      const path = await createAudience('Crowd')
+      const add = Array.from({ length: 300 }, (_, index) => `user-${1_000 + index}`)
+      await web.node.api('POST', `${path}/members`, { add })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const further: string[] = []
+      page.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url())
+        if (pathname.endsWith('/members') && searchParams.has('cursor')) further.push(request.url())
+      })
+      await page.goto(web.node.url + path)
+      const rows = page.getByRole('region', { name: 'Members' }).getByRole('row', { name: /user-1/ })
+      await expect.poll(() => rows.count(), { timeout: 60_000 }).toBeGreaterThan(40)
+      await page.getByRole('button', { name: 'Show more' }).first().click()
+      await expect.poll(() => rows.count(), { timeout: 60_000 }).toBeGreaterThan(90)
+      await page.getByLabel('User id begins with').fill('user-1299')
+      await expect.poll(() => rows.count(), { timeout: 60_000 }).toBe(1)
+      expect(further).toHaveLength(1)
+    })
+
     it('renames an audience, and asks which trait to go on with', async () => {
       const path = await createAudience('Best Buyers')
       const { page } = await web.open({ signedInTo: web.node.url })

@@ -45,6 +45,9 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Test endpoint 2' }).click()
       await second.getByText('Must be a full http or https URL').waitFor()
       await page.getByRole('button', { name: 'Next' }).click()
+      await second.getByText('Must be a full http or https URL').waitFor()
+      await second.getByLabel('URL').fill('http://10.0.0.1/not-allowed')
+      await page.getByRole('button', { name: 'Next' }).click()
 
       await page.getByRole('button', { name: 'Generate' }).click()
       const secret = await page.getByLabel('Shared secret').inputValue()
@@ -52,7 +55,7 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Save and test' }).click()
 
       // The server refuses the second URL: the form goes back to it and says why.
-      await second.getByText('Must be a full http or https URL').waitFor()
+      await second.getByText(/10\.0\.0\.1/).waitFor()
       await second.getByLabel('URL').fill(`${broken.url}/hook`)
       await page.getByRole('button', { name: 'Next' }).click()
       await page.getByRole('button', { name: 'Save and test' }).click()
@@ -89,6 +92,71 @@ export const connecting = (web: WebTest) =>
       // The two refusals (400) are logged by the browser; nothing else is.
       expect(errors.filter((error) => !error.includes('400'))).toEqual([])
     })
+    it('checks each step, and keeps what was typed over a reload, without a second destination', async () => {
+      await using receiver = await startReceiver()
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const destinations = async (): Promise<Destination[]> =>
+        (await web.node.api<{ items: Destination[] }>('GET', '/destinations')).body.items
+      const known = (await destinations()).length
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      const next = page.getByRole('button', { name: 'Next' })
+      await page.getByLabel('Name of the destination').fill('Reloaded')
+      await next.click()
+      await page.getByText('Choose at least one source, or create one').waitFor()
+      await page.getByLabel('New source').fill('By Enter')
+      await page.keyboard.press('Enter')
+      await page.getByRole('checkbox', { name: 'By Enter', checked: true }).waitFor()
+      await next.click()
+      const url = page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL')
+      await url.fill('not a url')
+      await next.click()
+      await page.getByText('Must be a full http or https URL').waitFor()
+      await url.fill(receiver.url)
+      await page.reload()
+      expect(await url.inputValue()).toBe(receiver.url)
+      await next.click()
+      await page.getByRole('button', { name: 'Save and test' }).click()
+      await page.getByRole('button', { name: 'Send a test event' }).waitFor()
+      await page.reload()
+      await page.getByRole('button', { name: 'Send a test event' }).click()
+      await receiver.received(1)
+      await page.getByRole('button', { name: 'Back' }).click()
+      await page.getByRole('button', { name: 'Save and test' }).click()
+      await page.getByRole('button', { name: 'Switch on', exact: true }).click()
+      await page.getByText('Reloaded is on').waitFor()
+      expect((await destinations()).slice(known).map(({ name, enabled }) => [name, enabled])).toEqual([
+        ['Reloaded', true],
+      ])
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      expect(await page.getByLabel('Name of the destination').inputValue()).toBe('Webhooks')
+    })
+
+    it('asks before it switches a destination off for which something waits, and pauses it instead', async () => {
+      const source = await web.node.createSource('Asked')
+      const { id } = await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
+      for (const userId of ['ada', 'grace']) await web.node.post('/track', source.writeKey, { userId, event: 'Kept' })
+      const retrying = `/deliveries/count?destinationId=${id}&status=retrying`
+      await eventually(async () => (await web.node.api('GET', retrying)).body).toEqual({ count: 2 })
+      const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      await page.getByRole('switch', { name: 'On', exact: true }).press('Space')
+      const question = page.getByRole('dialog', { name: 'Switch Test destination off?' })
+      await question.getByText('2 deliveries wait for it.').waitFor()
+      expect((await stored()).enabled).toBe(true)
+      await question.getByRole('button', { name: 'Pause instead' }).click()
+      await eventually(async () => (await stored()).paused).toBe(true)
+      expect((await stored()).enabled).toBe(true)
+      const held = `/deliveries/count?destinationId=${id}&status=held`
+      await eventually(async () => (await web.node.api('GET', held)).body).toEqual({ count: 2 })
+
+      await page.getByRole('switch', { name: 'On', exact: true }).press('Space')
+      await question.getByRole('button', { name: 'Switch off and discard 2' }).click()
+      await page.getByRole('switch', { name: 'Off', exact: true }).waitFor()
+      const discarded = `/deliveries/count?destinationId=${id}&status=discarded`
+      await eventually(async () => (await web.node.api('GET', discarded)).body).toEqual({ count: 2 })
+    })
+
     it('pauses a destination, which holds what comes, and resumes it', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Paused')

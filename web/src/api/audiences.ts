@@ -9,7 +9,7 @@ import type {
   Sync,
 } from '../../../src/schemas/audience.ts'
 import { pagedQuery, readAll } from './query-client.ts'
-import { request, segment } from './request.ts'
+import { request, requestTagged, segment, type Tagged } from './request.ts'
 
 export type NewAudience = z.input<typeof NewAudienceSchema>
 
@@ -23,7 +23,7 @@ export const audiencesQuery = queryOptions({
 export const audienceQuery = (id: string) =>
   queryOptions({
     queryKey: ['audiences', id],
-    queryFn: ({ signal }) => request<Audience>('GET', path(id), { signal }),
+    queryFn: ({ signal }) => requestTagged<Audience>('GET', path(id), { signal }),
   })
 
 export const syncsQuery = (id: string) =>
@@ -35,8 +35,9 @@ export const membersQuery = (id: string, search: string) =>
 
 export const createAudience = (body: NewAudience): Promise<Audience> => request('POST', '/audiences', { body })
 
-export const changeAudience = (id: string, body: AudiencePatch): Promise<Audience> =>
-  request('PATCH', path(id), { body })
+/** @param ifMatch  refuses it when somebody changed since what it would overwrite */
+export const changeAudience = (id: string, body: AudiencePatch, ifMatch: string | null): Promise<Tagged<Audience>> =>
+  requestTagged('PATCH', path(id), { body, ifMatch })
 
 /** @param notify  destinations are told first that its members no longer belong to it */
 export const deleteAudience = (id: string, notify: boolean): Promise<unknown> =>

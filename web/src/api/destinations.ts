@@ -5,7 +5,7 @@ import type { MessageType } from '../../../src/schemas/message.ts'
 import type { CatalogItem } from '../../../src/schemas/system.ts'
 import type { DraftTestRequest, EndpointTest } from '../../../src/schemas/endpoint-test.ts'
 import { readAll } from './query-client.ts'
-import { request, segment } from './request.ts'
+import { request, requestTagged, segment, type Tagged } from './request.ts'
 
 export type NewDestination = z.input<typeof NewDestinationSchema>
 
@@ -17,14 +17,18 @@ export const destinationsQuery = queryOptions({
 export const destinationQuery = (id: string) =>
   queryOptions({
     queryKey: ['destinations', id],
-    queryFn: ({ signal }) => request<DestinationView>('GET', `/destinations/${segment(id)}`, { signal }),
+    queryFn: ({ signal }) => requestTagged<DestinationView>('GET', `/destinations/${segment(id)}`, { signal }),
   })
 
 export const createDestination = (body: NewDestination): Promise<DestinationView> =>
   request('POST', '/destinations', { body })
 
-export const changeDestination = (id: string, body: DestinationPatch): Promise<DestinationView> =>
-  request('PATCH', `/destinations/${segment(id)}`, { body })
+/** @param ifMatch  refuses it when somebody changed since what it would overwrite */
+export const changeDestination = (
+  id: string,
+  body: DestinationPatch,
+  ifMatch: string | null = null,
+): Promise<Tagged<DestinationView>> => requestTagged('PATCH', `/destinations/${segment(id)}`, { body, ifMatch })
 
 export const deleteDestination = (id: string): Promise<unknown> => request('DELETE', `/destinations/${segment(id)}`)
 

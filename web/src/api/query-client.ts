@@ -1,20 +1,41 @@
-import { infiniteQueryOptions, QueryCache, QueryClient } from '@tanstack/react-query'
-import { ApiError, request, type Page } from './request.ts'
+import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { ApiError, isTemporary, isUnreachable, request, type Page } from './request.ts'
 
-const isTemporary = (error: Error): boolean => error instanceof ApiError && (error.status >= 500 || error.status === 0)
+/** How soon what failed for a while is asked again, in milliseconds. */
+const againMs = 3_000
 
-/** The cache of the server's answers; tells `onSignedOut` when the session has ended. */
-export const createQueryClient = (onSignedOut: () => void): QueryClient =>
+interface Listeners {
+  /** The session has ended. */
+  onSignedOut: () => void
+  /** A query got no answer at all. */
+  onUnreachable: () => void
+}
+
+const isSignedOut = (error: Error): boolean => error instanceof ApiError && error.status === 401
+
+/** The cache of the server's answers. What fails for a while is shown as failed at once, and asked again until it works. */
+export const createQueryClient = ({ onSignedOut, onUnreachable }: Listeners): QueryClient =>
   new QueryClient({
     queryCache: new QueryCache({
       onError: (error, query) => {
-        const isSession = query.queryKey[0] === 'session'
-        if (error instanceof ApiError && error.status === 401 && !isSession) onSignedOut()
+        if (isSignedOut(error)) onSignedOut()
+        if (isUnreachable(error) && query.queryKey[0] !== 'status') onUnreachable()
+      },
+    }),
+    mutationCache: new MutationCache({
+      onError: (error, _input, _context, { meta }) => {
+        if (isSignedOut(error) && meta?.['isSignIn'] !== true) onSignedOut()
       },
     }),
     defaultOptions: {
-      queries: { staleTime: 5_000, retry: (count, error) => count < 2 && isTemporary(error) },
-      mutations: { retry: false },
+      queries: {
+        staleTime: 5_000,
+        retry: false,
+        // A node on this machine is there without a network.
+        networkMode: 'always',
+        refetchInterval: ({ state }) => (isTemporary(state.error) ? againMs : false),
+      },
+      mutations: { retry: false, networkMode: 'always' },
     },
   })
 

@@ -20,6 +20,14 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether asking again later may help. */
+export const isTemporary = (error: Error | null): boolean =>
+  error instanceof ApiError && (error.status >= 500 || error.status === 0)
+
+/** Nothing that belongs to Postrider answered: no server, or only a proxy before it. */
+export const isUnreachable = (error: Error | null): boolean =>
+  error instanceof ApiError && (error.status === 0 || (isTemporary(error) && error.code === 'no_answer'))
+
 type Query = Record<string, string | number | undefined>
 
 export interface Call {
@@ -28,7 +36,15 @@ export interface Call {
   body?: unknown
   contentType?: string
   signal?: AbortSignal
+  /** The tag of what is changed: refused with 409 when somebody changed it since. */
+  ifMatch?: string | null
+  /** Most milliseconds for the answer; the usual ones of the method unless given, and none for a file. */
+  limitMs?: number
 }
+
+/** How long an answer may take, in milliseconds. What is changed may wait for an endpoint. */
+const readLimitMs = 30_000
+const changeLimitMs = 90_000
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -41,35 +57,59 @@ export function apiUrl(path: string, query: Query = {}): string {
 }
 
 /** @throws ApiError, also when no answer comes (`code` is `unreachable`) */
-export async function request<Answer>(method: Method, path: string, call: Call = {}): Promise<Answer> {
-  const { query, body, contentType = 'application/json', signal } = call
-  const response = await send(apiUrl(path, query), {
+export const request = async <Answer>(method: Method, path: string, call: Call = {}): Promise<Answer> =>
+  (await requestTagged<Answer>(method, path, call)).answer
+
+/** An answer with the tag of what it shows, to be sent with a change of it. */
+export interface Tagged<Answer> {
+  answer: Answer
+  /** Null for who may not change it. */
+  etag: string | null
+}
+
+/** @throws ApiError, as `request` does */
+export async function requestTagged<Answer>(method: Method, path: string, call: Call = {}): Promise<Tagged<Answer>> {
+  const { query, body, contentType = 'application/json', signal, ifMatch } = call
+  const { limitMs = method === 'GET' ? readLimitMs : changeLimitMs } = call
+  const limit = body instanceof Blob ? [] : [AbortSignal.timeout(limitMs)]
+  const signals = [...limit, ...(signal ? [signal] : [])]
+  const response = await send(apiUrl(path, query), signal, {
     method,
     headers: {
       accept: 'application/json',
       ...(method !== 'GET' && { 'x-postrider-csrf': '1' }),
       ...(body !== undefined && { 'content-type': contentType }),
+      ...(typeof ifMatch === 'string' && { 'if-match': ifMatch }),
     },
     ...(body !== undefined && { body: body instanceof Blob ? body : JSON.stringify(body) }),
-    ...(signal && { signal }),
+    signal: AbortSignal.any(signals),
   })
-  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as Answer
-  throw await readError(response)
+  if (!response.ok) throw await readError(response)
+  return { answer: (await readAnswer(response)) as Answer, etag: response.headers.get('etag') }
 }
 
-async function send(url: string, init: RequestInit): Promise<Response> {
+/** @param given  the signal of the caller, whose reason is what it gets */
+async function send(url: string, given: AbortSignal | undefined, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init)
   } catch (error) {
-    if (init.signal?.aborted === true) throw error
+    if (given?.aborted === true) throw error
     throw new ApiError(0, 'unreachable', 'The server does not answer.')
+  }
+}
+
+async function readAnswer(response: Response): Promise<unknown> {
+  try {
+    return response.status === 204 ? undefined : await response.json()
+  } catch {
+    throw new ApiError(0, 'unreachable', 'The answer broke off.')
   }
 }
 
 async function readError(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => undefined)
   const { code, message, path } = (body ?? {}) as { code?: string; message?: string; path?: string }
-  return new ApiError(response.status, code ?? 'internal_error', message ?? `HTTP ${response.status}`, path)
+  return new ApiError(response.status, code ?? 'no_answer', message ?? `The answer was HTTP ${response.status}.`, path)
 }
 
 /** An id as a path segment: delivery ids hold slashes. */

@@ -6,14 +6,24 @@ export const signIn = (token: string): Promise<Session> => request('POST', '/ses
 
 export const signOut = (): Promise<unknown> => request('DELETE', '/session')
 
+/** Whether the session of this page has ended. */
+export const sessionEndedQuery = queryOptions({
+  queryKey: ['session-ended'],
+  queryFn: () => false,
+  initialData: false,
+  staleTime: Infinity,
+  enabled: false,
+})
+
 /** The session of this browser; null when it is not signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: async ({ signal }): Promise<Session | null> => {
+  queryFn: async ({ signal, client, queryKey }): Promise<Session | null> => {
     try {
       return await request<Session>('GET', '/session', { signal })
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return null
+      // A session that ends leaves the page as it is: who was signed in signs in beside it.
+      if (error instanceof ApiError && error.status === 401 && !client.getQueryData<Session>(queryKey)) return null
       throw error
     }
   },

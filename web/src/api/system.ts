@@ -10,10 +10,12 @@ import { request, segment } from './request.ts'
 /** How often what the pages of state show is read again, in milliseconds. */
 const refreshMs = 5_000
 
-export const overviewQuery = (query: OverviewQuery) =>
+/** @param chosen  what tells it from other overviews
+ *  @param queryAt  the question at a time, in milliseconds since 1970: a range up to now moves */
+export const overviewQuery = (chosen: object, queryAt: (now: number) => OverviewQuery) =>
   queryOptions({
-    queryKey: ['overview', query],
-    queryFn: ({ signal }) => request<Overview>('GET', '/overview', { query: { ...query }, signal }),
+    queryKey: ['overview', chosen],
+    queryFn: ({ signal }) => request<Overview>('GET', '/overview', { query: { ...queryAt(Date.now()) }, signal }),
     placeholderData: keepPreviousData,
     refetchInterval: refreshMs,
   })
@@ -29,10 +31,17 @@ export const onboardingQuery = queryOptions({
   queryFn: ({ signal }) => request<Onboarding>('GET', '/onboarding', { signal }),
 })
 
+/** The server looks at its parts for 2 seconds at most; later it counts as gone, in milliseconds. */
+const statusLimitMs = 6_000
+
+/** How often a server that is gone is looked for, in milliseconds. */
+const lookAgainMs = 2_000
+
+/** How the server and its parts do; while it answers, the app is connected. */
 export const statusQuery = queryOptions({
   queryKey: ['status'],
-  queryFn: ({ signal }) => request<Status>('GET', '/status', { signal }),
-  refetchInterval: refreshMs,
+  queryFn: ({ signal }) => request<Status>('GET', '/status', { signal, limitMs: statusLimitMs }),
+  refetchInterval: ({ state }) => (state.error === null ? refreshMs : lookAgainMs),
 })
 
 export const auditLogQuery = (filter: AuditFilter) =>

@@ -1,29 +1,33 @@
-import { Text } from '@mantine/core'
-import { modals } from '@mantine/modals'
-import type { ReactNode } from 'react'
+import { lazy, Suspense, useSyncExternalStore } from 'react'
+import type { Question } from './question.ts'
 
-interface Question {
-  title: string
-  /** What will happen. */
-  text: ReactNode
-  /** The button that does it, a verb. */
-  yes: string
-  dangerous?: boolean
-  onYes: () => void
+/** Loaded with the first question. */
+const ConfirmDialog = lazy(() => import('./confirm-dialog.tsx'))
+
+let asked: Question | undefined
+const listeners = new Set<() => void>()
+
+function ask(question: Question | undefined): void {
+  asked = question
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
 /** Asks before something that cannot be taken back. */
-export const confirm = ({ title, text, yes, dangerous = true, onYes }: Question): void => {
-  modals.openConfirmModal({
-    title,
-    children: (
-      <Text size="sm" component="div">
-        {text}
-      </Text>
-    ),
-    labels: { confirm: yes, cancel: 'Keep things as they are' },
-    confirmProps: dangerous ? { color: 'red.9' } : {},
-    closeButtonProps: { 'aria-label': 'Close' },
-    onConfirm: onYes,
-  })
+export const confirm = (question: Question): void => ask(question)
+
+/** Shows the question that is asked; stands once in the app. */
+export function Questions() {
+  const question = useSyncExternalStore(subscribe, () => asked)
+  return (
+    question !== undefined && (
+      <Suspense>
+        <ConfirmDialog question={question} onClose={() => ask(undefined)} />
+      </Suspense>
+    )
+  )
 }

@@ -40,7 +40,8 @@ export function DeleteSection({ noun, name, note, warning = note, remove, stale,
     },
     stale,
     done: `${name} is deleted`,
-    onDone: () => navigate({ to: list }),
+    // What was edited on the page is gone with it.
+    onDone: () => navigate({ to: list, ignoreBlocker: true }),
   })
   return (
     <Section title="Delete">

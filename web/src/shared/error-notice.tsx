@@ -2,22 +2,37 @@ import { Alert, Button, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { ApiError } from '../api/request.ts'
 
-/** What the reader can do about an error, by its code. */
-const remedies: Record<string, string> = {
-  unreachable: 'Check that Postrider is running and that you are connected, then try again.',
-  unauthorized: 'Sign in again.',
-  forbidden: 'Your role only reads. Ask an administrator, or sign in with an admin token.',
-  not_found: 'It may have been deleted, or its retention is over. Go back to the list to see what is there.',
-  conflict: 'Someone or something changed it meanwhile. Load it again to see how it stands.',
-  too_many_requests: 'Wait a moment, then try again.',
-  unavailable: 'Temporal or the database does not answer. Settings shows how they do.',
-  internal_error: 'The server’s log has the details.',
+/** What the app says itself about an error, by its code: the server's words are for programs. */
+const ownSentences: Record<string, string> = {
+  unreachable: 'Postrider does not answer: check that it is running and that you are connected, then try again.',
+  no_answer: 'Something before Postrider answered with an error: check that it is running, then try again.',
+  unauthorized: 'Your session has ended: sign in again.',
+  forbidden:
+    'Your role may look at everything but change nothing: ask an administrator, or sign in with an admin token.',
+  too_many_requests: 'There were too many tries: wait a moment, then try again.',
+  internal_error: 'Postrider failed on its own account: its log has the details.',
 }
 
-/** The server's sentence about an error, and how to mend it. */
-export const explain = (error: Error): string => {
-  const remedy = error instanceof ApiError ? remedies[error.code] : undefined
-  return remedy === undefined ? error.message : `${error.message} ${remedy}`
+/** What the reader can do, behind the server's own sentence. */
+const remedies: Record<string, string> = {
+  not_found: 'it may have been deleted, or its retention time is over',
+  unavailable: 'this page goes on by itself when it is back',
+}
+
+/** One sentence that says what is wrong and, where that is known, how to mend it. */
+export function explain(error: Error): string {
+  if (!(error instanceof ApiError)) return sentence(error.message)
+  const own = ownSentences[error.code]
+  if (own !== undefined) return own
+  const remedy = remedies[error.code]
+  return sentence(remedy === undefined ? error.message : `${error.message.replace(/\.$/, '')}: ${remedy}`)
+}
+
+/** With a capital at its beginning and a full stop at its end. */
+export const sentence = (text: string): string => {
+  const trimmed = text.trim()
+  const whole = trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
+  return /[.!?…]$/.test(whole) ? whole : `${whole}.`
 }
 
 interface Props {

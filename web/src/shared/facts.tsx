@@ -13,7 +13,7 @@ export const Fact = ({ name, children }: { name: string; children: ReactNode }) 
     <Text component="dt" size="sm" c="dimmed">
       {name}
     </Text>
-    <Text component="dd" m={0} style={{ overflowWrap: 'anywhere' }}>
+    <Text component="dd" m={0} dir="auto" style={{ overflowWrap: 'anywhere' }}>
       {children}
     </Text>
   </div>

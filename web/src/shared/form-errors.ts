@@ -1,5 +1,5 @@
 import { ApiError } from '../api/request.ts'
-import { explain } from './error-notice.tsx'
+import { explain, sentence } from './error-notice.tsx'
 
 /** Puts an error of the server on the field it names.
  *  @returns the sentence for the form as a whole, when no field is named */
@@ -17,6 +17,5 @@ export function placeError(
 
 /** `settings.webhooks[0].url: must be …` → `Must be …` */
 function withoutPath({ message, path }: ApiError): string {
-  const text = message.startsWith(`${path}: `) ? message.slice((path?.length ?? 0) + 2) : message
-  return text.charAt(0).toUpperCase() + text.slice(1)
+  return sentence(message.startsWith(`${path}: `) ? message.slice((path?.length ?? 0) + 2) : message)
 }

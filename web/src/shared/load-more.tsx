@@ -6,15 +6,19 @@ interface Props {
   hasMore: boolean
   isLoading: boolean
   onMore: () => unknown
+  /** Reads on by itself at the end of the page; else only when it is pressed. */
+  isAutomatic?: boolean
+  /** The last reading failed: the next one is the reader's. */
+  hasFailed?: boolean
 }
 
 /** The end of an endless list: reads on when it comes into sight, or when it is pressed. */
-export function LoadMore({ hasMore, isLoading, onMore }: Props) {
+export function LoadMore({ hasMore, isLoading, onMore, isAutomatic = true, hasFailed = false }: Props) {
   const { ref, entry } = useIntersection({ rootMargin: '200px' })
-  const isInSight = entry?.isIntersecting === true
+  const isWanted = isAutomatic && !hasFailed && entry?.isIntersecting === true
   useEffect(() => {
-    if (isInSight && hasMore && !isLoading) onMore()
-  }, [isInSight, hasMore, isLoading, onMore])
+    if (isWanted && hasMore && !isLoading) onMore()
+  }, [isWanted, hasMore, isLoading, onMore])
   if (!hasMore) return null
   return (
     <Center ref={ref} py="md">

@@ -17,7 +17,7 @@ export function PageHeader({ title, description, badge, actions }: Props) {
     <Group justify="space-between" align="flex-start" gap="md" mb="lg">
       <Stack gap={4} style={{ minWidth: 0, flex: '1 1 16rem' }}>
         <Group gap="sm">
-          <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+          <Title order={1} size="h2" dir="auto" style={{ overflowWrap: 'anywhere' }}>
             {title}
           </Title>
           {badge}

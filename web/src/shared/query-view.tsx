@@ -1,19 +1,62 @@
-import { Skeleton, Stack } from '@mantine/core'
-import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import { ErrorNotice } from './error-notice.tsx'
+import { Alert, Skeleton, Stack } from '@mantine/core'
+import { IconClockExclamation } from '@tabler/icons-react'
+import type { QueryObserverResult } from '@tanstack/react-query'
+import { lazy, Suspense, useState, type ReactNode } from 'react'
+import { ApiError } from '../api/request.ts'
+import { ErrorNotice, explain } from './error-notice.tsx'
+import { formatSpan, formatTime, useNow } from './time.tsx'
+
+const NotThere = lazy(() => import('./not-there.tsx'))
 
 interface Props<Data> {
-  query: UseQueryResult<Data>
+  query: Pick<QueryObserverResult<Data>, 'data' | 'error' | 'dataUpdatedAt' | 'refetch'>
   children: (data: Data) => ReactNode
 }
 
-/** Shows an answer of the server once it is there; until then its outline, or why it does not come. */
+/** Shows an answer of the server once it is there; until then its outline, or why it does not come. An answer that could not
+ *  be read again stays, and says how old it is. */
 export function QueryView<Data>({ query, children }: Props<Data>) {
-  if (query.data !== undefined) return children(query.data)
-  if (query.error !== null)
-    return <ErrorNotice error={query.error} title="This could not be loaded" onRetry={query.refetch} />
+  const { data, dataUpdatedAt, refetch } = query
+  const error = useLastError(query)
+  if (data !== undefined)
+    return (
+      <>
+        {query.error !== null && <Stale at={dataUpdatedAt} error={query.error} />}
+        {children(data)}
+      </>
+    )
+  if (error instanceof ApiError && error.status === 404)
+    return (
+      <Suspense fallback={<Outline />}>
+        <NotThere error={error} />
+      </Suspense>
+    )
+  if (error !== null) return <ErrorNotice error={error} title="This could not be loaded" onRetry={refetch} />
   return <Outline />
+}
+
+/** The last error, also while it is asked again: what is read would come and go otherwise. */
+function useLastError({ data, error }: Pick<Props<unknown>['query'], 'data' | 'error'>): Error | null {
+  const [last, setLast] = useState(error)
+  const next = error ?? (data === undefined ? last : null)
+  if (next !== last) setLast(next)
+  return next
+}
+
+/** Stands above what is old. */
+function Stale({ at, error }: { at: number; error: Error }) {
+  const age = useNow(1_000) - at
+  return (
+    <Alert
+      color="yellow"
+      role="status"
+      mb="md"
+      icon={<IconClockExclamation aria-hidden />}
+      title={`As it was ${formatSpan(age, { whole: true })} ago, at ${formatTime(at)}`}
+    >
+      {explain(error)}
+    </Alert>
+  )
 }
 
 export function Outline() {

@@ -1,9 +1,23 @@
 import { Text, Tooltip } from '@mantine/core'
 import { useEffect, useState } from 'react'
 
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const dateTime = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+})
+const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 
-export const formatTime = (at: string): string => dateTime.format(new Date(at))
+/** One format for every time of the app, in the reader's zone, which it names: `22 Nov 2026, 17:05:09 UTC`.
+ *  @param at  ISO 8601, or milliseconds since 1970 */
+export const formatTime = (at: string | number): string => dateTime.format(new Date(at))
+
+/** The time of day alone, where the day is plain. */
+export const formatClock = (at: string): string => clock.format(new Date(at))
 
 /** The time of now, renewed every `everyMs`. */
 export function useNow(everyMs: number): number {

@@ -14,6 +14,8 @@ export function AccountMenu() {
     stale: [],
     onDone: () => {
       client.clear()
+      // Drafts are for who typed them.
+      sessionStorage.clear()
       client.setQueryData(sessionQuery.queryKey, null)
       void navigate({ to: '/login' })
     },

@@ -1,28 +1,18 @@
-import {
-  ActionIcon,
-  AppShell,
-  Badge,
-  Burger,
-  Group,
-  Kbd,
-  ScrollArea,
-  Text,
-  Tooltip,
-  UnstyledButton,
-} from '@mantine/core'
+import { ActionIcon, AppShell, Badge, Burger, Group, ScrollArea, Text, Tooltip, UnstyledButton } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
-import { sessionQuery } from '../api/session.ts'
+import { sessionEndedQuery, sessionQuery } from '../api/session.ts'
 import { Link, MenuLink } from '../shared/link.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { ColorSchemeMenu } from './color-scheme-menu.tsx'
-import { MissingParts } from './missing-parts.tsx'
+import { ConnectionNotice } from './connection-notice.tsx'
 import { pages } from './pages.tsx'
 
-/** Loaded when it is first asked for. */
+/** Loaded when they are first asked for. */
+const SignInAgain = lazy(() => import('./sign-in-again.tsx'))
 const CommandPalette = lazy(() => import('./command-palette.tsx'))
 
 /** The frame of all pages: menu, search, account. */
@@ -31,6 +21,7 @@ export function Shell() {
   const { pathname } = useLocation()
   const main = useRef<HTMLElement>(null)
   const role = useQuery(sessionQuery).data?.role
+  const hasSessionEnded = useQuery(sessionEndedQuery).data
   const isFirst = useRef(true)
   const [searches, setSearches] = useState(0)
   const search = (): void => setSearches(searches + 1)
@@ -100,9 +91,14 @@ export function Shell() {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
-        <MissingParts />
+        <ConnectionNotice />
         <Outlet />
       </AppShell.Main>
+      {hasSessionEnded && (
+        <Suspense>
+          <SignInAgain />
+        </Suspense>
+      )}
       {searches > 0 && (
         <Suspense>
           <CommandPalette request={searches} />
@@ -127,7 +123,9 @@ function SearchButton({ onClick }: { onClick: () => void }) {
           <Text size="sm" c="dimmed">
             Go to …
           </Text>
-          <Kbd size="xs">Ctrl K</Kbd>
+          <Text component="kbd" size="xs" c="dimmed">
+            Ctrl K
+          </Text>
         </Group>
       </UnstyledButton>
       <ActionIcon hiddenFrom="sm" variant="default" size={34} onClick={onClick} aria-label="Go to …">

@@ -5,6 +5,7 @@ import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, deleteAudience, setAudiencePaused, startSync } from '../../api/audiences.ts'
+import type { Tagged } from '../../api/request.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { DeleteSection, useIsDeleting } from '../../shared/delete-section.tsx'
@@ -28,10 +29,11 @@ export function AudiencePage() {
   const { id } = useParams({ from: '/shell/audiences/$id' })
   const isDeleting = useIsDeleting()
   const query = useQuery({ ...audienceQuery(id), refetchInterval: !isDeleting && refreshMs })
-  return <QueryView query={query}>{(audience) => <AudienceView key={id} audience={audience} />}</QueryView>
+  return <QueryView query={query}>{(audience) => <AudienceView key={id} tagged={audience} />}</QueryView>
 }
 
-function AudienceView({ audience }: { audience: Audience }) {
+function AudienceView({ tagged }: { tagged: Tagged<Audience> }) {
+  const audience = tagged.answer
   const canChange = useCanChange()
   return (
     <>
@@ -55,7 +57,7 @@ function AudienceView({ audience }: { audience: Audience }) {
         </Section>
         {canChange && (
           <Section title="Settings">
-            <EditAudience audience={audience} />
+            <EditAudience current={tagged} />
           </Section>
         )}
         {canChange && <Deletion audience={audience} />}
@@ -109,8 +111,8 @@ function Steering({ audience: { id, schedule, paused } }: { audience: Audience }
         variant="default"
         onClick={() =>
           confirm({
-            title: 'Send every member anew?',
-            text: 'Each destination gets an Identify call for every member, also for those it knows already.',
+            title: 'Send every member again?',
+            text: 'Each destination gets an Identify call for every member, also for those that it has already.',
             yes: 'Send all',
             dangerous: false,
             onYes: () => sync.mutate('resync'),

@@ -1,8 +1,9 @@
-import { Button, Modal, Table } from '@mantine/core'
+import { Button, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconUsers } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { audiencesQuery } from '../../api/audiences.ts'
+import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -47,7 +48,7 @@ export function AudiencesPage() {
                 {audiences.map((audience) => (
                   <Table.Tr key={audience.id}>
                     <Table.Td>
-                      <Link to="/audiences/$id" params={{ id: audience.id }} fw={600}>
+                      <Link to="/audiences/$id" params={{ id: audience.id }} fw={600} dir="auto">
                         {audience.name}
                       </Link>
                     </Table.Td>
@@ -61,15 +62,9 @@ export function AudiencesPage() {
           )
         }
       </QueryView>
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title="Create an audience"
-        size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Dialog opened={isOpen} onClose={close} title="Create an audience" size="lg" closeOnClickOutside={false}>
         <CreateAudience />
-      </Modal>
+      </Dialog>
     </>
   )
 }

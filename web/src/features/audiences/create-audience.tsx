@@ -1,4 +1,4 @@
-import { Button, Group, MultiSelect, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, MultiSelect, PasswordInput, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -93,12 +93,12 @@ function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
         </>
       ) : (
         <>
-          <TextInput
+          <PasswordInput
             label="Connection"
             required
             description="Encrypted, and the server is checked; ?sslmode=disable for one without TLS"
             placeholder="postgres://user:password@host:5432/database"
-            autoComplete="off"
+            autoComplete="new-password"
             {...form.getInputProps('connectionString')}
           />
           <Textarea

@@ -1,20 +1,26 @@
 import { Alert, Button, Group, MultiSelect, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Audience } from '../../../../src/schemas/audience.ts'
-import { changeAudience } from '../../api/audiences.ts'
+import { audienceQuery, changeAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
-import { ApiError } from '../../api/request.ts'
+import { ApiError, type Tagged } from '../../api/request.ts'
+import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { fieldOf, headersError, toPatch, toValues, type AudienceValues } from './audience-form.ts'
 import { GuardFields, OriginFields } from './edit-fields.tsx'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 /** All that can be changed of it. A name that leads to another trait asks which one to go on with. */
-export function EditAudience({ audience }: { audience: Audience }) {
+export function EditAudience({ current }: { current: Tagged<Audience> }) {
+  const client = useQueryClient()
+  /** What the form's values were before they were edited. */
+  const [loaded, setLoaded] = useState(current)
+  const audience = loaded.answer
   const form = useForm<AudienceValues>({
     mode: 'controlled',
     initialValues: toValues(audience),
@@ -22,15 +28,31 @@ export function EditAudience({ audience }: { audience: Audience }) {
   })
   const [problem, setProblem] = useState<string>()
   const destinations = useQuery(destinationsQuery).data ?? []
+  const load = (saved: Tagged<Audience>): void => {
+    const values = toValues(saved.answer)
+    form.setInitialValues(values)
+    form.setValues(values)
+    setLoaded(saved)
+    setProblem(undefined)
+  }
   const save = useChange({
-    change: (keepKey?: boolean) => changeAudience(audience.id, toPatch(form.getValues(), audience, keepKey)),
+    change: ({ keepKey, ifMatch = loaded.etag }: { keepKey?: boolean; ifMatch?: string | null }) =>
+      changeAudience(audience.id, toPatch(form.getValues(), audience, keepKey), ifMatch),
     stale: ['audiences'],
     done: 'Saved',
-    onDone: () => setProblem(undefined),
-    onFailed: (error) => setProblem(asksForKey(error) ? undefined : placeError(error, fieldOf, form.setFieldError)),
+    onDone: load,
+    onFailed: (error) =>
+      setProblem(
+        asksForKey(error) || isChangedMeanwhile(error) ? undefined : placeError(error, fieldOf, form.setFieldError),
+      ),
   })
+  const reload = async (): Promise<void> => {
+    save.reset()
+    load(await client.fetchQuery({ ...audienceQuery(audience.id), staleTime: 0 }))
+  }
   return (
-    <form onSubmit={form.onSubmit(() => save.mutate(undefined))}>
+    <form onSubmit={form.onSubmit(() => save.mutate({}))}>
+      <UnsavedGuard isDirty={form.isDirty()} />
       <Stack>
         <TextInput label="Name" required maw={420} {...form.getInputProps('name')} />
         <MultiSelect
@@ -45,19 +67,25 @@ export function EditAudience({ audience }: { audience: Audience }) {
         {save.error !== null && asksForKey(save.error) && (
           <Alert color="yellow" role="alert" title="Receivers know it by another trait">
             <Stack gap="sm" align="flex-start">
-              Its members have the trait {audience.key}. Under a new one, every member is sent anew.
+              Its members have the trait {audience.key}. With a new one, every member is sent again.
               <Group>
-                <Button loading={save.isPending} onClick={() => save.mutate(true)}>
+                <Button loading={save.isPending} onClick={() => save.mutate({ keepKey: true })}>
                   Keep {audience.key}
                 </Button>
-                <Button variant="default" loading={save.isPending} onClick={() => save.mutate(false)}>
-                  Take the new trait
+                <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ keepKey: false })}>
+                  Use the new trait
                 </Button>
               </Group>
             </Stack>
           </Alert>
         )}
         <FormProblem title="Not saved" problem={problem} />
+        <ChangedMeanwhile
+          error={save.error}
+          isSaving={save.isPending}
+          onReload={() => void reload()}
+          onOverwrite={() => save.mutate({ ifMatch: null })}
+        />
         <div>
           <Button type="submit" loading={save.isPending}>
             Save

@@ -5,9 +5,8 @@ import { useState } from 'react'
 import type { Audience, AudienceMember } from '../../../../src/schemas/audience.ts'
 import { membersQuery } from '../../api/audiences.ts'
 import { useIsDeleting } from '../../shared/delete-section.tsx'
-import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
-import { Outline } from '../../shared/query-view.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 
 /** Pause in typing before a search, in milliseconds. */
 const typingMs = 250
@@ -23,7 +22,7 @@ export function Members({ audience }: { audience: Audience }) {
   const query = useInfiniteQuery({
     ...membersQuery(audience.id, search),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (state.data?.pages.length === 1 && !isDeleting ? refreshMs : false),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 && !isDeleting ? refreshMs : false),
   })
   return (
     <>
@@ -34,16 +33,18 @@ export function Members({ audience }: { audience: Audience }) {
         value={typed}
         onChange={({ currentTarget }) => setTyped(currentTarget.value)}
       />
-      {query.data === undefined ? (
-        query.error === null ? (
-          <Outline />
-        ) : (
-          <ErrorNotice error={query.error} onRetry={query.refetch} />
-        )
-      ) : (
-        <MemberTable audience={audience} members={query.data.pages.flatMap(({ items }) => items)} search={search} />
-      )}
-      <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
+      <QueryView query={query}>
+        {({ pages }) => (
+          <MemberTable audience={audience} members={pages.flatMap(({ items }) => items)} search={search} />
+        )}
+      </QueryView>
+      <LoadMore
+        hasMore={query.hasNextPage}
+        isLoading={query.isFetchingNextPage}
+        hasFailed={query.isFetchNextPageError}
+        isAutomatic={false}
+        onMore={query.fetchNextPage}
+      />
     </>
   )
 }

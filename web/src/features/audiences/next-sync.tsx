@@ -35,7 +35,7 @@ export function NextSync({ audience }: { audience: Audience }) {
             placeholder="Choose a file"
             accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
             clearable
-            clearButtonProps={{ 'aria-label': 'Take the file back' }}
+            clearButtonProps={{ 'aria-label': 'Remove the file' }}
             value={file}
             onChange={(chosen) => {
               setFile(chosen)

@@ -4,10 +4,9 @@ import type { Sync } from '../../../../src/schemas/audience.ts'
 import { steerSync, syncsQuery } from '../../api/audiences.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { useIsDeleting } from '../../shared/delete-section.tsx'
-import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
-import { Outline } from '../../shared/query-view.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -29,30 +28,38 @@ export function SyncHistory({ audienceId }: { audienceId: string }) {
     ...syncsQuery(audienceId),
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 || isDeleting ? false : liveMs),
   })
-  if (query.data === undefined)
-    return query.error === null ? <Outline /> : <ErrorNotice error={query.error} onRetry={query.refetch} />
-  const syncs = query.data.pages.flatMap(({ items }) => items)
+  return (
+    <>
+      <QueryView query={query}>{({ pages }) => <SyncTable syncs={pages.flatMap(({ items }) => items)} />}</QueryView>
+      <LoadMore
+        hasMore={query.hasNextPage}
+        isLoading={query.isFetchingNextPage}
+        hasFailed={query.isFetchNextPageError}
+        onMore={query.fetchNextPage}
+      />
+    </>
+  )
+}
+
+function SyncTable({ syncs }: { syncs: Sync[] }) {
   if (syncs.length === 0)
     return <Text c="dimmed">None yet. Upload members, or press “Sync now” to begin the first one.</Text>
   return (
-    <>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Sync</Table.Th>
-            <Table.Th>Users</Table.Th>
-            <Table.Th visibleFrom="sm">Calls</Table.Th>
-            <Table.Th visibleFrom="sm">Requested</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {syncs.map((sync) => (
-            <SyncRow key={sync.id} sync={sync} />
-          ))}
-        </Table.Tbody>
-      </Table>
-      <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
-    </>
+    <Table verticalSpacing="xs">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Sync</Table.Th>
+          <Table.Th>Users</Table.Th>
+          <Table.Th visibleFrom="sm">Calls</Table.Th>
+          <Table.Th visibleFrom="sm">Requested</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {syncs.map((sync) => (
+          <SyncRow key={sync.id} sync={sync} />
+        ))}
+      </Table.Tbody>
+    </Table>
   )
 }
 
@@ -120,7 +127,7 @@ function SyncActions({ sync: { id, audienceId, status, undoable } }: { sync: Syn
     return (
       <Alert color="yellow" p="xs">
         <Button size="compact-xs" variant="default" loading={steer.isPending} onClick={() => steer.mutate('confirm')}>
-          Confirm and go on
+          Confirm and continue
         </Button>
       </Alert>
     )
@@ -133,7 +140,7 @@ function SyncActions({ sync: { id, audienceId, status, undoable } }: { sync: Syn
       onClick={() =>
         confirm({
           title: 'Undo this sync?',
-          text: 'Destinations are told the opposite: who was added is removed, and the other way round.',
+          text: 'Destinations get the opposite: users who were added are removed, and users who were removed are added.',
           yes: 'Undo it',
           onYes: () => steer.mutate('undo'),
         })

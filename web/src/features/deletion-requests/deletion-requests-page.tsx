@@ -1,4 +1,4 @@
-import { Badge, Button, Checkbox, Modal, MultiSelect, Stack, Table, Text, Textarea } from '@mantine/core'
+import { Badge, Button, Checkbox, MultiSelect, Stack, Table, Text, Textarea } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconUserX } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
@@ -6,13 +6,14 @@ import { useState } from 'react'
 import type { DeletionRequest } from '../../../../src/schemas/deletion-request.ts'
 import { deletionRequestsQuery, requestDeletion } from '../../api/deletion-requests.ts'
 import { sourcesQuery } from '../../api/sources.ts'
+import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
-import { ErrorNotice, explain } from '../../shared/error-notice.tsx'
+import { explain } from '../../shared/error-notice.tsx'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
-import { Outline } from '../../shared/query-view.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -29,7 +30,6 @@ export function DeletionRequestsPage() {
     ...deletionRequestsQuery,
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
   })
-  const requests = query.data?.pages.flatMap(({ items }) => items)
   const create = canChange && <Button onClick={open}>Ask for a deletion</Button>
   return (
     <>
@@ -38,25 +38,26 @@ export function DeletionRequestsPage() {
         description="Users who are to be deleted: each destination of the sources is told once per user. User ids are forgotten once they are done."
         actions={create}
       />
-      {requests === undefined ? (
-        query.error === null ? (
-          <Outline />
-        ) : (
-          <ErrorNotice error={query.error} title="The requests could not be read" onRetry={query.refetch} />
-        )
-      ) : requests.length === 0 ? (
-        <EmptyState icon={<IconUserX aria-hidden />} title="No deletion request yet" action={create}>
-          A request removes what waits of its users, and tells destinations to delete them.
-        </EmptyState>
-      ) : (
-        <>
-          <RequestTable requests={requests} />
-          <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
-        </>
-      )}
-      <Modal opened={isOpen} onClose={close} title="Ask for a deletion" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <QueryView query={query}>
+        {({ pages }) => {
+          const requests = pages.flatMap(({ items }) => items)
+          if (requests.length > 0) return <RequestTable requests={requests} />
+          return (
+            <EmptyState icon={<IconUserX aria-hidden />} title="No deletion request yet" action={create}>
+              A request removes what waits of its users, and tells destinations to delete them.
+            </EmptyState>
+          )
+        }}
+      </QueryView>
+      <LoadMore
+        hasMore={query.hasNextPage}
+        isLoading={query.isFetchingNextPage}
+        hasFailed={query.isFetchNextPageError}
+        onMore={query.fetchNextPage}
+      />
+      <Dialog opened={isOpen} onClose={close} title="Ask for a deletion" closeOnClickOutside={false}>
         <NewRequest onDone={close} />
-      </Modal>
+      </Dialog>
     </>
   )
 }

@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Modal, Progress, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
+import { Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
@@ -69,13 +70,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
     onClose()
   }
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={label}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-      closeOnClickOutside={bulk.state === undefined}
-    >
+    <Dialog opened onClose={close} title={label} closeOnClickOutside={bulk.state === undefined}>
       <Stack>
         {bulk.error !== null && <ErrorNotice error={bulk.error} />}
         {count.error !== null && <ErrorNotice error={count.error} title="They could not be counted" />}
@@ -94,7 +89,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               <WhyField value={why} onChange={setWhy} />
               <Group justify="flex-end">
                 <Button variant="default" onClick={close}>
-                  Leave them
+                  Close
                 </Button>
                 <Button type="submit" loading={bulk.isStarting} disabled={matched === undefined || matched === 0}>
                   {label} {matched ?? ''}
@@ -106,7 +101,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
           <BulkProgress {...bulk.state} onStop={bulk.stop} onClose={close} />
         )}
       </Stack>
-    </Modal>
+    </Dialog>
   )
 }
 
@@ -122,15 +117,15 @@ function BulkProgress({ status, matched, done, failed, failures, onStop, onClose
   return (
     <>
       <Progress.Root size="xl">
-        <Progress.Section value={share} aria-label="Deliveries steered" />
+        <Progress.Section value={share} aria-label="Deliveries done" />
       </Progress.Root>
       <Text role="status">
         {status === 'running' ? '' : `${endings[status]}: `}
         {done} of {matched}
-        {failed > 0 && `, ${failed} could not be steered`}
+        {failed > 0 && `; ${failed} could not be changed`}
       </Text>
       {failures.length > 0 && (
-        <Alert color="yellow" title="Why some could not be steered">
+        <Alert color="yellow" title="Why some could not be changed">
           {failures.map(({ reason, count }) => (
             <Text key={reason} size="sm" dir="auto">
               {count}: {reason}

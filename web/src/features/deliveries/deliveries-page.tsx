@@ -5,10 +5,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { deliveriesQuery, deliveryCountQuery } from '../../api/deliveries.ts'
-import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
-import { Outline } from '../../shared/query-view.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { DeliveryTable } from './delivery-table.tsx'
@@ -35,7 +34,7 @@ export function DeliveriesPage() {
   })
   const total = useQuery({ ...deliveryCountQuery(filter), refetchInterval: countMs, placeholderData: keepPreviousData })
   const deliveries = query.data?.pages.flatMap(({ items }) => items) ?? []
-  const isLive = (query.data?.pages.length ?? 0) <= maxLivePages
+  const isLive = query.error === null && (query.data?.pages.length ?? 0) <= maxLivePages
   const change = (next: DeliveryFilter): void => {
     setSelected(new Set())
     void navigate({ to: '/deliveries', search: next, replace: true })
@@ -47,7 +46,7 @@ export function DeliveriesPage() {
         description="Every event that was taken, newest first, and where it stands."
         badge={
           <Badge variant="dot" color={isLive ? 'teal' : 'gray'}>
-            {isLive ? 'Live' : 'Still'}
+            {isLive ? 'Live' : 'Not live'}
           </Badge>
         }
         actions={
@@ -64,29 +63,32 @@ export function DeliveriesPage() {
       {canChange && deliveries.length > 0 && (
         <BulkBar filter={filter} selected={selected} onDone={() => setSelected(new Set())} />
       )}
-      {query.data === undefined ? (
-        query.error === null ? (
-          <Outline />
-        ) : (
-          <ErrorNotice error={query.error} title="The deliveries could not be read" onRetry={query.refetch} />
-        )
-      ) : deliveries.length === 0 ? (
-        <NothingHere filter={filter} onChange={change} />
-      ) : (
-        <>
-          <DeliveryTable
-            deliveries={deliveries}
-            {...(canChange && { selection: { selected, onChange: setSelected } })}
-          />
-          {total.data !== undefined && (
-            <Text size="sm" c="dimmed" mt="sm" role="status">
-              Shown: {deliveries.length.toLocaleString()} of{' '}
-              {Math.max(total.data.count, deliveries.length).toLocaleString()}
-            </Text>
-          )}
-          <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
-        </>
-      )}
+      <QueryView query={query}>
+        {() =>
+          deliveries.length === 0 ? (
+            <NothingHere filter={filter} onChange={change} />
+          ) : (
+            <>
+              <DeliveryTable
+                deliveries={deliveries}
+                {...(canChange && { selection: { selected, onChange: setSelected } })}
+              />
+              {total.data !== undefined && (
+                <Text size="sm" c="dimmed" mt="sm" role="status">
+                  Shown: {deliveries.length.toLocaleString()} of{' '}
+                  {Math.max(total.data.count, deliveries.length).toLocaleString()}
+                </Text>
+              )}
+              <LoadMore
+                hasMore={query.hasNextPage}
+                isLoading={query.isFetchingNextPage}
+                hasFailed={query.isFetchNextPageError}
+                onMore={query.fetchNextPage}
+              />
+            </>
+          )
+        }
+      </QueryView>
     </>
   )
 }

@@ -83,7 +83,7 @@ function Row({ delivery, sourceName, destinationNames, selection }: RowProps) {
         </Table.Td>
       )}
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
-        <Link to="/deliveries/$id" params={{ id }} fw={600}>
+        <Link to="/deliveries/$id" params={{ id }} fw={600} dir="auto">
           {event ?? type}
         </Link>
         <RedeliveryBadge id={id} />
@@ -92,6 +92,15 @@ function Row({ delivery, sourceName, destinationNames, selection }: RowProps) {
             {type}
           </Text>
         )}
+        <Text size="xs" c="dimmed" hiddenFrom="sm" dir="auto">
+          {userId ?? 'no user'}
+        </Text>
+        <Text size="xs" c="dimmed" hiddenFrom="lg" ff="monospace">
+          {messageId}
+        </Text>
+        <Text size="xs" c="dimmed" hiddenFrom="sm">
+          <Ago at={startedAt} />
+        </Text>
       </Table.Td>
       <Table.Td>
         <Stack gap={2} align="flex-start">
@@ -108,10 +117,10 @@ function Row({ delivery, sourceName, destinationNames, selection }: RowProps) {
           )}
         </Stack>
       </Table.Td>
-      <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
+      <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
         {userId ?? '–'}
       </Table.Td>
-      <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }}>
+      <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }} dir="auto">
         {sourceName}
         <Text size="xs" c="dimmed">
           to {destinationNames.join(', ')}

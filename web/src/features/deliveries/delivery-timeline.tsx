@@ -4,6 +4,13 @@ import type { DeliveryAttempt, DeliveryDetail } from '../../../../src/schemas/de
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Countdown, formatSpan, formatTime } from '../../shared/time.tsx'
 
+/** What an operator did, as an entry of the history. */
+const steeringDone: Record<DeliveryDetail['steering'][number]['action'], string> = {
+  retry: 'Retried by hand',
+  redeliver: 'Delivered again by hand',
+  cancel: 'Cancelled by hand',
+}
+
 type Entry =
   | { kind: 'attempt'; at: string; attempt: DeliveryAttempt }
   | { kind: 'steering'; at: string; steering: DeliveryDetail['steering'][number] }
@@ -31,7 +38,7 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
           <Timeline.Item
             key={index}
             bullet={<IconHandStop size={14} aria-hidden />}
-            title={`Steered: ${entry.steering.action}`}
+            title={steeringDone[entry.steering.action]}
           >
             <Text size="sm" c="dimmed">
               {formatTime(entry.at)}

@@ -3,6 +3,7 @@ import { DateTimePicker } from '@mantine/dates'
 import '@mantine/dates/styles.layer.css'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
+import dayjs from 'dayjs'
 import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
@@ -95,6 +96,18 @@ function TextFilter({ label, value, onChange }: TextFilterProps) {
   )
 }
 
+const minuteMs = 60_000
+const agos = [
+  { label: '15 minutes ago', ms: 15 * minuteMs },
+  { label: '1 hour ago', ms: 60 * minuteMs },
+  { label: '24 hours ago', ms: 24 * 60 * minuteMs },
+  { label: '7 days ago', ms: 7 * 24 * 60 * minuteMs },
+]
+
+/** Times that are asked for most, counted from now. */
+const timePresets = () =>
+  agos.map(({ label, ms }) => ({ label, value: dayjs().subtract(ms, 'ms').format('YYYY-MM-DD HH:mm:ss') }))
+
 interface TimeFilterProps {
   label: string
   value: string | undefined
@@ -106,7 +119,8 @@ function TimeFilter({ label, value, onChange }: TimeFilterProps) {
     <DateTimePicker
       label={label}
       placeholder="Any time"
-      valueFormat="D MMM YYYY HH:mm"
+      valueFormat="D MMM YYYY, HH:mm"
+      presets={timePresets()}
       clearable
       value={value === undefined ? null : new Date(value)}
       onChange={(picked) => onChange(picked === null ? null : new Date(picked).toISOString())}

@@ -21,10 +21,10 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
           maw={520}
         />
       )}
-      <Tabs defaultValue="body" keepMounted={false}>
+      <Tabs defaultValue="formatted" keepMounted={false}>
         <Tabs.List mb="sm">
-          <Tabs.Tab value="body">Body</Tabs.Tab>
           <Tabs.Tab value="formatted">Formatted</Tabs.Tab>
+          <Tabs.Tab value="body">Body</Tabs.Tab>
           <Tabs.Tab value="headers">Headers</Tabs.Tab>
           <Tabs.Tab value="curl">curl</Tabs.Tab>
         </Tabs.List>
@@ -49,7 +49,7 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
                   .join('\n')}
               />
               <Text size="xs" c="dimmed" mt="xs">
-                With the settings of now, signed for the time of the last attempt.
+                With the present settings, signed for the time of the last attempt.
               </Text>
             </>
           )}
@@ -66,4 +66,4 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
   )
 }
 
-const EndpointsGone = () => <Text c="dimmed">Its endpoints are gone.</Text>
+const EndpointsGone = () => <Text c="dimmed">Its endpoints were deleted.</Text>

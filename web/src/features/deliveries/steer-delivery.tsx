@@ -1,10 +1,11 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconBan, IconRefresh, IconRepeat, type Icon } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { DeliveryDetail, RedeliveryPart, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { steerDelivery } from '../../api/deliveries.ts'
+import { Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { RedeliveryChoice } from './redelivery-choice.tsx'
@@ -79,7 +80,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
     onFailed: () => {},
   })
   return (
-    <Modal opened onClose={onClose} title={label} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog opened onClose={onClose} title={label}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -93,7 +94,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
           {steer.error !== null && <ErrorNotice error={steer.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
-              Leave it
+              Close
             </Button>
             <Button type="submit" loading={steer.isPending}>
               {label}
@@ -101,6 +102,6 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

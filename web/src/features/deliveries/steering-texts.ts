@@ -16,13 +16,13 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
   },
   redeliver: {
     label: 'Redeliver',
-    one: 'The event is sent again, with the settings of now. Endpoints may get it twice.',
-    many: 'Deliveries that have ended start again, with the settings of now. Endpoints may get an event twice.',
+    one: 'The event is sent again, with the present settings. Endpoints may get it twice.',
+    many: 'Deliveries that have ended start again, with the present settings. Endpoints may get an event twice.',
   },
   cancel: {
     label: 'Cancel',
-    one: 'The delivery stops for good. It can be redelivered later.',
-    many: 'Deliveries that are under way stop for good. They can be redelivered later.',
+    one: 'The delivery stops. It can be redelivered later.',
+    many: 'Deliveries that are under way stop. They can be redelivered later.',
   },
 }
 

@@ -1,48 +1,92 @@
-import { Alert, Button, Group, Radio, Stack, Stepper, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Checkbox, Group, Stack, Stepper, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMediaQuery } from '@mantine/hooks'
-import { IconCircleCheck } from '@tabler/icons-react'
-import { useState } from 'react'
+import { IconCircleCheck, IconLock } from '@tabler/icons-react'
+import { useEffect, useState } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
 import { changeDestination, createDestination } from '../../api/destinations.ts'
+import { ApiError } from '../../api/request.ts'
+import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { ButtonLink } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+import { checkStep } from './check-step.ts'
+import { dropDraft, keepDraft, readDraft } from './connect-draft.ts'
 import { emptyDestination, fieldOf, toNewDestination, toPatch, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { EndpointTestPanel } from './endpoint-test.tsx'
 import { SecretField } from './secret-field.tsx'
 import { SourceChoice } from './source-choice.tsx'
+import { SuccessPolicy } from './success-policy.tsx'
 
 /** The step whose "Next" saves: from then on the endpoints can be tested. */
 const lastFormStep = 2
 const testStep = 3
 
-/** Webhooks, connected step by step: sources, endpoints, secret, test, switch on. */
 export function ConnectPage() {
-  const [step, setStep] = useState(0)
-  const isNarrow = useMediaQuery('(max-width: 48em)')
-  const [destination, setDestination] = useState<Destination>()
+  const canChange = useCanChange()
+  const [run, setRun] = useState(0)
+  if (!canChange) return <NotForViewers />
+  const startOver = (): void => {
+    dropDraft()
+    setRun(run + 1)
+  }
+  return <ConnectWizard key={run} onStartOver={startOver} />
+}
+
+const NotForViewers = () => (
+  <>
+    <PageHeader title="Connect Webhooks" />
+    <EmptyState
+      icon={<IconLock aria-hidden />}
+      title="Only administrators can connect a destination"
+      action={<ButtonLink to="/destinations">See the destinations</ButtonLink>}
+    >
+      Your role may look at everything and change nothing. Ask an administrator, or sign in with an admin token.
+    </EmptyState>
+  </>
+)
+
+/** Webhooks, connected step by step: sources, endpoints, secret, test, switch on. */
+function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
+  const [draft] = useState(readDraft)
+  const [step, setStep] = useState(draft?.step ?? 0)
+  const [isForAudiences, setForAudiences] = useState(draft?.isForAudiences ?? false)
+  const [destinationId, setDestinationId] = useState(draft?.destinationId ?? null)
+  const [hasSecret, setHasSecret] = useState(draft?.hasSecret ?? false)
+  const [connected, setConnected] = useState<Destination>()
   const [problem, setProblem] = useState<string>()
-  const form = useForm<DestinationValues>({ mode: 'controlled', initialValues: emptyDestination() })
+  const isNarrow = useMediaQuery('(max-width: 48em)')
+  const form = useForm<DestinationValues>({
+    mode: 'controlled',
+    initialValues: draft?.values ?? emptyDestination(),
+  })
+  const values = form.getValues()
+  const isOn = connected !== undefined
+  useEffect(() => {
+    if (!isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret })
+  }, [isOn, step, values, isForAudiences, destinationId, hasSecret])
 
   const save = useChange({
-    change: (values: DestinationValues) =>
-      destination === undefined
+    change: async () =>
+      destinationId === null
         ? createDestination(toNewDestination(values))
-        : changeDestination(destination.id, toPatch(values)),
+        : (await changeDestination(destinationId, toPatch(values))).answer,
     stale: ['destinations'],
     onDone: (saved) => {
-      setDestination(saved)
+      setDestinationId(saved.id)
+      setHasSecret(saved.settings.hasSharedSecret)
       setProblem(undefined)
-      form.setFieldValue('webhooks', withIds(form.getValues().webhooks, saved))
+      form.setFieldValue('webhooks', withIds(values.webhooks, saved))
       setStep(testStep)
     },
     onFailed: (error) => {
-      const values = form.getValues()
+      // It was deleted elsewhere meanwhile: it is made anew.
+      if (error instanceof ApiError && error.status === 404) setDestinationId(null)
       setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
       setStep(stepOf(error))
     },
@@ -50,30 +94,39 @@ export function ConnectPage() {
   const switchOn = useChange({
     change: (id: string) => changeDestination(id, { enabled: true }),
     stale: ['destinations'],
-    onDone: setDestination,
+    onDone: ({ answer }) => {
+      dropDraft()
+      setConnected(answer)
+    },
   })
 
-  const isComplete = (): boolean => {
-    if (step === 1 && form.getValues().webhooks.every(({ url }) => url.trim() === '')) {
-      form.setFieldError('webhooks.0.url', 'Enter the URL of at least one endpoint')
-      return false
-    }
-    return true
+  const isComplete = (checked: number): boolean => {
+    const errors = checkStep(checked, values, isForAudiences)
+    form.setErrors(errors)
+    return Object.keys(errors).length === 0
   }
   const goOn = (): void => {
-    if (!isComplete()) return
-    if (step === lastFormStep) save.mutate(form.getValues())
+    if (save.isPending || !isComplete(step)) return
+    if (step === lastFormStep) save.mutate()
     else setStep(step + 1)
   }
 
-  if (destination?.enabled === true) return <Connected destination={destination} />
+  if (connected !== undefined) return <Connected destination={connected} />
   return (
     <>
       <PageHeader
         title="Connect Webhooks"
         description="Sends events to your own HTTP endpoints, signed, in cloud mode. All source types can use it."
+        actions={
+          draft !== undefined && (
+            <Button variant="subtle" onClick={onStartOver}>
+              Start over
+            </Button>
+          )
+        }
       />
       <form
+        noValidate
         onSubmit={(event) => {
           event.preventDefault()
           if (step < testStep) goOn()
@@ -81,7 +134,7 @@ export function ConnectPage() {
       >
         <Stepper
           active={step}
-          onStepClick={setStep}
+          onStepClick={(next) => next < step && setStep(next)}
           allowNextStepsSelect={false}
           size="sm"
           mb="lg"
@@ -97,18 +150,24 @@ export function ConnectPage() {
                 {...form.getInputProps('name')}
               />
               <SourceChoice form={form} />
+              <Checkbox
+                label="No source: only audiences are sent to it"
+                checked={isForAudiences}
+                disabled={values.sourceIds.length > 0}
+                onChange={({ currentTarget }) => setForAudiences(currentTarget.checked)}
+              />
             </Section>
           </Stepper.Step>
           <Stepper.Step label="Endpoints" description="Up to five URLs">
             <Section title="Where should they go?">
-              <EndpointFields form={form} destinationId={destination?.id} />
-              {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
+              <EndpointFields form={form} destinationId={destinationId ?? undefined} />
+              {values.webhooks.length > 1 && <SuccessPolicy form={form} />}
             </Section>
           </Stepper.Step>
           <Stepper.Step label="Signature" description="Optional secret">
             <Section title="Should requests be signed?">
               <div>
-                <SecretField form={form} isSet={destination?.settings.hasSharedSecret === true} />
+                <SecretField form={form} isSet={hasSecret} />
               </div>
             </Section>
           </Stepper.Step>
@@ -118,7 +177,7 @@ export function ConnectPage() {
                 The destination is saved, and off: nothing is sent but your tests. Correct what a test shows by going
                 back.
               </Text>
-              {destination !== undefined && <EndpointTestPanel destinationId={destination.id} />}
+              {destinationId !== null && <EndpointTestPanel destinationId={destinationId} />}
             </Section>
           </Stepper.Step>
         </Stepper>
@@ -134,7 +193,7 @@ export function ConnectPage() {
           ) : (
             <Button
               loading={switchOn.isPending}
-              onClick={() => destination !== undefined && switchOn.mutate(destination.id)}
+              onClick={() => destinationId !== null && switchOn.mutate(destinationId)}
             >
               Switch on
             </Button>
@@ -161,30 +220,25 @@ function stepOf(error: Error): number {
   return path === 'name' || path.startsWith('sourceIds') ? 0 : lastFormStep
 }
 
-export function SuccessPolicy({ form }: { form: ReturnType<typeof useForm<DestinationValues>> }) {
-  return (
-    <Radio.Group
-      label="When is an event delivered?"
-      key={form.key('successPolicy')}
-      {...form.getInputProps('successPolicy')}
-    >
-      <Stack gap="xs" mt="xs">
-        <Radio value="any" label="As soon as one endpoint took it" />
-        <Radio value="all" label="When every endpoint took it" />
-      </Stack>
-    </Radio.Group>
-  )
-}
-
 function Connected({ destination }: { destination: Destination }) {
+  const hasSources = destination.sourceIds.length > 0
   return (
     <>
       <PageHeader title="Connected" />
       <Alert color="teal" icon={<IconCircleCheck aria-hidden />} title={`${destination.name} is on`}>
         <Stack>
-          <Text size="sm">From now on, every event of its sources is sent to its endpoints.</Text>
+          <Text size="sm">
+            {hasSources
+              ? 'From now on, every event of its sources is sent to its endpoints.'
+              : 'It has no source, so no events are sent to it. Add it to an audience to send the members.'}
+          </Text>
           <Group>
-            <ButtonLink to="/deliveries" search={{ destinationId: destination.id }}>
+            {!hasSources && <ButtonLink to="/audiences">Open the audiences</ButtonLink>}
+            <ButtonLink
+              to="/deliveries"
+              search={{ destinationId: destination.id }}
+              variant={hasSources ? 'filled' : 'default'}
+            >
               Watch its deliveries
             </ButtonLink>
             <ButtonLink to="/destinations/$id" params={{ id: destination.id }} variant="default">

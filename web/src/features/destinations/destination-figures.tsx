@@ -17,7 +17,7 @@ const refreshMs = 5_000
 
 /** What the requests to a destination came to in the last 24 hours. */
 export function DestinationFigures({ destinationId }: { destinationId: string }) {
-  const query = useQuery(overviewQuery({ destinationId }))
+  const query = useQuery(overviewQuery({ destinationId }, () => ({ destinationId })))
   return (
     <Section title="The last 24 hours">
       <QueryView query={query}>{(overview) => <Figures overview={overview} />}</QueryView>

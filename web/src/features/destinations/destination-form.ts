@@ -33,7 +33,8 @@ export interface DestinationValues {
 
 const defaultOverlapSeconds = '86400'
 
-let lastKey = 0
+// Rows of a draft that is read again have keys of before.
+let lastKey = Date.now()
 /** Rows keep their place in the page while others come and go. */
 const nextKey = (): string => `row-${++lastKey}`
 

@@ -1,30 +1,24 @@
-import { Alert, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Alert, Button, Stack, Text } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { Destination, DestinationPatch, DestinationView } from '../../../../src/schemas/destination.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { changeDestination, deleteDestination, destinationQuery } from '../../api/destinations.ts'
+import type { Tagged } from '../../api/request.ts'
 import { DeleteSection } from '../../shared/delete-section.tsx'
-import { placeError } from '../../shared/form-errors.ts'
-import { FormProblem } from '../../shared/form-problem.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
-import { SuccessPolicy } from './connect-page.tsx'
-import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
 import { DestinationFigures, RecentFailures } from './destination-figures.tsx'
 import { DestinationState } from './destination-state.tsx'
-import { EndpointFields } from './endpoint-fields.tsx'
 import { EndpointStates } from './endpoint-states.tsx'
 import { EndpointTestPanel } from './endpoint-test.tsx'
-import { SecretField } from './secret-field.tsx'
-import { SourceChoice } from './source-choice.tsx'
+import { PowerSwitch } from './power-switch.tsx'
+import { SettingsForm } from './settings-form.tsx'
 
 /** How often the state of its endpoints is read, in milliseconds. */
 const refreshMs = 3_000
@@ -32,12 +26,11 @@ const refreshMs = 3_000
 export function DestinationPage() {
   const { id } = useParams({ from: '/shell/destinations/$id' })
   const query = useQuery({ ...destinationQuery(id), refetchInterval: refreshMs })
-  return (
-    <QueryView query={query}>{(destination) => <DestinationDetails key={id} destination={destination} />}</QueryView>
-  )
+  return <QueryView query={query}>{(destination) => <DestinationDetails key={id} tagged={destination} />}</QueryView>
 }
 
-function DestinationDetails({ destination }: { destination: DestinationView }) {
+function DestinationDetails({ tagged }: { tagged: Tagged<DestinationView> }) {
+  const destination = tagged.answer
   const canChange = useCanChange()
   return (
     <>
@@ -58,7 +51,7 @@ function DestinationDetails({ destination }: { destination: DestinationView }) {
         <EndpointStates destination={destination} />
         <DestinationFigures destinationId={destination.id} />
         <RecentFailures destinationId={destination.id} />
-        {canChange ? <SettingsForm destination={destination} /> : <SettingsView destination={destination} />}
+        {canChange ? <SettingsForm destination={tagged} /> : <SettingsView destination={destination} />}
         {canChange && (
           <Section title="Test">
             <EndpointTestPanel destinationId={destination.id} />
@@ -80,7 +73,8 @@ function DestinationDetails({ destination }: { destination: DestinationView }) {
   )
 }
 
-function Steering({ destination: { id, enabled, paused } }: { destination: Destination }) {
+function Steering({ destination }: { destination: Destination }) {
+  const { id, paused } = destination
   const change = useChange({
     change: (patch: DestinationPatch) => changeDestination(id, patch),
     stale: ['destinations', 'deliveries'],
@@ -95,11 +89,7 @@ function Steering({ destination: { id, enabled, paused } }: { destination: Desti
       >
         {paused ? 'Resume' : 'Pause'}
       </Button>
-      <Switch
-        label="On"
-        checked={enabled}
-        onChange={({ currentTarget }) => change.mutate({ enabled: currentTarget.checked })}
-      />
+      <PowerSwitch destination={destination} />
     </>
   )
 }
@@ -122,52 +112,6 @@ function HeldNotice({ destination: { id, paused } }: { destination: Destination 
         </Link>
       )}
     </Alert>
-  )
-}
-
-function SettingsForm({ destination }: { destination: Destination }) {
-  const form = useForm<DestinationValues>({ mode: 'controlled', initialValues: toValues(destination) })
-  const [problem, setProblem] = useState<string>()
-  const save = useChange({
-    change: (values: DestinationValues) => changeDestination(destination.id, toPatch(values)),
-    stale: ['destinations'],
-    done: 'Saved. It counts from the next attempt on.',
-    onDone: (saved) => {
-      setProblem(undefined)
-      const values = toValues(saved)
-      form.setInitialValues(values)
-      form.setValues(values)
-    },
-    onFailed: (error) => {
-      const values = form.getValues()
-      setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
-    },
-  })
-  return (
-    <Section title="Settings">
-      <form onSubmit={form.onSubmit((values) => save.mutate(values))}>
-        <Stack>
-          <TextInput label="Name" required maw={420} key={form.key('name')} {...form.getInputProps('name')} />
-          <SourceChoice form={form} />
-          <EndpointFields form={form} destinationId={destination.id} />
-          {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
-          <div>
-            <SecretField form={form} isSet={destination.settings.hasSharedSecret} />
-          </div>
-          <FormProblem title="Not saved" problem={problem} />
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-            {form.isDirty() && (
-              <Button variant="default" onClick={form.reset}>
-                Discard changes
-              </Button>
-            )}
-          </Group>
-        </Stack>
-      </form>
-    </Section>
   )
 }
 

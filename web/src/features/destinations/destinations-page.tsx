@@ -56,7 +56,7 @@ export function DestinationsPage() {
                   {destinations.map((destination) => (
                     <Table.Tr key={destination.id}>
                       <Table.Td>
-                        <Link to="/destinations/$id" params={{ id: destination.id }} fw={600}>
+                        <Link to="/destinations/$id" params={{ id: destination.id }} fw={600} dir="auto">
                           {destination.name}
                         </Link>
                       </Table.Td>

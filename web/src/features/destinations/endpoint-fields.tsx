@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Fieldset, Group, Stack, TextInput, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, Fieldset, Group, PasswordInput, Stack, TextInput, Tooltip } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { DraftTest } from './draft-test.tsx'
@@ -73,9 +73,10 @@ function HeaderFields({ form, endpoint }: Pick<Props, 'form'> & { endpoint: numb
             key={form.key(`${path}.${index}.name`)}
             {...form.getInputProps(`${path}.${index}.name`)}
           />
-          <TextInput
+          <PasswordInput
             aria-label={`Value of header ${index + 1}`}
             placeholder="Bearer …"
+            autoComplete="new-password"
             style={{ flex: 3 }}
             key={form.key(`${path}.${index}.value`)}
             {...form.getInputProps(`${path}.${index}.value`)}

@@ -32,6 +32,11 @@ export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValu
           )
         }
       </QueryView>
+      {form.errors['sourceIds'] !== undefined && query.data?.length === 0 && (
+        <Text size="sm" c="error">
+          {form.errors['sourceIds']}
+        </Text>
+      )}
       <NewSource onCreated={(id) => form.setFieldValue('sourceIds', [...form.getValues().sourceIds, id])} />
     </Stack>
   )
@@ -47,6 +52,7 @@ function NewSource({ onCreated }: { onCreated: (id: string) => void }) {
       setName('')
     },
   })
+  const canCreate = name.trim() !== '' && !create.isPending
   return (
     <Group align="flex-end" gap="xs">
       <TextInput
@@ -54,13 +60,14 @@ function NewSource({ onCreated }: { onCreated: (id: string) => void }) {
         placeholder="Website"
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
+        // The field stands in a larger form, which Enter would submit.
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return
+          event.preventDefault()
+          if (canCreate) create.mutate()
+        }}
       />
-      <Button
-        variant="default"
-        disabled={name.trim() === ''}
-        loading={create.isPending}
-        onClick={() => create.mutate()}
-      >
+      <Button variant="default" disabled={!canCreate} loading={create.isPending} onClick={() => create.mutate()}>
         Create source
       </Button>
     </Group>

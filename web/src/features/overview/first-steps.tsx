@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { sourcesQuery } from '../../api/sources.ts'
 import { onboardingQuery } from '../../api/system.ts'
+import { useCanChange } from '../../shared/use-role.ts'
 import { ButtonLink } from '../../shared/link.tsx'
 
 const refreshMs = 3_000
@@ -15,7 +16,9 @@ export function FirstSteps() {
     refetchInterval: ({ state }) => (state.data?.firstEventDelivered === true ? false : refreshMs),
   })
   const source = useQuery(sourcesQuery).data?.[0]
-  if (data === undefined || (data.sourceCreated && data.destinationConnected && data.firstEventDelivered)) return null
+  const canChange = useCanChange()
+  if (!canChange || data === undefined || (data.sourceCreated && data.destinationConnected && data.firstEventDelivered))
+    return null
   return (
     <Paper withBorder p="lg" component="section" aria-label="First steps">
       <Stack>

@@ -27,13 +27,13 @@ export function OverviewPage() {
   const search = useSearch({ from: '/shell/' })
   const navigate = useNavigate()
   const { sourceId, destinationId } = search
-  const range = limits(search, useNow(rangeStepMs))
-  const filter = {
-    ...range,
+  const filterAt = (now: number) => ({
+    ...limits(search, now),
     ...(sourceId !== undefined && { sourceId }),
     ...(destinationId !== undefined && { destinationId }),
-  }
-  const query = useQuery(overviewQuery(filter))
+  })
+  const filter = filterAt(useNow(rangeStepMs))
+  const query = useQuery(overviewQuery(search, filterAt))
   return (
     <>
       <PageHeader title="Overview" description="What came in, and what became of it." />

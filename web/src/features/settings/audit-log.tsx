@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Modal, Select, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Select, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
@@ -6,11 +6,11 @@ import { useState } from 'react'
 import type { AuditEntry, AuditFilter } from '../../../../src/schemas/audit.ts'
 import { auditLogQuery } from '../../api/system.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
+import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
-import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
-import { Outline } from '../../shared/query-view.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 import { formatTime } from '../../shared/time.tsx'
 import { describeAction, differences, subjectName } from './describe-change.ts'
 
@@ -20,25 +20,49 @@ const outcomeColors = { done: 'teal', failed: 'red', unknown: 'yellow', refused:
 export function AuditLog() {
   const [filter, setFilter] = useState<AuditFilter>({})
   const query = useInfiniteQuery({ ...auditLogQuery(filter), placeholderData: keepPreviousData })
-  const [shown, setShown] = useState<AuditEntry>()
-  if (query.data === undefined)
-    return query.error === null ? <Outline /> : <ErrorNotice error={query.error} onRetry={query.refetch} />
-  const entries = query.data.pages.flatMap(({ items }) => items)
-  if (entries.length === 0 && Object.keys(filter).length === 0)
-    return (
-      <EmptyState icon={<IconHistory aria-hidden />} title="Nothing was changed yet">
-        Every change through this app or the management API is written down here.
-      </EmptyState>
-    )
+  const isFiltered = Object.keys(filter).length > 0
   return (
     <>
-      <Filters filter={filter} onChange={setFilter} />
-      {entries.length === 0 && <Text c="dimmed">No change fits.</Text>}
+      <QueryView query={query}>
+        {({ pages }) => {
+          const entries = pages.flatMap(({ items }) => items)
+          if (entries.length === 0 && !isFiltered) return <NothingChanged />
+          return (
+            <>
+              <Filters filter={filter} onChange={setFilter} />
+              {entries.length === 0 && <Text c="dimmed">No change fits.</Text>}
+              <Entries entries={entries} />
+            </>
+          )
+        }}
+      </QueryView>
+      <LoadMore
+        hasMore={query.hasNextPage}
+        isLoading={query.isFetchingNextPage}
+        hasFailed={query.isFetchNextPageError}
+        onMore={query.fetchNextPage}
+      />
+    </>
+  )
+}
+
+function NothingChanged() {
+  return (
+    <EmptyState icon={<IconHistory aria-hidden />} title="Nothing was changed yet">
+      Every change through this app or the management API is written down here.
+    </EmptyState>
+  )
+}
+
+function Entries({ entries }: { entries: AuditEntry[] }) {
+  const [shown, setShown] = useState<AuditEntry>()
+  return (
+    <>
       <Table verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
             <Table.Th visibleFrom="sm">Time</Table.Th>
-            <Table.Th visibleFrom="xs">Who</Table.Th>
+            <Table.Th visibleFrom="sm">Who</Table.Th>
             <Table.Th>What</Table.Th>
             <Table.Th>Change</Table.Th>
           </Table.Tr>
@@ -47,7 +71,7 @@ export function AuditLog() {
           {entries.map((entry) => (
             <Table.Tr key={entry.id}>
               <Table.Td visibleFrom="sm">{formatTime(entry.at)}</Table.Td>
-              <Table.Td visibleFrom="xs" style={{ overflowWrap: 'anywhere' }}>
+              <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
                 {entry.actor}
               </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
@@ -60,6 +84,9 @@ export function AuditLog() {
                   )}
                 </Group>
                 <Subject entry={entry} />
+                <Text size="xs" c="dimmed" hiddenFrom="sm">
+                  {entry.actor}, {formatTime(entry.at)}
+                </Text>
               </Table.Td>
               <Table.Td>
                 <Button
@@ -75,16 +102,14 @@ export function AuditLog() {
           ))}
         </Table.Tbody>
       </Table>
-      <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
-      <Modal
+      <Dialog
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
         title={shown === undefined ? '' : describeAction(shown)}
         size="xl"
-        closeButtonProps={{ 'aria-label': 'Close' }}
       >
         {shown !== undefined && <Change entry={shown} />}
-      </Modal>
+      </Dialog>
     </>
   )
 }

@@ -1,12 +1,10 @@
-import { Alert, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { Center, Code, Paper, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
-import { IconAlertTriangle } from '@tabler/icons-react'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
-import { useEffect, useEffectEvent, useState } from 'react'
-import { ApiError } from '../../api/request.ts'
-import { sessionQuery, signIn } from '../../api/session.ts'
-import { explain } from '../../shared/error-notice.tsx'
+import { useEffect, useEffectEvent } from 'react'
+import { sessionQuery } from '../../api/session.ts'
+import { TokenForm, useSignIn } from '../../shared/token-form.tsx'
 
 /** Sign-in with a token, typed or in the fragment of the login link. */
 export function SignInPage() {
@@ -14,14 +12,10 @@ export function SignInPage() {
   const { next = '/' } = useSearch({ from: '/login' })
   const router = useRouter()
   const client = useQueryClient()
-  const [token, setToken] = useState('')
-  const enter = useMutation({
-    mutationFn: signIn,
-    onSuccess: (session) => {
-      client.clear()
-      client.setQueryData(sessionQuery.queryKey, session)
-      router.history.replace(next.startsWith('/') && !next.startsWith('//') ? next : '/')
-    },
+  const enter = useSignIn((session) => {
+    client.clear()
+    client.setQueryData(sessionQuery.queryKey, session)
+    router.history.replace(next.startsWith('/') && !next.startsWith('//') ? next : '/')
   })
 
   const enterByLink = useEffectEvent(() => {
@@ -38,43 +32,20 @@ export function SignInPage() {
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper withBorder shadow="sm" p="xl" w="100%" maw={420}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            enter.mutate(token.trim())
-          }}
-        >
-          <Stack>
+        <Stack>
+          <TokenForm enter={enter}>
             <Stack gap={4} align="center">
               <img src="/favicon.svg" width={48} height={48} alt="" />
               <Title order={1} size="h3">
                 Sign in to Postrider
               </Title>
             </Stack>
-            {enter.error !== null && (
-              <Alert color="red" role="alert" icon={<IconAlertTriangle aria-hidden />} title="Not signed in">
-                {describe(enter.error)}
-              </Alert>
-            )}
-            <PasswordInput
-              label="Token"
-              placeholder="The admin token, or an API token"
-              required
-              withAsterisk={false}
-              autoFocus
-              autoComplete="current-password"
-              value={token}
-              onChange={({ currentTarget }) => setToken(currentTarget.value)}
-            />
-            <Button type="submit" loading={enter.isPending} fullWidth>
-              Sign in
-            </Button>
-            <Text size="sm" c="dimmed">
-              The start-up text of <Code>npm start</Code> has a login link that signs you in at once. On a server, the
-              token is the one in <Code>POSTRIDER_ADMIN_TOKEN</Code>.
-            </Text>
-          </Stack>
-        </form>
+          </TokenForm>
+          <Text size="sm" c="dimmed">
+            The start-up text of <Code>npm start</Code> has a login link that signs you in at once. On a server, the
+            token is the one in <Code>POSTRIDER_ADMIN_TOKEN</Code>.
+          </Text>
+        </Stack>
       </Paper>
     </Center>
   )
@@ -87,8 +58,3 @@ function takeTokenFromAddress(): string | undefined {
   window.history.replaceState(window.history.state, '', window.location.pathname + window.location.search)
   return token
 }
-
-const describe = (error: Error): string =>
-  error instanceof ApiError && error.status === 401
-    ? 'This token is not known. Copy it again from the start-up text, or ask who runs Postrider for one.'
-    : explain(error)

@@ -1,6 +1,7 @@
-import { Badge, Button, Group, Modal, Select, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react'
 import { useState } from 'react'
+import { Dialog } from '../../shared/dialog.tsx'
 import { AcceptedBody, TurnedAwayBody } from '../../shared/event-body.tsx'
 import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
@@ -89,16 +90,15 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
           </Table>
         </Table.ScrollContainer>
       )}
-      <Modal
+      <Dialog
         opened={opened !== undefined}
         onClose={() => setOpened(undefined)}
         title={opened?.event ?? opened?.type ?? 'An event'}
         size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
       >
         {opened?.deliveryId !== undefined && <AcceptedBody deliveryId={opened.deliveryId} />}
         {opened?.turnedAwayId !== undefined && <TurnedAwayBody id={opened.turnedAwayId} />}
-      </Modal>
+      </Dialog>
       <Text size="xs" c="dimmed">
         {received} received since this page was opened; the last {maxLiveEvents} stay here.
         {missed > 0 && ` ${missed} came too fast to be shown.`}

@@ -45,7 +45,7 @@ function SourceView({ source }: { source: Source }) {
             </ButtonLink>
             {canChange && (
               <Switch
-                label="On"
+                label={source.enabled ? 'On' : 'Off'}
                 checked={source.enabled}
                 disabled={change.isPending}
                 onChange={({ currentTarget }) => change.mutate({ enabled: currentTarget.checked })}

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Modal, Stack, Table, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Stack, Table, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDisclosure } from '@mantine/hooks'
 import { IconBox, IconPlus } from '@tabler/icons-react'
@@ -7,6 +7,7 @@ import { useNavigate } from '@tanstack/react-router'
 import type { Activity } from '../../../../src/schemas/activity.ts'
 import { createSource, sourcesQuery } from '../../api/sources.ts'
 import { activityQuery } from '../../api/system.ts'
+import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { explain } from '../../shared/error-notice.tsx'
 import { Link } from '../../shared/link.tsx'
@@ -54,7 +55,7 @@ export function SourcesPage() {
                 {sources.map(({ id, name, enabled, createdAt }) => (
                   <Table.Tr key={id}>
                     <Table.Td>
-                      <Link to="/sources/$id" params={{ id }} fw={600}>
+                      <Link to="/sources/$id" params={{ id }} fw={600} dir="auto">
                         {name}
                       </Link>
                     </Table.Td>
@@ -78,9 +79,9 @@ export function SourcesPage() {
           )
         }
       </QueryView>
-      <Modal opened={isOpen} onClose={close} title="Create a source" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Dialog opened={isOpen} onClose={close} title="Create a source" closeOnClickOutside={false}>
         <CreateForm />
-      </Modal>
+      </Dialog>
     </>
   )
 }

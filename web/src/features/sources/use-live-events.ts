@@ -8,6 +8,9 @@ export const maxLiveEvents = 500
 /** How often what came in is shown, in milliseconds: a page cannot draw every one of thousands a second. */
 const showEveryMs = 200
 
+/** How soon a stream that was refused is asked for again, in milliseconds. */
+const openAgainMs = 3_000
+
 export interface LiveEventRow extends LiveEvent {
   /** Order of arrival. */
   number: number
@@ -30,14 +33,20 @@ export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
   const [received, setReceived] = useState(0)
   const [missed, setMissed] = useState(0)
   const [isConnected, setConnected] = useState(false)
+  const [tries, setTries] = useState(0)
   const number = useRef(0)
 
   useEffect(() => {
     if (isPaused) return
     let waiting: LiveEventRow[] = []
     const stream = new EventSource(apiUrl(`/sources/${segment(sourceId)}/live`))
+    let again: ReturnType<typeof setTimeout> | undefined
     stream.onopen = () => setConnected(true)
-    stream.onerror = () => setConnected(false)
+    stream.onerror = () => {
+      setConnected(false)
+      // After an error's answer, a browser does not come again by itself.
+      if (stream.readyState === EventSource.CLOSED) again ??= setTimeout(() => setTries(tries + 1), openAgainMs)
+    }
     stream.onmessage = ({ data }: MessageEvent<string>) => {
       waiting.unshift({ ...(JSON.parse(data) as LiveEvent), number: ++number.current })
       waiting.length = Math.min(waiting.length, maxLiveEvents)
@@ -55,10 +64,11 @@ export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
     }, showEveryMs)
     return () => {
       stream.close()
+      clearTimeout(again)
       clearInterval(timer)
       setConnected(false)
     }
-  }, [sourceId, isPaused])
+  }, [sourceId, isPaused, tries])
 
   return { events, received, missed, isConnected, clear: () => setEvents([]) }
 }

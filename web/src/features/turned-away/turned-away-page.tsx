@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Modal, Select, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Select, Table, Text, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { IconFilterOff } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
@@ -7,14 +7,14 @@ import { useState } from 'react'
 import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { turnedAwayQuery } from '../../api/turned-away.ts'
+import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
-import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { TurnedAwayBody } from '../../shared/event-body.tsx'
 import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
-import { Outline } from '../../shared/query-view.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { fates, readTurnedAwayFilter } from './filter.ts'
 
@@ -29,7 +29,6 @@ export function TurnedAwayPage() {
   const navigate = useNavigate()
   const query = useInfiniteQuery(turnedAwayQuery(filter))
   const [shown, setShown] = useState<TurnedAwayEvent>()
-  const events = query.data?.pages.flatMap(({ items }) => items)
   return (
     <>
       <PageHeader
@@ -40,31 +39,31 @@ export function TurnedAwayPage() {
         filter={filter}
         onChange={(next) => void navigate({ to: '/turned-away', search: next, replace: true })}
       />
-      {events === undefined ? (
-        query.error === null ? (
-          <Outline />
-        ) : (
-          <ErrorNotice error={query.error} title="The events could not be read" onRetry={query.refetch} />
-        )
-      ) : events.length === 0 ? (
-        <EmptyState icon={<IconFilterOff aria-hidden />} title="No such event">
-          None that fits came in within the last 24 hours.
-        </EmptyState>
-      ) : (
-        <>
-          <EventTable events={events} onShow={setShown} />
-          <LoadMore hasMore={query.hasNextPage} isLoading={query.isFetchingNextPage} onMore={query.fetchNextPage} />
-        </>
-      )}
-      <Modal
+      <QueryView query={query}>
+        {({ pages }) => {
+          const events = pages.flatMap(({ items }) => items)
+          if (events.length > 0) return <EventTable events={events} onShow={setShown} />
+          return (
+            <EmptyState icon={<IconFilterOff aria-hidden />} title="No such event">
+              None that fits came in within the last 24 hours.
+            </EmptyState>
+          )
+        }}
+      </QueryView>
+      <LoadMore
+        hasMore={query.hasNextPage}
+        isLoading={query.isFetchingNextPage}
+        hasFailed={query.isFetchNextPageError}
+        onMore={query.fetchNextPage}
+      />
+      <Dialog
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
         title={shown?.event ?? shown?.type ?? 'An event'}
         size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
       >
         {shown !== undefined && <TurnedAwayBody id={shown.id} />}
-      </Modal>
+      </Dialog>
     </>
   )
 }

@@ -1,0 +1,56 @@
+/** What is wrong with a value, in words for people: the schema library's own are for programmers. */
+
+import { z } from 'zod'
+
+type Issue = z.core.$ZodRawIssue
+
+/** What a type is called. */
+const typeNames: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+
+const nounOf: Record<string, string> = { string: 'character', array: 'entry', set: 'entry' }
+
+const plural = (count: number | bigint, noun: string): string =>
+  `${count} ${Number(count) === 1 ? noun : noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`}`
+
+const bound = (which: 'at least' | 'at most', amount: number | bigint, origin: string): string => {
+  const noun = nounOf[origin]
+  return noun === undefined ? `must be ${which} ${amount}` : `must have ${which} ${plural(amount, noun)}`
+}
+
+function describe(issue: Issue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is missing' : `must be ${typeNames[issue.expected] ?? issue.expected}`
+    case 'too_small':
+      return Number(issue.minimum) === 1 && issue.origin === 'string'
+        ? 'must not be empty'
+        : bound('at least', issue.minimum, issue.origin)
+    case 'too_big':
+      return bound('at most', issue.maximum, issue.origin)
+    case 'invalid_value':
+      return issue.values.length === 1
+        ? `must be ${String(issue.values[0])}`
+        : `must be one of ${issue.values.map(String).join(', ')}`
+    case 'unrecognized_keys':
+      return 'is not known here'
+    case 'invalid_format':
+      return issue.format === 'datetime' ? 'must be a time such as 2026-01-31T12:00:00Z' : 'has not the right form'
+    case 'invalid_union':
+      return 'has not the right form'
+    default:
+      return undefined
+  }
+}
+
+/** Makes every schema of the process speak so, unless it has words of its own. */
+export const speakPlainly = (): void => {
+  z.config({ customError: describe })
+}

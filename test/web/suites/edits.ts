@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import type { Destination } from '../../../src/schemas/destination.ts'
+import { adminToken } from '../../support/app.ts'
+import { type WebTest } from '../browser.ts'
+
+export const edits = (web: WebTest) =>
+  describe('edits that are not saved', () => {
+    const destination = async (name: string): Promise<string> => {
+      const { id } = await web.node.connect([await web.node.createSource(name)], ['http://127.0.0.1:9/hook'])
+      return `/destinations/${id}`
+    }
+    const nameOf = async (path: string): Promise<string> => (await web.node.api<Destination>('GET', path)).body.name
+
+    it('are asked about before the page is left', async () => {
+      const path = await destination('Edited')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url + path)
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Half done')
+      await page.getByRole('link', { name: 'Sources' }).first().click()
+      const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+      await question.getByRole('button', { name: 'Stay on the page' }).click()
+      expect(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('Half done')
+      await page.getByRole('link', { name: 'Sources' }).first().click()
+      await question.getByRole('button', { name: 'Leave without saving' }).click()
+      await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
+      expect(await nameOf(path)).toBe('Test destination')
+    })
+
+    it('of two tabs: the later one learns what the other changed before it overwrites it', async () => {
+      const path = await destination('Two tabs')
+      const { page: one } = await web.open({ signedInTo: web.node.url })
+      const { page: two } = await web.open({ signedInTo: web.node.url })
+      for (const page of [one, two]) await page.goto(web.node.url + path)
+      const save = async (page: typeof one, name: string): Promise<void> => {
+        await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+        await page.getByRole('button', { name: 'Save', exact: true }).click()
+      }
+      await save(one, 'First')
+      await one.getByText('Saved.').waitFor()
+      await save(two, 'Second')
+      const question = two.getByRole('alert').filter({ hasText: 'somebody else changed this meanwhile' })
+      await question.getByText('This was changed since it was read: name.').waitFor()
+      expect(await nameOf(path)).toBe('First')
+      await question.getByRole('button', { name: 'Show what is saved now' }).click()
+      await two.getByRole('textbox', { name: 'Name', exact: true }).and(two.locator('[value="First"]')).waitFor()
+      await save(two, 'Third')
+      await two.getByText('Saved.').waitFor()
+      expect(await nameOf(path)).toBe('Third')
+      await save(one, 'Fourth')
+      await one.getByRole('button', { name: 'Save mine over it' }).click()
+      await one.getByRole('heading', { name: 'Fourth', level: 1 }).waitFor()
+      expect(await nameOf(path)).toBe('Fourth')
+    })
+
+    it('stay when the session ends, and are saved after signing in beside them', async () => {
+      const path = await destination('Ended')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url + path)
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Kept')
+      await page.context().clearCookies()
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+      await dialog.getByLabel('Token').fill('not-the-token')
+      await dialog.getByRole('button', { name: 'Sign in' }).click()
+      await dialog.getByText('This token is not known').waitFor()
+      await dialog.getByLabel('Token').fill(adminToken)
+      await dialog.getByRole('button', { name: 'Sign in' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      expect(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('Kept')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('heading', { name: 'Kept', level: 1 }).waitFor()
+      expect(await nameOf(path)).toBe('Kept')
+    })
+  })

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import type { CreatedApiToken } from '../../../src/schemas/access.ts'
+import { seriousFindings, type WebTest } from '../browser.ts'
+
+export const manners = (web: WebTest) =>
+  describe('manners', () => {
+    it('lead a viewer through no wizard, and say once and well-formed what the role may not do', async () => {
+      const { body } = await web.node.api<CreatedApiToken>('POST', '/tokens', { name: 'Looker', role: 'viewer' })
+      const { page } = await web.open({ signedInTo: web.node.url, token: body.token })
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await page.getByText('Only administrators can connect a destination').waitFor()
+      expect(await page.getByRole('button', { name: 'Next' }).count()).toBe(0)
+    })
+
+    it('show on a narrow screen who, when and which message, and never a long name beyond the page', async () => {
+      const name = 'A'.repeat(200)
+      const source = await web.node.createSource(name)
+      await web.node.connect([source], ['http://127.0.0.1:9/hook'])
+      const event = { userId: 'ada', event: 'Narrow', messageId: 'narrow-1' }
+      await web.node.post('/track', source.writeKey, event)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.setViewportSize({ width: 375, height: 800 })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      const row = page.getByRole('row', { name: /Narrow/ })
+      await row.waitFor()
+      for (const text of ['ada', 'narrow-1', /ago|just now/])
+        expect(await row.getByText(text).first().isVisible()).toBe(true)
+      await page.goto(`${web.node.url}/settings?tab=audit`)
+      const entry = page.getByRole('row', { name: /Created source/ }).first()
+      await entry.getByText(/^admin, \d+ \w+ \d{4}, \d\d:\d\d:\d\d /).waitFor()
+      for (const path of ['/sources', `/sources/${source.id}`, '/destinations', '/deliveries', '/settings?tab=audit']) {
+        await page.goto(web.node.url + path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+        expect(overflow, path).toBeLessThanOrEqual(0)
+      }
+    })
+
+    it('keep the frame where nothing is', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      for (const path of ['/no-such-page', '/sources/src_none', '/deliveries/none']) {
+        await page.goto(web.node.url + path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        expect(await page.getByRole('navigation', { name: 'Pages' }).count(), path).toBe(1)
+      }
+      await page.getByText(/No delivery has the id none: it may have been deleted/).waitFor()
+    })
+
+    it('open dialogs that shift nothing, are accessible, and give the focus back', async () => {
+      const source = await web.node.createSource('Dialogs')
+      const { id } = await web.node.connect([source], ['http://127.0.0.1:9/hook'])
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: true })
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Asked', messageId: 'asked' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const places: [path: string, button: string][] = [
+        ['/sources', 'Create a source'],
+        ['/audiences', 'Create an audience'],
+        [`/deliveries/${encodeURIComponent(`event/${source.id}/asked`)}`, 'Cancel …'],
+        [`/deliveries?sourceId=${source.id}`, 'Retry now …'],
+        [`/destinations/${id}`, 'Delete destination'],
+      ]
+      for (const [path, name] of places) {
+        await page.goto(web.node.url + path)
+        const button = page.getByRole('button', { name, exact: true }).first()
+        await button.scrollIntoViewIfNeeded()
+        const heading = page.getByRole('heading', { level: 1 })
+        const before = await heading.boundingBox()
+        await button.focus()
+        await page.keyboard.press('Enter')
+        await page.getByRole('dialog').waitFor()
+        await page.waitForFunction(() => document.activeElement?.closest('[role=dialog]') !== null)
+        const box = await page.locator('h1').first().boundingBox()
+        expect(box?.x, path).toBe(before?.x)
+        expect(await seriousFindings(page), path).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await page.waitForFunction((text) => document.activeElement?.textContent.includes(text), name)
+      }
+    })
+  })

@@ -1,0 +1,71 @@
+import { Button, Group, Stack, Switch, Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Destination, DestinationPatch } from '../../../../src/schemas/destination.ts'
+import { deliveryCountQuery } from '../../api/deliveries.ts'
+import { changeDestination } from '../../api/destinations.ts'
+import { Dialog } from '../../shared/dialog.tsx'
+import { useChange } from '../../shared/use-change.ts'
+
+/** Where deliveries stand that end as discarded when their destination is switched off. */
+const waitingStatuses = ['queued', 'delivering', 'retrying', 'held'] as const
+
+/** Switches a destination on and off. Switching off discards what waits for it: it asks first, with the count, and offers to
+ *  pause instead, which discards nothing. */
+export function PowerSwitch({ destination: { id, name, enabled, paused } }: { destination: Destination }) {
+  const client = useQueryClient()
+  const [question, setQuestion] = useState<{ waiting: number | undefined }>()
+  const change = useChange({
+    change: (patch: DestinationPatch) => changeDestination(id, patch),
+    stale: ['destinations', 'deliveries'],
+    onDone: () => setQuestion(undefined),
+  })
+  const count = useChange({
+    change: async () => {
+      const counts = waitingStatuses.map((status) =>
+        client.fetchQuery({ ...deliveryCountQuery({ status, destinationId: id }), staleTime: 0 }),
+      )
+      return (await Promise.all(counts)).reduce((total, one) => total + one.count, 0)
+    },
+    stale: [],
+    onDone: (waiting) => (waiting === 0 ? change.mutate({ enabled: false }) : setQuestion({ waiting })),
+    onFailed: () => setQuestion({ waiting: undefined }),
+  })
+  return (
+    <>
+      <Switch
+        label={enabled ? 'On' : 'Off'}
+        checked={enabled}
+        disabled={change.isPending || count.isPending}
+        onChange={() => (enabled ? count.mutate() : change.mutate({ enabled: true }))}
+      />
+      <Dialog opened={question !== undefined} onClose={() => setQuestion(undefined)} title={`Switch ${name} off?`}>
+        <Stack>
+          <Text fw={600}>{waitingText(question?.waiting)}</Text>
+          <Text size="sm">
+            Deliveries that wait are discarded when it is switched off, and new events are not sent to it.
+            {!paused && ' While it is paused, it keeps all of them until you resume it.'}
+          </Text>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setQuestion(undefined)}>
+              Leave it on
+            </Button>
+            {!paused && (
+              <Button data-autofocus loading={change.isPending} onClick={() => change.mutate({ paused: true })}>
+                Pause instead
+              </Button>
+            )}
+            <Button color="red.9" loading={change.isPending} onClick={() => change.mutate({ enabled: false })}>
+              Switch off and discard{question?.waiting === undefined ? '' : ` ${question.waiting}`}
+            </Button>
+          </Group>
+        </Stack>
+      </Dialog>
+    </>
+  )
+}
+
+const waitingText = (waiting: number | undefined): string => {
+  if (waiting === undefined) return 'How many deliveries wait for it cannot be counted now.'
+  return waiting === 1 ? '1 delivery waits for it.' : `${waiting} deliveries wait for it.`
+}

@@ -1,0 +1,85 @@
+import { Button, Group, Stack, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Destination } from '../../../../src/schemas/destination.ts'
+import { changeDestination, destinationQuery } from '../../api/destinations.ts'
+import type { Tagged } from '../../api/request.ts'
+import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { placeError } from '../../shared/form-errors.ts'
+import { FormProblem } from '../../shared/form-problem.tsx'
+import { Section } from '../../shared/section.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
+import { EndpointFields } from './endpoint-fields.tsx'
+import { SecretField } from './secret-field.tsx'
+import { SourceChoice } from './source-choice.tsx'
+import { SuccessPolicy } from './success-policy.tsx'
+
+/** The settings of a destination: asks before unsaved edits are lost, and before those of others are. */
+export function SettingsForm({ destination }: { destination: Tagged<Destination> }) {
+  const client = useQueryClient()
+  const form = useForm<DestinationValues>({ mode: 'controlled', initialValues: toValues(destination.answer) })
+  /** What the form's values were before they were edited. */
+  const [loaded, setLoaded] = useState(destination)
+  const [problem, setProblem] = useState<string>()
+  const load = (saved: Tagged<Destination>): void => {
+    const values = toValues(saved.answer)
+    form.setInitialValues(values)
+    form.setValues(values)
+    form.clearErrors()
+    setLoaded(saved)
+    setProblem(undefined)
+  }
+  const { id } = loaded.answer
+  const save = useChange({
+    change: (ifMatch: string | null) => changeDestination(id, toPatch(form.getValues()), ifMatch),
+    stale: ['destinations'],
+    done: 'Saved. It counts from the next attempt on.',
+    onDone: load,
+    onFailed: (error) => {
+      const values = form.getValues()
+      setProblem(
+        isChangedMeanwhile(error) ? undefined : placeError(error, (path) => fieldOf(path, values), form.setFieldError),
+      )
+    },
+  })
+  const reload = async (): Promise<void> => {
+    save.reset()
+    load(await client.fetchQuery({ ...destinationQuery(id), staleTime: 0 }))
+  }
+  return (
+    <Section title="Settings">
+      <UnsavedGuard isDirty={form.isDirty()} />
+      <form onSubmit={form.onSubmit(() => save.mutate(loaded.etag))}>
+        <Stack>
+          <TextInput label="Name" required maw={420} key={form.key('name')} {...form.getInputProps('name')} />
+          <SourceChoice form={form} />
+          <EndpointFields form={form} destinationId={id} />
+          {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
+          <div>
+            <SecretField form={form} isSet={loaded.answer.settings.hasSharedSecret} />
+          </div>
+          <FormProblem title="Not saved" problem={problem} />
+          <ChangedMeanwhile
+            error={save.error}
+            isSaving={save.isPending}
+            onReload={() => void reload()}
+            onOverwrite={() => save.mutate(null)}
+          />
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              Save
+            </Button>
+            {form.isDirty() && (
+              <Button variant="default" onClick={form.reset}>
+                Discard changes
+              </Button>
+            )}
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  )
+}

@@ -1,0 +1,19 @@
+import { Radio, Stack } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import type { DestinationValues } from './destination-form.ts'
+
+/** What of several endpoints makes an event delivered. */
+export function SuccessPolicy({ form }: { form: UseFormReturnType<DestinationValues> }) {
+  return (
+    <Radio.Group
+      label="When is an event delivered?"
+      key={form.key('successPolicy')}
+      {...form.getInputProps('successPolicy')}
+    >
+      <Stack gap="xs" mt="xs">
+        <Radio value="any" label="As soon as one endpoint took it" />
+        <Radio value="all" label="When every endpoint took it" />
+      </Stack>
+    </Radio.Group>
+  )
+}

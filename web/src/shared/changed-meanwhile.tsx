@@ -1,0 +1,36 @@
+import { Alert, Button, Group, Stack } from '@mantine/core'
+import { ApiError } from '../api/request.ts'
+
+interface Props {
+  /** What a form's saving failed with. */
+  error: Error | null
+  isSaving: boolean
+  /** Takes what is saved now, in place of what was typed. */
+  onReload: () => void
+  /** Saves what was typed, over what is saved now. */
+  onOverwrite: () => void
+}
+
+/** The form is older than what is saved. */
+export const isChangedMeanwhile = (error: Error | null): boolean =>
+  error instanceof ApiError && error.status === 409 && error.message.startsWith('This was changed')
+
+/** Asks what should count when somebody else saved while a form was open. */
+export function ChangedMeanwhile({ error, isSaving, onReload, onOverwrite }: Props) {
+  if (error === null || !isChangedMeanwhile(error)) return null
+  return (
+    <Alert color="yellow" role="alert" title="Not saved: somebody else changed this meanwhile">
+      <Stack gap="sm" align="flex-start">
+        {error.message.split('. ')[0]}.
+        <Group>
+          <Button variant="default" onClick={onReload}>
+            Show what is saved now
+          </Button>
+          <Button color="red.9" loading={isSaving} onClick={onOverwrite}>
+            Save mine over it
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  )
+}

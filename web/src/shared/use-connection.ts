@@ -1,0 +1,19 @@
+import { useQuery } from '@tanstack/react-query'
+import type { MissingPart } from '../../../src/schemas/system.ts'
+import { isUnreachable } from '../api/request.ts'
+import { statusQuery } from '../api/system.ts'
+
+/** How the app stands with its server: one state for all pages. */
+export interface Connection {
+  /** The server does not answer. */
+  isLost: boolean
+  /** When it last did, in milliseconds since 1970; 0: never since the app was opened. */
+  answeredAt: number
+  /** What the server stands on that does not answer it. */
+  missing: MissingPart[]
+}
+
+export function useConnection(): Connection {
+  const { data, error, dataUpdatedAt } = useQuery(statusQuery)
+  return { isLost: isUnreachable(error), answeredAt: dataUpdatedAt, missing: data?.missing ?? [] }
+}
