@@ -1,3 +1,9 @@
+/** Does work for as long as a part that it asks is there; throws a PartAwayError when it is not. */
+export type WhilePresent = <Result>(work: () => Promise<Result>) => Promise<Result>
+
+/** Waits as long as it takes. */
+export const withoutLimit: WhilePresent = (work) => work()
+
 /** Waits for work, but not longer than a limit.
  *  @param limitMs  milliseconds
  *  @throws Error that names `who` when the work takes longer; it goes on all the same, and what it then fails with is

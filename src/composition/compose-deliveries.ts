@@ -35,6 +35,7 @@ import { readPendingRecord } from '../temporal/parcel-detail.ts'
 import { createCarriedSteering, terminatedParcels } from '../temporal/parcel-steering.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
+import { withoutLimit } from '../within.ts'
 import type { GateServices } from './compose-gate.ts'
 
 /** Changed destinations that are looked at together. */
@@ -96,7 +97,7 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     temporal,
     findTarget,
     nameOfPaused,
-    openDestinations: async (id) => openDestinations(await deliveryLog.read(id)),
+    openDestinations: async (id) => openDestinations(await deliveryLog.read(id, withoutLimit)),
     isDeletedSince: (...asked) => isDeletedSince(database, ...asked),
     retry: config.retry,
     queued: queuedSteering,

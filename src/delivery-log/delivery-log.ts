@@ -15,6 +15,7 @@ import { whenToCome } from '../temporal/delivery-row.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { readCarried } from '../temporal/parcel-detail.ts'
 import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
+import type { WhilePresent } from '../within.ts'
 import { destinationsOf } from './delivery-destinations.ts'
 import { createRetryingRows } from './retrying-rows.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
@@ -22,13 +23,11 @@ import { sentRequests, type FindDestination } from './sent-requests.ts'
 /** Where an event in the inbox may stand. */
 export type InboxStatus = 'queued' | 'failed' | 'cancelled'
 
-/** Waits for what asks Temporal, as long as it is there. It throws a PartAwayError. */
-export type WhilePresent = <Result>(work: () => Promise<Result>) => Promise<Result>
-
+/** Each call is told how to wait for what asks Temporal. */
 export interface DeliveryLog {
   /** @throws AppError bad_request when the cursor is not one of this list */
   list(filter: DeliveryFilter, page: PageRequest, whilePresent: WhilePresent): Promise<Page<Delivery>>
-  count(filter: DeliveryFilter): Promise<number>
+  count(filter: DeliveryFilter, whilePresent: WhilePresent): Promise<number>
   /** Those in the inbox, by status. @param filter  without one */
   countInboxed(filter: DeliveryFilter): Promise<Record<InboxStatus, number>>
   /** Those that have started, by status. @param filter  without one */
@@ -216,12 +215,12 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const { items, nextCursor } = await listPage(filter, page, whilePresent)
       return { items: await retryingRows(items), nextCursor }
     },
-    async count(filter) {
+    async count(filter, whilePresent) {
       if (filter.status === 'queued') return countQueued(database, filter)
       const [queued, inParcels, started] = await Promise.all([
         countQueued(database, filter),
         countInParcels(filter),
-        deliveries.count(filter),
+        whilePresent(() => deliveries.count(filter)),
       ])
       return queued + sumOf(inParcels) + started
     },

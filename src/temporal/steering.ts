@@ -16,6 +16,7 @@ import { isNotFound } from './grpc-errors.ts'
 import { refuseHeld, type NameOfPaused } from './held.ts'
 import type { CarriedSteering } from './parcel-steering.ts'
 import { startDelivery } from './start-delivery.ts'
+import { withoutLimit, type WhilePresent } from '../within.ts'
 
 /** Most redeliveries of one event. */
 const maxRedeliveries = 1_000
@@ -52,11 +53,12 @@ export interface QueuedSteering {
 type ActionOrder = Exclude<SteeringOrder, { action: 'recheck' }>
 
 export interface Steering {
-  /** Attempts every waiting endpoint now. @throws AppError not_found; conflict when the delivery is over, or paused destinations
-   *  are all that it waits for */
-  retry(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
-  /** Stops a delivery. @throws AppError not_found; conflict when it is over */
-  cancel(deliveryId: string, trace: SteeringTrace): Promise<DeliverySteered>
+  /** Attempts every waiting endpoint now.
+   *  @param whilePresent  waits for Temporal, which is not asked about what waits in the inbox; unless given, without a limit
+   *  @throws AppError not_found; conflict when the delivery is over, or paused destinations are all that it waits for */
+  retry(deliveryId: string, trace: SteeringTrace, whilePresent?: WhilePresent): Promise<DeliverySteered>
+  /** Stops a delivery. @param whilePresent  as in `retry` @throws AppError not_found; conflict when it is over */
+  cancel(deliveryId: string, trace: SteeringTrace, whilePresent?: WhilePresent): Promise<DeliverySteered>
   /** Delivers a finished one again, to the endpoints as they are now.
    *  @param only  a part of its destinations; unless given, all of them
    *  @returns id of the new delivery
@@ -142,15 +144,21 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     ofRunning(deliveryId, () => cancelDelivery(temporal, deliveryId, trace))
 
   return {
-    async retry(deliveryId, trace) {
-      const became = (await queued.retry(deliveryId)) ?? (await carried.retry(deliveryId, trace))
-      if (became === undefined) await retryStarted(deliveryId, trace)
-      return became ?? 'retrying'
+    async retry(deliveryId, trace, whilePresent = withoutLimit) {
+      const became = await queued.retry(deliveryId)
+      if (became !== undefined) return became
+      return whilePresent(async () => {
+        if ((await carried.retry(deliveryId, trace)) === undefined) await retryStarted(deliveryId, trace)
+        return 'retrying' as const
+      })
     },
-    async cancel(deliveryId, trace) {
-      const became = (await queued.cancel(deliveryId, trace)) ?? (await carried.cancel(deliveryId, trace))
-      if (became === undefined) await cancelStarted(deliveryId, trace)
-      return became ?? 'cancelling'
+    async cancel(deliveryId, trace, whilePresent = withoutLimit) {
+      const became = await queued.cancel(deliveryId, trace)
+      if (became !== undefined) return became
+      return whilePresent(async () => {
+        if ((await carried.cancel(deliveryId, trace)) === undefined) await cancelStarted(deliveryId, trace)
+        return 'cancelling' as const
+      })
     },
     redeliver,
     async carryOut(order, deliveryId, trace) {

@@ -49,6 +49,7 @@ describe('a node whose Temporal is frozen', () => {
     await receiver.received(1)
     way.freeze()
     await node.post('/track', source.writeKey, { userId: 'u1', event: 'Meanwhile', messageId: 'meanwhile' })
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'Aside', messageId: 'aside' })
   })
   afterAll(async () => {
     way.open()
@@ -68,6 +69,8 @@ describe('a node whose Temporal is frozen', () => {
       ['POST', `${delivery('before')}/cancel`, {}],
       ['POST', '/deliveries/retry', { status: 'retrying' }],
       ['POST', `/audiences/${audience.id}/pause`],
+      ['PATCH', `/audiences/${audience.id}`, { schedule: { interval: '12h' } }],
+      ['POST', `/audiences/${audience.id}/backfill`, { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }],
     ]
     const answers = await Promise.all(calls.map((call) => node.api<Refusal>(...call)))
     for (const [index, { status, body }] of answers.entries()) {
@@ -84,12 +87,35 @@ describe('a node whose Temporal is frozen', () => {
     const detail = await node.api<Delivery>('GET', delivery('meanwhile'))
     expect([detail.status, detail.body.status]).toEqual([200, 'queued'])
     const queued = await node.api<{ items: Delivery[] }>('GET', '/deliveries?status=queued')
-    expect(queued.body.items.map(({ messageId }) => messageId)).toEqual(['meanwhile'])
+    expect(queued.body.items.map(({ messageId }) => messageId)).toEqual(['aside', 'meanwhile'])
     const overview = await node.api<Overview>('GET', '/overview')
     expect(overview.status).toBe(200)
-    expect(overview.body.funnel).toMatchObject({ queued: 1, delivered: null })
-    // What does not ask Temporal goes on.
-    expect((await node.api('GET', '/sources')).status).toBe(200)
+    expect(overview.body.funnel).toMatchObject({ queued: 2, delivered: null })
+  })
+
+  it('goes on with whatever asks the database alone', async () => {
+    const { body: other } = await node.api<Source>('POST', '/sources', { name: 'Made meanwhile' })
+    const pushed = { name: 'Pushed', membership: { kind: 'push' } }
+    const calls: [method: string, path: string, body: unknown, status: number][] = [
+      ['GET', '/session', undefined, 200],
+      ['GET', '/sources', undefined, 200],
+      ['PATCH', `/sources/${other.id}`, { name: 'Renamed meanwhile' }, 200],
+      ['DELETE', `/sources/${other.id}`, undefined, 200],
+      ['GET', `/audiences/${audience.id}`, undefined, 200],
+      ['PATCH', `/audiences/${audience.id}`, { name: audience.name }, 200],
+      ['POST', '/audiences', pushed, 201],
+      ['GET', '/deliveries/count?status=queued', undefined, 200],
+      ['GET', '/tokens', undefined, 200],
+      ['GET', '/audit-log', undefined, 200],
+      ['GET', '/onboarding', undefined, 200],
+      ['GET', '/deletion-requests', undefined, 200],
+    ]
+    for (const [method, path, sent, expected] of calls) {
+      const { status, body } = await node.api(method, path, sent)
+      expect(status, `${method} ${path}: ${JSON.stringify(body)}`).toBe(expected)
+    }
+    const cancelled = await node.api('POST', `${delivery('aside')}/cancel`, {})
+    expect(cancelled).toMatchObject({ status: 200, body: { became: 'cancelled' } })
   })
 
   it('answers again when it is back', async () => {

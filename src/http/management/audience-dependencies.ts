@@ -4,11 +4,13 @@ import type { AudienceStore } from '../../db/audiences.ts'
 import type { Database } from '../../db/database.ts'
 import { requestSync, type SyncRequest } from '../../db/audiences-syncs.ts'
 import type { Temporal } from '../../temporal/connection.ts'
+import type { PartLimits } from './part-limits.ts'
 
 export interface AudienceRouteDependencies {
   database: Database
   temporal: Temporal
   audiences: AudienceStore
+  partLimits: Pick<PartLimits, 'whilePresent'>
   /** Which addresses a membership may be fetched from, and how. */
   pullGuard: PullGuard
   /** To be let in between the groups of a membership. */

@@ -81,10 +81,7 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
     takeStreams(uploads)
     uploads.put<{ Params: { id: string } }>(
       '/audiences/:id/members',
-      {
-        config: { needs: ['database'] },
-        schema: { tags, security, params: IdParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } },
-      },
+      { schema: { tags, security, params: IdParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
       async (request, reply) => {
         const audience = expectPushed(await audiences.get(request.params.id))
         const { rowSet, rows } = await stageUpload(dependencies, audience, request)

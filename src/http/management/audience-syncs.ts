@@ -10,6 +10,7 @@ import { stopRunningSync } from '../../temporal/audience-syncs.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
 import { SyncStartedSchema, takeStreams } from './audience-members.ts'
 import { previewSync } from './audience-preview.ts'
+import { needsTemporal } from './part-limits.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 const tags = ['audiences']
@@ -19,7 +20,7 @@ const SyncParamsSchema = z.object({ id: z.string(), syncId: z.string() })
 const BackfillSchema = z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) })
 
 export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = async (app, dependencies) => {
-  const { database, temporal, audiences } = dependencies
+  const { database, temporal, audiences, partLimits } = dependencies
 
   for (const kind of ['sync', 'resync'] as const)
     app.post(
@@ -69,7 +70,7 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     { schema: { tags, security, params: SyncParamsSchema, response: { 202: SyncStartedSchema, ...errorResponses } } },
     async ({ params: { id, syncId } }, reply) => {
       await requestStop(database, id, syncId)
-      await stopRunningSync(temporal, id, syncId)
+      await partLimits.whilePresent(['temporal'], () => stopRunningSync(temporal, id, syncId))
       return reply.code(202).send({ syncId })
     },
   )
@@ -91,7 +92,10 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
       { schema: { tags, security, params: IdParamsSchema, response: { 200: AudienceSchema, ...errorResponses } } },
       async ({ params }) => {
         const { schedule } = await audiences.get(params.id)
-        if (schedule !== null) await putSchedule(temporal, params.id, schedule, action === 'pause')
+        if (schedule !== null)
+          await partLimits.whilePresent(['temporal'], () =>
+            putSchedule(temporal, params.id, schedule, action === 'pause'),
+          )
         return audiences.setPaused(params.id, action === 'pause')
       },
     )
@@ -99,6 +103,7 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
   app.post(
     '/audiences/:id/backfill',
     {
+      config: needsTemporal,
       schema: {
         tags,
         security,
@@ -119,7 +124,7 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     previews.post<{ Params: { id: string } }>(
       '/audiences/:id/preview',
       {
-        config: { audit: false, needs: ['database'] },
+        config: { audit: false },
         schema: { tags, security, params: IdParamsSchema, response: { 200: PreviewSchema, ...errorResponses } },
       },
       (request) => previewSync(dependencies, request.params.id, request),

@@ -28,7 +28,9 @@ const DeleteQuerySchema = z.strictObject({
 })
 
 export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = async (app, dependencies) => {
-  const { database, temporal, audiences, pullGuard } = dependencies
+  const { database, temporal, audiences, pullGuard, partLimits } = dependencies
+  const reschedule = (...schedule: [id: string, schedule: Audience['schedule'], paused: boolean]): Promise<void> =>
+    partLimits.whilePresent(['temporal'], () => putSchedule(temporal, ...schedule))
 
   app.get(
     '/audiences',
@@ -50,7 +52,7 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
       checkMembership(body.membership, pullGuard, { isNew: true })
       const audience = await audiences.create({ ...body, key: body.key ?? keyOf(body.name) })
       try {
-        if (audience.schedule !== null) await putSchedule(temporal, audience.id, audience.schedule, false)
+        if (audience.schedule !== null) await reschedule(audience.id, audience.schedule, false)
       } catch (error) {
         await dropAudience(database, audience.id)
         throw error
@@ -83,11 +85,11 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
       expectUnchanged(request, before, body)
       const newKey = changedKey(before, body)
       const reschedules = body.schedule !== undefined
-      if (reschedules) await putSchedule(temporal, params.id, body.schedule ?? null, before.paused)
+      if (reschedules) await reschedule(params.id, body.schedule ?? null, before.paused)
       try {
         return tagged(request, reply, await audiences.update(params.id, body, newKey))
       } catch (error) {
-        if (reschedules) await putSchedule(temporal, params.id, before.schedule, before.paused)
+        if (reschedules) await reschedule(params.id, before.schedule, before.paused)
         throw error
       }
     },

@@ -13,11 +13,12 @@ import {
   SteeringActionSchema,
   SteeringRequestSchema,
 } from '../../schemas/delivery.ts'
-import type { DeliveryLog, WhilePresent } from '../../delivery-log/delivery-log.ts'
+import type { DeliveryLog } from '../../delivery-log/delivery-log.ts'
 import { countSteerable } from '../../delivery-log/steerable.ts'
 import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import type { Steering } from '../../temporal/steering.ts'
-import type { PartLimits } from './part-limits.ts'
+import type { WhilePresent } from '../../within.ts'
+import { needsTemporal, type PartLimits } from './part-limits.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 export interface DeliveryRouteDependencies {
@@ -29,9 +30,6 @@ export interface DeliveryRouteDependencies {
 
 const tags = ['deliveries']
 
-/** The log sees to it itself that it does not wait for a Temporal that is away, and shows what the database knows. */
-const fromTheLog = { needs: ['database'] } as const
-
 export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = async (app, dependencies) => {
   const { deliveryLog, steering, bulkSteerings, partLimits } = dependencies
   const whilePresent: WhilePresent = (work) => partLimits.whilePresent(['temporal'], work)
@@ -39,7 +37,6 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
   app.get(
     '/deliveries',
     {
-      config: fromTheLog,
       schema: {
         tags,
         security,
@@ -60,12 +57,13 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         response: { 200: z.object({ count: z.int() }), ...errorResponses },
       },
     },
-    async ({ query }) => ({ count: await deliveryLog.count(query) }),
+    async ({ query }) => ({ count: await deliveryLog.count(query, whilePresent) }),
   )
 
   app.get(
     '/deliveries/steerable',
     {
+      config: needsTemporal,
       schema: {
         tags,
         security,
@@ -79,7 +77,6 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
   app.get(
     '/deliveries/:id',
     {
-      config: fromTheLog,
       schema: { tags, security, params: IdParamsSchema, response: { 200: DeliveryDetailSchema, ...errorResponses } },
     },
     ({ params }) => deliveryLog.read(params.id, whilePresent),
@@ -99,7 +96,7 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
       },
       async ({ params, body, actor }) => ({
         success: true as const,
-        became: await steering[action](params.id, { by: actor?.name, ...body }),
+        became: await steering[action](params.id, { by: actor?.name, ...body }, whilePresent),
       }),
     )
   }
@@ -107,6 +104,7 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
   app.post(
     '/deliveries/:id/redeliver',
     {
+      config: needsTemporal,
       schema: {
         tags,
         security,
@@ -123,6 +121,7 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
   app.post(
     '/deliveries/redeliver',
     {
+      config: needsTemporal,
       schema: {
         tags,
         security,
@@ -140,6 +139,7 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
     app.post(
       `/deliveries/${action}`,
       {
+        config: needsTemporal,
         schema: {
           tags,
           security,
@@ -154,13 +154,19 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
 
   app.get(
     '/deliveries/bulk/:id',
-    { schema: { tags, security, params: IdParamsSchema, response: { 200: BulkSteeringSchema, ...errorResponses } } },
+    {
+      config: needsTemporal,
+      schema: { tags, security, params: IdParamsSchema, response: { 200: BulkSteeringSchema, ...errorResponses } },
+    },
     ({ params }) => bulkSteerings.read(params.id),
   )
 
   app.post(
     '/deliveries/bulk/:id/stop',
-    { schema: { tags, security, params: IdParamsSchema, response: { 200: DoneSchema, ...errorResponses } } },
+    {
+      config: needsTemporal,
+      schema: { tags, security, params: IdParamsSchema, response: { 200: DoneSchema, ...errorResponses } },
+    },
     async ({ params }) => {
       await bulkSteerings.stop(params.id)
       return { success: true as const }

@@ -9,8 +9,6 @@ export const overviewRoutes: FastifyPluginAsyncZod<OverviewDependencies> = async
   app.get(
     '/overview',
     {
-      // Without Temporal it has fewer figures.
-      config: { needs: ['database'] },
       schema: {
         tags: ['overview'],
         summary: 'What came in and what became of it',

@@ -12,12 +12,16 @@ const nextLookMs = 2_000
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Parts that calls of this route wait for; all unless given. */
+    /** Parts that calls of this route cannot do without; the database unless given. */
     needs?: readonly PartName[]
   }
 }
 
-const everyPart: readonly PartName[] = ['temporal', 'database']
+/** Few calls ask Temporal in any case, and some with some bodies only: those limit the very wait. */
+const usualNeeds: readonly PartName[] = ['database']
+
+/** What calls need that ask Temporal, whatever they are sent. */
+export const needsTemporal = { needs: ['database', 'temporal'] } as const
 
 /** Which parts are away. */
 export interface PartsWatch {
@@ -71,7 +75,7 @@ export function createPartLimits(watch: PartsWatch): PartLimits {
     guardRoutes(app) {
       app.addHook('onRoute', (route) => {
         const handler = route.handler as (...args: Parameters<RouteHandlerMethod>) => unknown
-        const needs = route.config?.needs ?? everyPart
+        const needs = route.config?.needs ?? usualNeeds
         if (needs.length === 0) return
         route.handler = function (request, reply) {
           return whilePresent(needs, () => handler.call(this, request, reply))

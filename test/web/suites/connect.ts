@@ -150,7 +150,9 @@ export const connecting = (web: WebTest) =>
       const held = `/deliveries/count?destinationId=${id}&status=held`
       await eventually(async () => (await web.node.api('GET', held)).body).toEqual({ count: 2 })
 
-      await page.getByRole('switch', { name: 'On', exact: true }).press('Space')
+      // The page has read what became of it: until then the switch takes no key.
+      await question.waitFor({ state: 'hidden' })
+      await page.getByRole('switch', { name: 'On', exact: true, disabled: false }).press('Space')
       await question.getByRole('button', { name: 'Switch off and discard 2' }).click()
       await page.getByRole('switch', { name: 'Off', exact: true }).waitFor()
       const discarded = `/deliveries/count?destinationId=${id}&status=discarded`

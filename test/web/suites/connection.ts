@@ -80,6 +80,8 @@ export const connection = (web: WebTest) =>
       const { page } = await web.open({ signedInTo: url })
       await page.goto(url)
       await page.getByRole('heading', { name: 'Over time' }).waitFor()
+      // The chart is loaded after the numbers: without it, the page would have a part missing when the server goes.
+      await page.getByText(/^In this range/).waitFor()
       await page.evaluate(() => {
         const watched = globalThis as unknown as { wasGone: boolean }
         watched.wasGone = false
