@@ -16,8 +16,12 @@ import { SignInPage } from './features/sign-in/sign-in-page.tsx'
 import { sessionQuery } from './api/session.ts'
 import { useEffect, useRef } from 'react'
 import { ErrorNotice } from './shared/error-notice.tsx'
+import { loadFile } from './shared/load-file.ts'
 import { useConnection } from './shared/use-connection.ts'
 import { Shell } from './shell/shell.tsx'
+
+/** A page that is loaded when it is first visited. */
+const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => loadFile(load), name)
 
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()()
 
@@ -46,94 +50,91 @@ const overviewRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
   validateSearch: readRange,
-  component: lazyRouteComponent(() => import('./features/overview/overview-page.tsx'), 'OverviewPage'),
+  component: page(() => import('./features/overview/overview-page.tsx'), 'OverviewPage'),
 })
 
 const catalogRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/catalog',
-  component: lazyRouteComponent(() => import('./features/destinations/catalog-page.tsx'), 'CatalogPage'),
+  component: page(() => import('./features/destinations/catalog-page.tsx'), 'CatalogPage'),
 })
 
 const connectRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/catalog/webhooks',
-  component: lazyRouteComponent(() => import('./features/destinations/connect-page.tsx'), 'ConnectPage'),
+  component: page(() => import('./features/destinations/connect-page.tsx'), 'ConnectPage'),
 })
 
 const destinationsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/destinations',
-  component: lazyRouteComponent(() => import('./features/destinations/destinations-page.tsx'), 'DestinationsPage'),
+  component: page(() => import('./features/destinations/destinations-page.tsx'), 'DestinationsPage'),
 })
 
 const destinationRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/destinations/$id',
-  component: lazyRouteComponent(() => import('./features/destinations/destination-page.tsx'), 'DestinationPage'),
+  component: page(() => import('./features/destinations/destination-page.tsx'), 'DestinationPage'),
 })
 
 const sourcesRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/sources',
-  component: lazyRouteComponent(() => import('./features/sources/sources-page.tsx'), 'SourcesPage'),
+  component: page(() => import('./features/sources/sources-page.tsx'), 'SourcesPage'),
 })
 
 const sourceRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/sources/$id',
-  component: lazyRouteComponent(() => import('./features/sources/source-page.tsx'), 'SourcePage'),
+  component: page(() => import('./features/sources/source-page.tsx'), 'SourcePage'),
 })
 
 const deliveriesRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/deliveries',
   validateSearch: readFilter,
-  component: lazyRouteComponent(() => import('./features/deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
+  component: page(() => import('./features/deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
 })
 
 const deliveryRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/deliveries/$id',
-  component: lazyRouteComponent(() => import('./features/deliveries/delivery-page.tsx'), 'DeliveryPage'),
+  component: page(() => import('./features/deliveries/delivery-page.tsx'), 'DeliveryPage'),
 })
 
 const turnedAwayRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/turned-away',
   validateSearch: readTurnedAwayFilter,
-  component: lazyRouteComponent(() => import('./features/turned-away/turned-away-page.tsx'), 'TurnedAwayPage'),
+  component: page(() => import('./features/turned-away/turned-away-page.tsx'), 'TurnedAwayPage'),
 })
 
 const audiencesRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/audiences',
-  component: lazyRouteComponent(() => import('./features/audiences/audiences-page.tsx'), 'AudiencesPage'),
+  component: page(() => import('./features/audiences/audiences-page.tsx'), 'AudiencesPage'),
 })
 
 const audienceRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/audiences/$id',
-  component: lazyRouteComponent(() => import('./features/audiences/audience-page.tsx'), 'AudiencePage'),
+  component: page(() => import('./features/audiences/audience-page.tsx'), 'AudiencePage'),
 })
 
 const deletionRequestsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/deletion-requests',
-  component: lazyRouteComponent(
-    () => import('./features/deletion-requests/deletion-requests-page.tsx'),
-    'DeletionRequestsPage',
-  ),
+  component: page(() => import('./features/deletion-requests/deletion-requests-page.tsx'), 'DeletionRequestsPage'),
 })
 
 const settingsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/settings',
   validateSearch: (search): { tab?: string | undefined } => ({ tab: text(search['tab']) }),
-  component: lazyRouteComponent(() => import('./features/settings/settings-page.tsx'), 'SettingsPage'),
+  component: page(() => import('./features/settings/settings-page.tsx'), 'SettingsPage'),
 })
 
-const notFound = lazyRouteComponent(() => import('./shell/not-found-page.tsx'), 'NotFoundPage')
+const notFound = page(() => import('./shell/not-found-page.tsx'), 'NotFoundPage')
 
 /** Any other address, within the frame: the way on is beside it. */
 const notFoundRoute = createRoute({ getParentRoute: () => shellRoute, path: '$', component: notFound })

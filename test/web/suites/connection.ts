@@ -34,7 +34,15 @@ export const connection = (web: WebTest) =>
       await page.getByRole('row', { name: /Meanwhile.*Delivered/ }).waitFor()
       await page.getByText('Live', { exact: true }).waitFor()
 
-      // One that hangs is found out too, and a page that could not be loaded meanwhile comes by itself.
+      // A page whose file cannot be loaded meanwhile comes by itself.
+      way.shut()
+      await page.getByRole('link', { name: 'Sources' }).first().click()
+      await banner.waitFor()
+      way.open()
+      await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
+      await banner.waitFor({ state: 'detached' })
+
+      // One that hangs is found out too.
       way.freeze()
       await banner.waitFor()
       await page.getByRole('link', { name: 'Audiences' }).first().click()

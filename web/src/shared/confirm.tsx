@@ -1,8 +1,9 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react'
 import type { Question } from './question.ts'
+import { loadFile } from './load-file.ts'
 
 /** Loaded with the first question. */
-const ConfirmDialog = lazy(() => import('./confirm-dialog.tsx'))
+const ConfirmDialog = lazy(() => loadFile(() => import('./confirm-dialog.tsx')))
 
 let asked: Question | undefined
 const listeners = new Set<() => void>()

@@ -5,8 +5,9 @@ import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { ApiError } from '../api/request.ts'
 import { ErrorNotice, explain } from './error-notice.tsx'
 import { formatSpan, formatTime, useNow } from './time.tsx'
+import { loadFile } from './load-file.ts'
 
-const NotThere = lazy(() => import('./not-there.tsx'))
+const NotThere = lazy(() => loadFile(() => import('./not-there.tsx')))
 
 interface Props<Data> {
   query: Pick<QueryObserverResult<Data>, 'data' | 'error' | 'dataUpdatedAt' | 'refetch'>

@@ -10,10 +10,11 @@ import { AccountMenu } from './account-menu.tsx'
 import { ColorSchemeMenu } from './color-scheme-menu.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { pages } from './pages.tsx'
+import { loadFile } from '../shared/load-file.ts'
 
 /** Loaded when they are first asked for. */
-const SignInAgain = lazy(() => import('./sign-in-again.tsx'))
-const CommandPalette = lazy(() => import('./command-palette.tsx'))
+const SignInAgain = lazy(() => loadFile(() => import('./sign-in-again.tsx')))
+const CommandPalette = lazy(() => loadFile(() => import('./command-palette.tsx')))
 
 /** The frame of all pages: menu, search, account. */
 export function Shell() {

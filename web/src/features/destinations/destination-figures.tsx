@@ -9,9 +9,10 @@ import { Link } from '../../shared/link.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { Ago, formatSpan } from '../../shared/time.tsx'
+import { loadFile } from '../../shared/load-file.ts'
 
 /** The chart library is the largest part of the app: it comes after the numbers. */
-const EventChart = lazy(() => import('../../shared/event-chart.tsx'))
+const EventChart = lazy(() => loadFile(() => import('../../shared/event-chart.tsx')))
 
 const refreshMs = 5_000
 

@@ -3,9 +3,10 @@ import { lazy, Suspense } from 'react'
 import { sourcesQuery } from '../../api/sources.ts'
 import { onboardingQuery } from '../../api/system.ts'
 import { useCanChange } from '../../shared/use-role.ts'
+import { loadFile } from '../../shared/load-file.ts'
 
 /** Seldom needed: loaded when a step is left. */
-const StepsList = lazy(() => import('./steps-list.tsx'))
+const StepsList = lazy(() => loadFile(() => import('./steps-list.tsx')))
 
 const refreshMs = 3_000
 

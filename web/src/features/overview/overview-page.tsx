@@ -15,9 +15,10 @@ import { FirstSteps } from './first-steps.tsx'
 import { Funnel } from './funnel.tsx'
 import { limits } from './range.ts'
 import { RangeBar } from './range-bar.tsx'
+import { loadFile } from '../../shared/load-file.ts'
 
 /** The chart library is the largest part of the app: it comes after the numbers. */
-const EventChart = lazy(() => import('../../shared/event-chart.tsx'))
+const EventChart = lazy(() => loadFile(() => import('../../shared/event-chart.tsx')))
 
 const chartMembers = ['accepted', 'delivered', 'failed', 'rejected'] as const
 

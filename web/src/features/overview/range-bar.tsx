@@ -4,9 +4,10 @@ import { lazy, Suspense } from 'react'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { ranges, type OverviewSearch, type RangeName } from './range.ts'
+import { loadFile } from '../../shared/load-file.ts'
 
 /** With its calendar, loaded when days are chosen. */
-const DaysInput = lazy(() => import('./days-input.tsx'))
+const DaysInput = lazy(() => loadFile(() => import('./days-input.tsx')))
 
 interface Props {
   search: OverviewSearch
