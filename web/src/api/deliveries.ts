@@ -6,6 +6,7 @@ import type {
   DeliveryFilter,
   DeliverySteered,
   RedeliveryPart,
+  Steerable,
   SteeringAction,
 } from '../../../src/schemas/delivery.ts'
 import { pagedQuery } from './query-client.ts'
@@ -26,6 +27,14 @@ export const deliveryCountQuery = (filter: DeliveryFilter) =>
   queryOptions({
     queryKey: ['deliveries', 'count', filter],
     queryFn: ({ signal }) => request<{ count: number }>('GET', '/deliveries/count', { query: { ...filter }, signal }),
+  })
+
+/** How many of those that match an action can act on. */
+export const steerableQuery = (action: SteeringAction, filter: DeliveryFilter) =>
+  queryOptions({
+    queryKey: ['deliveries', 'steerable', action, filter],
+    queryFn: ({ signal }) =>
+      request<Steerable>('GET', '/deliveries/steerable', { query: { ...filter, action }, signal }),
   })
 
 export const deliveryQuery = (id: string) =>

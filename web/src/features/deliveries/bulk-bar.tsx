@@ -2,10 +2,10 @@ import { Alert, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
-import { deliveryCountQuery } from '../../api/deliveries.ts'
+import { steerableQuery } from '../../api/deliveries.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
-import { steeringTexts } from './steering-texts.ts'
+import { obstacleTexts, steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
 import { useBulkSteering, type BulkState, type BulkTarget } from './use-bulk-steering.ts'
 
@@ -60,11 +60,12 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
   const { label, many } = steeringTexts[action]
   const bulk = useBulkSteering(action, target)
   const count = useQuery({
-    ...deliveryCountQuery(target.kind === 'filter' ? target.filter : {}),
+    ...steerableQuery(action, target.kind === 'filter' ? target.filter : {}),
     enabled: target.kind === 'filter',
     staleTime: 0,
   })
-  const matched = target.kind === 'ids' ? target.ids.length : count.data?.count
+  const matched = target.kind === 'ids' ? target.ids.length : count.data?.matched
+  const steerable = target.kind === 'ids' ? target.ids.length : count.data?.steerable
   const close = (): void => {
     void client.invalidateQueries({ queryKey: ['deliveries'] })
     onClose()
@@ -85,14 +86,20 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               <Text fw={600}>
                 {matched === undefined ? 'Counting …' : `${matched} ${matched === 1 ? 'delivery' : 'deliveries'}`}
               </Text>
+              {count.data?.obstacles.map((kept) => (
+                <Text key={kept.obstacle} size="sm">
+                  {label} cannot act on {kept.count.toLocaleString()}: {obstacleTexts[kept.obstacle]}.
+                </Text>
+              ))}
               <Text size="sm">{many}</Text>
               <WhyField value={why} onChange={setWhy} />
               <Group justify="flex-end">
                 <Button variant="default" onClick={close}>
                   Close
                 </Button>
-                <Button type="submit" loading={bulk.isStarting} disabled={matched === undefined || matched === 0}>
-                  {label} {matched ?? ''}
+                <Button type="submit" loading={bulk.isStarting} disabled={steerable === undefined || steerable === 0}>
+                  {label} {steerable ?? ''}
+                  {steerable !== matched && ` of ${matched ?? ''}`}
                 </Button>
               </Group>
             </Stack>

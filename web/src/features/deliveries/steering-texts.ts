@@ -1,4 +1,4 @@
-import type { DeliverySteered, SteeringAction } from '../../../../src/schemas/delivery.ts'
+import type { DeliverySteered, SteeringAction, SteeringObstacle } from '../../../../src/schemas/delivery.ts'
 
 interface SteeringText {
   label: string
@@ -24,6 +24,14 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
     one: 'The delivery stops. It can be redelivered later.',
     many: 'Deliveries that are under way stop. They can be redelivered later.',
   },
+}
+
+/** Texts of what keeps an action from deliveries. */
+export const obstacleTexts: Record<SteeringObstacle, string> = {
+  held: 'held by a paused destination, resume it to send them',
+  over: 'over already',
+  under_way: 'still under way',
+  queued: 'still in the inbox',
 }
 
 /** Texts that are shown once a delivery took an action. */
