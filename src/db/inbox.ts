@@ -222,6 +222,9 @@ const toQueued = (row: QueuedRow): QueuedEvent => ({
   refusal: row.refusal ?? undefined,
 })
 
+/** SQL of an event's name, as `eventName` has it. @param input  column of the input of its delivery */
+export const nameIn = (input: string): string => `coalesce(${input}->'message'->>'event', ${input}->'message'->>'name')`
+
 /** Conditions of a filter on the inbox; refused events are failed, those that are neither refused nor cancelled queued. */
 export const matchesFilter = `
   ($1::text is null or $1 = case when refusal is not null then 'failed' when cancelled_at is not null then 'cancelled'
@@ -233,7 +236,7 @@ export const matchesFilter = `
   and ($6::text is null or message_id = $6)
   and ($7::timestamptz is null or received_at >= $7)
   and ($8::timestamptz is null or received_at < $8)
-  and ($9::text is null or input->'message'->>'event' = $9)`
+  and ($9::text is null or ${nameIn('input')} = $9)`
 
 export const filterValues = (filter: DeliveryFilter): (string | null)[] => [
   filter.status ?? null,

@@ -34,6 +34,10 @@ const isOnPaused = 'destination_ids && $7::text[]'
 /** SQL of where an event stands, as lists show it. */
 export const shownStatus = `case when status = 'retrying' and ${isOnPaused} then 'held' else status end`
 
+/** SQL of an event's name as the table keeps it: what lists show of it in 255 characters, and behind them a hash of one that is longer. */
+export const keptName = (name: string): string =>
+  `case when length(${name}) <= 255 then ${name} else left(${name}, 254) || '…' || md5(${name}) end`
+
 /** SQL condition of the events that match. */
 export const eventMatches = `
   ($1::text is null or $1 = ${shownStatus})
@@ -44,7 +48,7 @@ export const eventMatches = `
   and ($6::timestamptz is null or received_at < $6)
   and ($8::text is null or (left(user_id, 255) = left($8, 255) and user_id = $8))
   and ($9::text is null or message_id = $9)
-  and ($10::text is null or event = $10)`
+  and ($10::text is null or event = ${keptName('$10::text')})`
 
 /** How many events of a parcel have a status, as lists show it. */
 export const shownCounts: Record<StartedStatus, string> = {

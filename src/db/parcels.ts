@@ -4,7 +4,8 @@ import { maxParcelBytes, maxParcelEvents, type ParcelEvent } from '../contracts/
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database, Queryable } from './database.ts'
 import { isConflict } from './failure.ts'
-import { isWaiting, newEvents, newEventValues, turnIdOf, type NewInboxEvent } from './inbox.ts'
+import { isWaiting, nameIn, newEvents, newEventValues, turnIdOf, type NewInboxEvent } from './inbox.ts'
+import { keptName } from './parcel-filter.ts'
 import { countParcel } from './parcel-progress.ts'
 
 /** A parcel whose workflow is to be started. */
@@ -26,7 +27,7 @@ interface MovedRow {
 /** Makes parcels of what a statement named `taken` has: each has events of one turn alone.
  *  @param name, maxEvents, maxBytes  places of these among the values */
 const intoParcels = (name: string, maxEvents: string, maxBytes: string): string => `
-  measured as (select *, octet_length(input::text) as bytes from taken),
+  measured as (select *, octet_length(input::text) as bytes, ${nameIn('input')} as name from taken),
   -- an event that begins below the limit by the size of the largest one ends below the limit
   sized as (
     select *, (row_number() over in_turn - 1) / ${maxEvents} as by_count,
@@ -43,7 +44,7 @@ const intoParcels = (name: string, maxEvents: string, maxBytes: string): string 
   insert into parcel_events
     (parcel_id, place, event_id, seq, source_id, destination_ids, message_id, user_id, type, event, received_at, input)
   select parcel_id, place, workflow_id, seq, source_id, destination_ids, message_id, user_id, type,
-    left(input->'message'->>'event', 255), received_at, input from placed
+    ${keptName('name')}, received_at, input from placed
   returning parcel_id, place, event_id, received_at, input`
 
 /** Moves the oldest events of some turns from the inbox into new parcels, in one step.

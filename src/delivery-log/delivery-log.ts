@@ -1,6 +1,7 @@
 /** The delivery log: what waits in the inbox, then Temporal's visibility and the events of parcels as one list; newest first. */
 
 import { z } from 'zod'
+import { eventName, shownName } from '../contracts/event-name.ts'
 import type { Database } from '../db/database.ts'
 import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import { countQueued } from '../db/inbox-count.ts'
@@ -152,7 +153,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return {
       ...row,
       destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
-      event: nameOf(message),
+      event: eventName(message),
       message,
       ...sentRequests(queued.input, [], findDestination),
       timeline: [],
@@ -170,7 +171,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const { targets } = input
       return {
         ...detail,
-        event: nameOf(detail.message),
+        event: eventName(detail.message),
         destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
         ...sentRequests(input, detail.timeline, findDestination),
         temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
@@ -185,7 +186,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return {
       ...row,
       ...detail,
-      event: nameOf(detail.message),
+      event: eventName(detail.message),
       destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
       ...sentRequests(input, detail.timeline, findDestination),
       temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
@@ -249,20 +250,17 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   }
 }
 
-/** The name of a track call's event, or of a page, screen or group, in full: lists keep 255 characters of the former. */
-const nameOf = ({ event, name }: Record<string, unknown>): string | null =>
-  [event, name].find((value) => typeof value === 'string') ?? null
-
 /** An event in the inbox, as a row of the log. */
 function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: QueuedEvent): Delivery {
-  const { event, userId, type } = input.message
+  const { userId, type } = input.message
+  const name = eventName(input.message)
   return {
     id: workflowId,
     status: refusal !== undefined ? 'failed' : cancelledAt !== undefined ? 'cancelled' : 'queued',
     sourceId: input.sourceId,
     destinationIds: input.targets.map(({ destinationId }) => destinationId),
     type,
-    event: typeof event === 'string' ? event : null,
+    event: name && shownName(name),
     messageId: input.messageId,
     userId: userId ?? null,
     startedAt: receivedAt.toISOString(),

@@ -31,7 +31,8 @@ export const DeliverySchema = z.object({
   sourceId: z.string(),
   destinationIds: z.array(z.string()),
   type: z.string(),
-  /** Name of a track call's event. */
+  /** Name of a track call's event, or of a page, a screen or another call that has one; in lists up to 255 characters, of a
+   *  longer one the beginning with an ellipsis. */
   event: z.string().nullable(),
   messageId: z.string(),
   userId: z.string().nullable(),
@@ -137,7 +138,7 @@ export const DeliveryFilterSchema = z.strictObject({
   sourceId: z.string().max(255).optional(),
   destinationId: z.string().max(255).optional(),
   type: MessageTypeSchema.optional(),
-  /** Name of a track call's event, exact. */
+  /** Name of the event, exact and in full. */
   event: z.string().max(32_768).optional(),
   userId: z.string().max(32_768).optional(),
   messageId: z.string().max(255).optional(),

@@ -32,7 +32,7 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
     sourceId: text('PostriderSource') ?? '',
     destinationIds,
     type: text('PostriderType') ?? '',
-    event: text('PostriderEvent'),
+    event: (memo('event') as string | undefined) ?? text('PostriderEvent'),
     messageId: text('PostriderMessageId') ?? '',
     userId: text('PostriderUserId'),
     startedAt: toIso(info.startTime) ?? new Date(0).toISOString(),

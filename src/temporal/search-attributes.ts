@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SearchAttributePair } from '@temporalio/common'
 import proto from '@temporalio/proto'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
+import { eventName, shownName } from '../contracts/event-name.ts'
 import { moreDestinations, searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
 import { StartError } from '../errors.ts'
 import type { ConnectedTemporal } from './connection.ts'
@@ -62,7 +63,16 @@ async function register({ connection, client, namespace }: ConnectedTemporal, si
  *  replaced. A value longer than Temporal takes becomes its hash. */
 export function keyword(value: string): string {
   const text = value.toWellFormed().replace(unsafe, (character) => encoded(character))
-  return text.length <= maxValueLength ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+  return text.length <= maxValueLength ? text : `${hashMark}${createHash('sha256').update(text).digest('hex')}`
+}
+
+/** How the hash of a value begins. */
+const hashMark = 'sha256:'
+
+/** What lists show of an event's name where its attribute has only the hash; undefined where the attribute has the name. */
+export function nameForLists(message: DeliverEventInput['message']): string | undefined {
+  const name = eventName(message)
+  return name !== null && keyword(name).startsWith(hashMark) ? shownName(name) : undefined
 }
 
 /** What `keyword` made a value of, turned back; a hash stays one. */
@@ -81,13 +91,14 @@ export function deliveryAttributes({
   message,
   targets,
 }: DeliverEventInput): SearchAttributePair[] {
-  const { event, userId } = message
+  const { userId } = message
+  const name = eventName(message)
   return [
     keywordPair('PostriderSource', sourceId),
     ...destinationPairs(targets.map(({ destinationId }) => destinationId)),
     keywordPair('PostriderType', message.type),
     keywordPair('PostriderMessageId', messageId),
-    ...(typeof event === 'string' ? [keywordPair('PostriderEvent', event)] : []),
+    ...(name === null ? [] : [keywordPair('PostriderEvent', name)]),
     ...(userId === undefined ? [] : [keywordPair('PostriderUserId', userId)]),
   ]
 }

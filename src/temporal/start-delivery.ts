@@ -1,9 +1,10 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy } from '@temporalio/client'
 import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
+import { eventName } from '../contracts/event-name.ts'
 import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryAttributes } from './search-attributes.ts'
+import { deliveryAttributes, nameForLists } from './search-attributes.ts'
 
 /** How long one start may take before the event goes elsewhere, in milliseconds. */
 const startLimitMs = 2_000
@@ -28,6 +29,7 @@ export async function startDelivery(
   input: DeliverEventInput,
   { workflowId, redelivery, parcel }: StartOptions = {},
 ): Promise<'started' | 'duplicate'> {
+  const shown = nameForLists(input.message)
   try {
     await connection.withDeadline(Date.now() + startLimitMs, () =>
       client.workflow.start<typeof deliverEvent>('deliverEvent', {
@@ -39,6 +41,7 @@ export async function startDelivery(
         requestEagerStart: true,
         typedSearchAttributes: deliveryAttributes(input),
         memo: {
+          ...(shown !== undefined && { event: shown }),
           endpoints: input.targets.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0),
           ...(redelivery !== undefined && { redelivery: { ...redelivery } }),
           ...(parcel !== undefined && { parcel }),
@@ -55,8 +58,8 @@ export async function startDelivery(
 }
 
 function summaryOf({ message }: DeliverEventInput): string {
-  const { type, event, name, userId } = message
-  const what = [event, name].find((value) => typeof value === 'string')
+  const { type, userId } = message
+  const what = eventName(message)
   const text = [type, what && `"${what}"`, userId && `by ${userId}`].filter(Boolean).join(' ')
   return text.slice(0, maxSummaryLength)
 }

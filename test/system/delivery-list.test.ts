@@ -61,5 +61,53 @@ it('is narrowed to the name of an event, also of those that share a workflow', a
   expect(await list({ event: 'Op', sourceId: source.id })).toEqual([])
 })
 
+it.each([
+  ['that travel alone', 3],
+  ['that share a workflow', 90],
+])(
+  'tells the names of events %s, and finds long ones by their full name',
+  async (_, count) => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const start = `It's ${'long '.repeat(60)}`
+    const calls = [
+      { type: 'track', event: `${start}one` },
+      { type: 'track', event: `${start}two` },
+      { type: 'page', name: 'Front page' },
+    ]
+    const batch = Array.from({ length: count }, (_, index) => ({
+      ...calls[index % calls.length],
+      userId: 'u1',
+      messageId: `name-${count}-${index}`,
+    }))
+    const namesOf = async (query: Record<string, string>) =>
+      (await list({ sourceId: source.id, limit: '200', ...query })).map(({ event }) => event)
+    const expectNames = async (): Promise<void> => {
+      for (const { event: full, name } of calls) {
+        const shown = full === undefined ? name : `${full.slice(0, 254)}…`
+        const names = await until(`all are found by ${String(full ?? name)}`, async () => {
+          const found = await namesOf({ event: full ?? name ?? '' })
+          return found.length === count / calls.length && found
+        })
+        expect(new Set(names)).toEqual(new Set([shown]))
+      }
+      const ofOne = await list({ sourceId: source.id, event: calls[0]?.event ?? '', limit: '1' })
+      const { body } = await node.api<Delivery>('GET', `/deliveries/${encodeURIComponent(ofOne[0]?.id ?? '')}`)
+      expect(body.event).toBe(calls[0]?.event)
+      expect(await namesOf({ event: start })).toEqual([])
+    }
+    await node.api('PATCH', `/destinations/${destination.id}`, { paused: true })
+    await (count === calls.length
+      ? Promise.all(batch.map((call) => node.post(`/${'event' in call ? 'track' : 'page'}`, source.writeKey, call)))
+      : node.post('/batch', source.writeKey, { batch }))
+    await expectNames()
+    await node.api('PATCH', `/destinations/${destination.id}`, { paused: false })
+    await until('all have arrived', () => new Set(receiver.requests.map(messageIdOf)).size === count, 60_000)
+    await expectNames()
+  },
+  120_000,
+)
+
 const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString()) as { messageId: string; event: string }
 const messageIdOf = (request: { body: Buffer }): string => bodyOf(request).messageId
