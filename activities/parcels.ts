@@ -191,12 +191,10 @@ function createRecorder(
       () => false,
     )
 
-  const writeWaiting = async (): Promise<boolean> => {
+  const writeWaiting = (): boolean | Promise<boolean> => {
     const together = waiting
     waiting = []
-    const isWritten = await write(together)
-    timer = undefined
-    return isWritten
+    return together.length === 0 || write(together)
   }
 
   return {
@@ -204,6 +202,8 @@ function createRecorder(
     note(event) {
       waiting.push(event)
       timer ??= setTimeout(() => {
+        // What comes during the write has a write of its own: nothing else may come for as long as an endpoint hangs.
+        timer = undefined
         writing = writing.then((isWritten) => isWritten && writeWaiting())
       }, recordAfterMs)
     },

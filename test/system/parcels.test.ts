@@ -67,7 +67,8 @@ describe('a flood', () => {
 
   it('is written down as it is delivered, while other events of its parcel hang', { timeout }, async () => {
     await using receiver = await startReceiver()
-    receiver.answer((_, index) => (index < 40 ? {} : 'hang'))
+    // Some answers come while those before are being written.
+    receiver.answer((_, index) => (index < 40 ? { delayMs: 2 * index } : 'hang'))
     const source = await node.createSource()
     await node.connect([source], [receiver.url])
     const messageIds = ids('written', 100)
