@@ -5,6 +5,7 @@ import type { Attempt } from '../contracts/delivery.ts'
 import { attemptsIn, attemptsOf, eventStatus, reasonOf, withNewestAttempts } from '../contracts/parcel-progress.ts'
 import type { EventProgress, ParcelEventStatus } from '../contracts/parcels.ts'
 import { withNews } from '../contracts/progress-news.ts'
+import { deliveryStatuses } from '../schemas/delivery.ts'
 import type { Database, Queryable } from './database.ts'
 
 /** An account of how far events of a parcel are. */
@@ -159,16 +160,7 @@ export const countParcel = (database: Queryable, parcelId: string): Promise<unkn
     [parcelId],
   )
 
-const parcelStatuses: readonly ParcelEventStatus[] = [
-  'delivering',
-  'retrying',
-  'held',
-  'delivered',
-  'partly_delivered',
-  'failed',
-  'discarded',
-  'cancelled',
-]
+const parcelStatuses = deliveryStatuses.filter((status): status is ParcelEventStatus => status !== 'queued')
 
 /** How far the events of a parcel are that have an outcome, by place, with as many attempts as Temporal takes; undefined where each
  *  endpoint of an event took it at once. */
