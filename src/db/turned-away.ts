@@ -1,6 +1,7 @@
 /** Events that became no delivery: the newest of each source, for a day. */
 
 import { AppError } from '../errors.ts'
+import { maxLiveText } from '../schemas/live-event.ts'
 import type { TurnedAwayDetail, TurnedAwayEvent, TurnedAwayFilter } from '../schemas/turned-away.ts'
 import type { Queryable } from './database.ts'
 import type { Page, PageRequest } from './page.ts'
@@ -77,8 +78,8 @@ export async function listTurnedAway(
       filter.sourceId ?? null,
       filter.fate ?? null,
       filter.reason ?? null,
-      filter.messageId ?? null,
-      filter.userId ?? null,
+      filter.messageId?.slice(0, maxLiveText) ?? null,
+      filter.userId?.slice(0, maxLiveText) ?? null,
       filter.since ?? null,
       filter.until ?? null,
       cursor ?? null,

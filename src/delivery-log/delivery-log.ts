@@ -1,7 +1,8 @@
 /** The delivery log: what waits in the inbox, then Temporal's visibility and the events of parcels as one list; newest first. */
 
 import { z } from 'zod'
-import { eventName, shownName } from '../contracts/event-name.ts'
+import { eventName, shownText } from '../contracts/event-name.ts'
+import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import { countQueued } from '../db/inbox-count.ts'
@@ -153,7 +154,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return {
       ...row,
       destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
-      event: eventName(message),
+      ...namesOf(queued.input),
       message,
       ...sentRequests(queued.input, [], findDestination),
       timeline: [],
@@ -171,7 +172,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const { targets } = input
       return {
         ...detail,
-        event: eventName(detail.message),
+        ...namesOf(input),
         destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
         ...sentRequests(input, detail.timeline, findDestination),
         temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
@@ -186,7 +187,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return {
       ...row,
       ...detail,
-      event: eventName(detail.message),
+      ...namesOf(input),
       destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
       ...sentRequests(input, detail.timeline, findDestination),
       temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
@@ -260,9 +261,9 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
     sourceId: input.sourceId,
     destinationIds: input.targets.map(({ destinationId }) => destinationId),
     type,
-    event: name && shownName(name),
+    event: name && shownText(name),
     messageId: input.messageId,
-    userId: userId ?? null,
+    userId: userId === undefined ? null : shownText(userId),
     startedAt: receivedAt.toISOString(),
     endedAt: cancelledAt?.toISOString() ?? null,
     attempts: 0,
@@ -270,6 +271,13 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
     reason: refusal ?? null,
   }
 }
+
+/** The name and the ids of an event in full, which rows have up to a length. */
+const namesOf = ({ message, messageId }: DeliverEventInput): Pick<Delivery, 'event' | 'userId' | 'messageId'> => ({
+  event: eventName(message),
+  userId: message.userId ?? null,
+  messageId,
+})
 
 /** An event of a parcel, as a row of the log. */
 function ofParcel({ status, receivedAt, endedAt, dueAt, ...event }: CarriedEvent, isOnPaused: boolean): Delivery {
@@ -283,7 +291,7 @@ function ofParcel({ status, receivedAt, endedAt, dueAt, ...event }: CarriedEvent
     type,
     event: event.event,
     messageId,
-    userId,
+    userId: userId && shownText(userId),
     startedAt: receivedAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,
     attempts,

@@ -2,11 +2,8 @@
 
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { LiveEvent } from '../schemas/live-event.ts'
+import { maxLiveText, type LiveEvent } from '../schemas/live-event.ts'
 import type { AcceptedEvent, IngestFate } from './port.ts'
-
-/** Longest text that is shown, in characters: that of a message id. */
-const maxTextLength = 255
 
 export const acceptedLive = ({ sourceId, messageId, message, receivedAt }: AcceptedEvent): LiveEvent => ({
   ...liveEvent({ ...message, messageId }, 'accepted', receivedAt),
@@ -16,7 +13,7 @@ export const acceptedLive = ({ sourceId, messageId, message, receivedAt }: Accep
 /** @param event  whatever the caller sent in the place of an event */
 export function liveEvent(event: unknown, fate: IngestFate, receivedAt: Date, reason?: ErrorCode): LiveEvent {
   const members = typeof event === 'object' && event !== null ? (event as Record<string, unknown>) : {}
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, maxTextLength) : null)
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, maxLiveText) : null)
   return {
     at: receivedAt.toISOString(),
     type: text(members['type']),

@@ -31,8 +31,8 @@ export const DeliverySchema = z.object({
   sourceId: z.string(),
   destinationIds: z.array(z.string()),
   type: z.string(),
-  /** Name of a track call's event, or of a page, a screen or another call that has one; in lists up to 255 characters, of a
-   *  longer one the beginning with an ellipsis. */
+  /** Name of a track call's event, or of a page, a screen or another call that has one. Lists have up to 255 characters of it and of
+   *  the two ids, of a longer one the beginning with an ellipsis. */
   event: z.string().nullable(),
   messageId: z.string(),
   userId: z.string().nullable(),

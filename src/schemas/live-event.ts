@@ -2,6 +2,9 @@
 
 import { z } from 'zod'
 
+/** Longest text that is shown and kept of such an event, in characters: that of a longer one is cut. */
+export const maxLiveText = 255
+
 /** One event at the door, and its fate there. */
 export const LiveEventSchema = z.object({
   /** When it came, ISO 8601. */

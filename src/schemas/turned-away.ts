@@ -38,8 +38,9 @@ export const TurnedAwayFilterSchema = z.strictObject({
   sourceId: z.string().max(255).optional(),
   fate: TurnedAwayFateSchema.optional(),
   reason: z.string().max(100).optional(),
-  messageId: z.string().max(255).optional(),
-  userId: z.string().max(255).optional(),
+  /** Ids in full: of longer ones than 255 characters, as many are compared. */
+  messageId: z.string().max(32_768).optional(),
+  userId: z.string().max(32_768).optional(),
   /** Came in at or after this time. */
   since: z.iso.datetime({ offset: true }).optional(),
   /** Came in before this time. */

@@ -5,7 +5,7 @@ import { defaultPayloadConverter } from '@temporalio/common'
 import type { Attempt, OutcomeAttribute } from '../contracts/delivery.ts'
 import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
 import type { Delivery, DeliveryAttempt, StartedStatus } from '../schemas/delivery.ts'
-import { fromKeyword } from './search-attributes.ts'
+import { fromKeyword, type ShownTexts } from './search-attributes.ts'
 
 export type ExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo
 
@@ -25,6 +25,7 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
   const outcome = text('PostriderOutcome') as OutcomeAttribute | null
   const status = statusOf(info, outcome, destinationIds.some(isPaused))
   const memo = (name: string): unknown => decode(info.memo?.fields?.[name])
+  const kept = (name: keyof ShownTexts): string | undefined => memo(name) as string | undefined
   const attempts = (memo('attempts') ?? (status === 'delivered' ? memo('endpoints') : undefined)) as number | undefined
   return {
     id: info.execution?.workflowId ?? '',
@@ -32,9 +33,9 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
     sourceId: text('PostriderSource') ?? '',
     destinationIds,
     type: text('PostriderType') ?? '',
-    event: (memo('event') as string | undefined) ?? text('PostriderEvent'),
-    messageId: text('PostriderMessageId') ?? '',
-    userId: text('PostriderUserId'),
+    event: kept('event') ?? text('PostriderEvent'),
+    messageId: kept('messageId') ?? text('PostriderMessageId') ?? '',
+    userId: kept('userId') ?? text('PostriderUserId'),
     startedAt: toIso(info.startTime) ?? new Date(0).toISOString(),
     endedAt: toIso(info.closeTime),
     attempts: attempts ?? null,

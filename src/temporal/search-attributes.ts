@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SearchAttributePair } from '@temporalio/common'
 import proto from '@temporalio/proto'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
-import { eventName, shownName } from '../contracts/event-name.ts'
+import { eventName, shownText } from '../contracts/event-name.ts'
 import { moreDestinations, searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
 import { StartError } from '../errors.ts'
 import type { ConnectedTemporal } from './connection.ts'
@@ -69,10 +69,16 @@ export function keyword(value: string): string {
 /** How the hash of a value begins. */
 const hashMark = 'sha256:'
 
-/** What lists show of an event's name where its attribute has only the hash; undefined where the attribute has the name. */
-export function nameForLists(message: DeliverEventInput['message']): string | undefined {
-  const name = eventName(message)
-  return name !== null && keyword(name).startsWith(hashMark) ? shownName(name) : undefined
+/** What lists show of a name and of ids whose attributes have only their hashes; it has no member where an attribute has the text. */
+export type ShownTexts = Partial<Record<'event' | 'userId' | 'messageId', string>>
+
+/** @returns what the memo of a delivery keeps for lists */
+export function textsForLists({ message, messageId }: DeliverEventInput): ShownTexts {
+  const texts = { event: eventName(message), userId: message.userId ?? null, messageId }
+  const isHashed = (text: string | null): text is string => text !== null && keyword(text).startsWith(hashMark)
+  return Object.fromEntries(
+    Object.entries(texts).flatMap(([member, text]) => (isHashed(text) ? [[member, shownText(text)]] : [])),
+  )
 }
 
 /** What `keyword` made a value of, turned back; a hash stays one. */

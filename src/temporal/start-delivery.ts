@@ -4,7 +4,7 @@ import { eventName } from '../contracts/event-name.ts'
 import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryAttributes, nameForLists } from './search-attributes.ts'
+import { deliveryAttributes, textsForLists } from './search-attributes.ts'
 
 /** How long one start may take before the event goes elsewhere, in milliseconds. */
 const startLimitMs = 2_000
@@ -29,7 +29,6 @@ export async function startDelivery(
   input: DeliverEventInput,
   { workflowId, redelivery, parcel }: StartOptions = {},
 ): Promise<'started' | 'duplicate'> {
-  const shown = nameForLists(input.message)
   try {
     await connection.withDeadline(Date.now() + startLimitMs, () =>
       client.workflow.start<typeof deliverEvent>('deliverEvent', {
@@ -41,7 +40,7 @@ export async function startDelivery(
         requestEagerStart: true,
         typedSearchAttributes: deliveryAttributes(input),
         memo: {
-          ...(shown !== undefined && { event: shown }),
+          ...textsForLists(input),
           endpoints: input.targets.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0),
           ...(redelivery !== undefined && { redelivery: { ...redelivery } }),
           ...(parcel !== undefined && { parcel }),

@@ -90,6 +90,14 @@ describe('events that became no delivery', () => {
     expect(JSON.stringify(event)).not.toMatch(/forgotten|diary/)
   })
 
+  it('are found by ids of which only the beginning is kept', async () => {
+    const [userId, messageId] = ['user '.repeat(80), 'message '.repeat(50)]
+    await node.post('/track', connected.writeKey, { userId, messageId, event: 'Long' })
+    const event = await found(messageId)
+    expect(event).toMatchObject({ reason: 'id_too_long', userId: userId.slice(0, 255) })
+    expect((await list({ userId })).map(({ id }) => id)).toEqual([event.id])
+  })
+
   it('lead from the live stream to their body', async () => {
     const live = await fetch(`${node.url}/api/v1/sources/${lonely.id}/live`, {
       headers: { authorization: `Bearer ${adminToken}` },

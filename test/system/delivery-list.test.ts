@@ -109,5 +109,55 @@ it.each([
   120_000,
 )
 
+it.each([
+  ['that travel alone', 3],
+  ['that share a workflow', 90],
+])(
+  'tells the ids of events %s, and finds long ones by their full text',
+  async (_, count) => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const start = 'user '.repeat(60)
+    const users = [`${start}one`, `${start}two`, 'short']
+    // Quotes take three characters each in Temporal's lists, so that this id is too long for them.
+    const idOf = (index: number): string => `${count}-${index}-${"'".repeat(90)}`
+    const batch = Array.from({ length: count }, (_, index) => ({
+      type: 'track',
+      event: 'Opened',
+      userId: users[index % users.length],
+      messageId: idOf(index),
+    }))
+    const expectIds = async (): Promise<void> => {
+      for (const userId of users) {
+        const sent = batch.filter((call) => call.userId === userId)
+        const rows = await until(`all are found by ${userId}`, async () => {
+          const found = await list({ sourceId: source.id, limit: '200', userId })
+          return found.length === sent.length && found
+        })
+        const shown = userId.length > 255 ? `${userId.slice(0, 254)}…` : userId
+        expect(new Set(rows.map((row) => row.userId))).toEqual(new Set([shown]))
+        expect(rows.map(({ messageId }) => messageId).toSorted()).toEqual(
+          sent.map(({ messageId }) => messageId).toSorted(),
+        )
+      }
+      const [first] = await list({ sourceId: source.id, messageId: idOf(0) })
+      expect(first).toMatchObject({ messageId: idOf(0), userId: `${users[0]?.slice(0, 254)}…` })
+      const { body } = await node.api<Delivery>('GET', `/deliveries/${encodeURIComponent(first?.id ?? '')}`)
+      expect(body).toMatchObject({ messageId: idOf(0), userId: users[0] })
+      expect(await list({ sourceId: source.id, userId: start })).toEqual([])
+    }
+    await node.api('PATCH', `/destinations/${destination.id}`, { paused: true })
+    await (count === users.length
+      ? Promise.all(batch.map((call) => node.post('/track', source.writeKey, call)))
+      : node.post('/batch', source.writeKey, { batch }))
+    await expectIds()
+    await node.api('PATCH', `/destinations/${destination.id}`, { paused: false })
+    await until('all have arrived', () => new Set(receiver.requests.map(messageIdOf)).size === count, 60_000)
+    await expectIds()
+  },
+  120_000,
+)
+
 const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString()) as { messageId: string; event: string }
 const messageIdOf = (request: { body: Buffer }): string => bodyOf(request).messageId
