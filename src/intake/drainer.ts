@@ -58,7 +58,7 @@ export interface Drainer {
 
 export interface DrainerDependencies {
   database: Database
-  inboxTurns: Pick<InboxTurns, 'next'>
+  inboxTurns: Pick<InboxTurns, 'beginTaking' | 'next' | 'noteWriting'>
   singles: SingleStarts
   /** Undefined when events never share a workflow. */
   parcels: ParcelStarts | undefined
@@ -100,30 +100,43 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     return [...moved.values()].reduce((sum, events) => sum + events, 0)
   }
 
-  /** How many events of each turn are leased, of so many turns. */
+  /** How many events of each turn are leased, of so many turns: where it is only one, nobody learns whether there are more. */
   const singlesOf = (turns: number): number => {
-    if (parcels === undefined) return isResting() ? 1 : Math.ceil(singlesBatch / turns)
-    return isProven() ? Math.min(maxSingles + 1, Math.ceil(singlesTogether / turns)) : 1
+    if (isResting() || (parcels !== undefined && !isProven())) return 1
+    const share = (parcels === undefined ? singlesBatch : singlesTogether) / turns
+    return Math.min(parcels === undefined ? singlesBatch : maxSingles + 1, Math.max(2, Math.ceil(share)))
+  }
+
+  /** Gives events back whose turns travel in parcels from now on. @returns the others */
+  const withoutLate = async (events: readonly LeasedEvent[], turns: readonly string[]): Promise<LeasedEvent[]> => {
+    const late = mayTravel() ? turns.filter((turn) => areTooMany(events.filter(isOf(turn)))) : []
+    for (const turn of late) noteBehind(turn)
+    const [back, others] = [events.filter(isOfSome(late)), events.filter((event) => !isOfSome(late)(event))]
+    if (back.length > 0)
+      await releaseInInbox(
+        database,
+        back.map(({ seq }) => seq),
+      )
+    return others
   }
 
   /** @returns how many events it saw to */
   const startSingles = async (open: readonly string[]): Promise<number> => {
     if (open.length === 0) return 0
     const turns = open.slice(0, isResting() ? 1 : singlesTogether)
-    const events = await leaseFromInbox(database, turns, singlesOf(turns.length), leaseMs)
-    const late = mayTravel() ? turns.filter((turn) => areTooMany(events.filter(isOf(turn)))) : []
-    for (const turn of late) noteBehind(turn)
-    const isLate = ({ input }: LeasedEvent): boolean => late.includes(turnIdOf(input))
-    if (late.length > 0)
-      await releaseInInbox(
-        database,
-        events.filter(isLate).map(({ seq }) => seq),
-      )
-    await singles.start(
-      events.filter((event) => !isLate(event)),
-      stopping.signal,
-    )
-    return events.length
+    const perTurn = singlesOf(turns.length)
+    const noteEmptied = inboxTurns.beginTaking()
+    const leased = await leaseFromInbox(database, turns, perTurn, leaseMs)
+    const events = await withoutLate(leased, turns)
+    // What comes from now on is started beside them: a source that posts all the time would stay in the inbox for ever.
+    for (const turn of turns) if (!isBehind(turn) && leased.filter(isOf(turn)).length < perTurn) noteEmptied(turn)
+    let areStarted = false
+    try {
+      areStarted = await singles.start(events, stopping.signal)
+    } finally {
+      if (!areStarted) inboxTurns.noteWriting(turns)()
+    }
+    return leased.length
   }
 
   const start = async (turns: readonly string[]): Promise<number> =>
@@ -217,10 +230,12 @@ function rotated(ids: readonly string[]): string[] {
   return [...ids.slice(first), ...ids.slice(0, first)]
 }
 
-const isOf =
-  (turn: string) =>
+const isOf = (turn: string) => isOfSome([turn])
+
+const isOfSome =
+  (turns: readonly string[]) =>
   ({ input }: LeasedEvent): boolean =>
-    turnIdOf(input) === turn
+    turns.includes(turnIdOf(input))
 
 const areTooMany = (events: readonly LeasedEvent[]): boolean =>
   events.length > maxSingles || events.some(({ receivedAt }) => Date.now() - receivedAt.getTime() > maxSinglesAgeMs)

@@ -22,8 +22,13 @@ export interface InboxTurns {
   next: () => Promise<NextTurns>
   /** Events of the turn came, wherever they went. */
   noteCome(turn: string): void
-  /** Events of these turns are written to the inbox. */
-  noteWritten(turns: Iterable<string>): void
+  /** Events of these turns are about to be written to the inbox.
+   *  @returns to be called when they are, or when that failed */
+  noteWriting(turns: readonly string[]): () => void
+  /** Events are about to be taken from the inbox.
+   *  @returns to be called with each turn of which nothing was left: unless more of it was written meanwhile, nothing of it waits
+   *  any more */
+  beginTaking(): (emptied: string) => void
   /** Whether events of the turn may wait in the inbox: there were some when it was last looked at, or some came since. Nothing
    *  is known to wait before all turns were looked at. */
   mayWait(turn: string): boolean
@@ -42,16 +47,20 @@ export function createInboxTurns(
   let waited: Set<string> | undefined
   /** Those of the looks since then, and those that came before these looks began, and since. */
   let seen = new Set<string>()
-  let writtenBefore = new Set<string>()
-  let written = new Set<string>()
+  let writtenBefore = new Map<string, number>()
+  let written = new Map<string, number>()
+  /** How many writes began, and those under way: each with its turns. */
+  let writes = 0
+  const underWay = new Set<readonly string[]>()
   const lately = new LRUCache<string, true>({ max: maxLate, ttl: lateMs })
   const mayWait = (turn: string): boolean =>
     waited !== undefined && [waited, seen, writtenBefore, written].some((turns) => turns.has(turn))
+  const lastWrite = (turn: string): number => written.get(turn) ?? writtenBefore.get(turn) ?? 0
 
   const read = async (): Promise<Turn[]> => {
     if (after === '') {
-      for (const turn of written) writtenBefore.add(turn)
-      written = new Set()
+      for (const [turn, write] of written) writtenBefore.set(turn, write)
+      written = new Map()
     }
     const turns = await turnsInInbox(database, after, maxTurns)
     for (const { id } of turns) seen.add(id)
@@ -59,7 +68,7 @@ export function createInboxTurns(
     if (after === '') {
       waited = seen
       seen = new Set()
-      writtenBefore = new Set()
+      writtenBefore = new Map()
     }
     return turns
   }
@@ -76,8 +85,19 @@ export function createInboxTurns(
     noteCome(turn) {
       lately.set(turn, true)
     },
-    noteWritten(turns) {
-      for (const turn of turns) written.add(turn)
+    noteWriting(turns) {
+      writes += 1
+      for (const turn of turns) written.set(turn, writes)
+      underWay.add(turns)
+      return () => underWay.delete(turns)
+    },
+    beginTaking() {
+      const before = writes
+      const unsure = new Set([...underWay].flat())
+      return (turn) => {
+        if (unsure.has(turn) || lastWrite(turn) > before) return
+        for (const turns of [waited, seen, writtenBefore, written]) turns?.delete(turn)
+      }
     },
     mayWait,
     isNewcomer: (turn) => waited !== undefined && !lately.has(turn) && !mayWait(turn),

@@ -56,7 +56,7 @@ interface Waiting {
 export interface InboxWriterDependencies {
   database: Database
   inboxMax: number
-  turns: Pick<InboxTurns, 'isNewcomer' | 'mayWait' | 'noteCome' | 'noteWritten'>
+  turns: Pick<InboxTurns, 'isNewcomer' | 'mayWait' | 'noteCome' | 'noteWriting'>
   /** Told after each group that left something new in the inbox. */
   onWritten: (events: readonly NewInboxEvent[]) => void
   /** Takes events that need not wait; undefined when events never share a workflow. */
@@ -129,8 +129,8 @@ export function createInboxWriter(dependencies: InboxWriterDependencies): InboxW
 
   const writeToInbox = async (events: NewInboxEvent[]): Promise<number> => {
     if (events.length === 0) return 0
-    turns.noteWritten(events.map(({ input }) => turnIdOf(input)))
-    const added = await addToInbox(database, events)
+    const noteEnd = turns.noteWriting(events.map(({ input }) => turnIdOf(input)))
+    const added = await addToInbox(database, events).finally(noteEnd)
     depth += added
     if (added > 0) onWritten(events)
     return added

@@ -14,8 +14,9 @@ const startableMs = 5_000
 
 export interface SingleStarts {
   /** Starts leased events in their order, some at a time; those that it does not get to go back to the inbox.
+   *  @returns whether it got to all
    *  @throws when Temporal or the database does not take one */
-  start(events: readonly LeasedEvent[], stopping: AbortSignal): Promise<void>
+  start(events: readonly LeasedEvent[], stopping: AbortSignal): Promise<boolean>
 }
 
 export interface SingleStartsDependencies {
@@ -83,6 +84,7 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
       if (started.length > 0) await removeFromInbox(database, started)
       if (open.size > 0) await releaseInInbox(database, [...open])
       if (failure !== undefined) throw failure
+      return open.size === 0
     },
   }
 }
