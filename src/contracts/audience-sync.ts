@@ -39,46 +39,81 @@ export const audienceFailures = {
 
 /** An audience at one of its destinations: what that destination acknowledged is kept under this number. */
 export interface AudienceLink {
+  /** Number of the pair in the database. */
   link: number
+  /** Id of the destination. */
   destinationId: string
 }
 
 /** A sync as its workflow knows it. */
 export interface SyncDescription {
+  /** Id of the sync. */
   syncId: string
   /** Number of the sync in the database. */
   number: string
+  /** What it does. */
   kind: SyncKind
+  /** How far it was when it was read. */
   phase: SyncPhase
-  audience: { id: string; key: string; kind: AudienceKind; name: string; maxPerSecond: number | null }
+  /** Whose sync it is, as its settings stood when it began. */
+  audience: {
+    /** Id of the audience. */
+    id: string
+    /** Name of the trait that destinations are told. */
+    key: string
+    /** What users have of it. */
+    kind: AudienceKind
+    /** Name for people. */
+    name: string
+    /** Most Identify calls a second to each destination; null: as many as it takes. */
+    maxPerSecond: number | null
+  }
   /** Whether the membership has to be fetched. */
   pulls: boolean
   /** ISO 8601; the timestamp of all its Identify calls. */
   startedAt: string
+  /** The destinations that are told. */
   links: AudienceLink[]
+  /** When pages that failed are sent again. */
   retry: RetrySchedule
 }
 
 /** Input of the workflow `syncAudience`. */
 export interface SyncAudienceInput {
+  /** Id of the audience. */
   audienceId: string
   /** Started by the schedule: asks for a sync of its own. */
   scheduled?: boolean
   /** A sync in the middle of its sending that goes on in this run. */
-  resumed?: { sync: SyncDescription; progress: SyncProgress; cursors: Record<string, string> }
+  resumed?: {
+    /** The sync that goes on. */
+    sync: SyncDescription
+    /** How far it is. */
+    progress: SyncProgress
+    /** User id after which the sending goes on, by destination. */
+    cursors: Record<string, string>
+  }
 }
 
 /** Answer of the query `progress`. */
 export interface SyncProgress {
+  /** Id of the sync that runs; null while none does. */
   syncId: string | null
+  /** Where it stands. */
   phase: SyncPhase
   /** Rows of the membership so far; `added` to `unchanged` count users, `sent` to `failed` Identify calls. */
   rowsRead: number
+  /** Users found to be added. */
   added: number
+  /** Users found to be removed. */
   removed: number
+  /** Users of which there is nothing to tell. */
   unchanged: number
+  /** Identify calls delivered at the first attempt. */
   sent: number
+  /** Identify calls that got a delivery of their own. */
   handedOn: number
+  /** Identify calls refused for good. */
   failed: number
   /** Identify calls a second since the sending began. */
   rate: number
@@ -86,7 +121,9 @@ export interface SyncProgress {
 
 /** Input of the activity that sends for some seconds. */
 export interface SendInput {
+  /** The sync that sends. */
   sync: SyncDescription
+  /** The destination that is told. */
   link: AudienceLink
   /** User id after which to go on; empty at the beginning. */
   after: string
@@ -96,6 +133,7 @@ export interface SendInput {
 export interface SendResult {
   /** `done`: nothing is left; `more`: go on; `held`: the destination is paused; `skipped`: switched off or deleted. */
   kind: 'done' | 'more' | 'held' | 'skipped'
+  /** User id up to which everything is told. */
   after: string
   /** Identify calls of the whole sync so far; absent when this stretch recorded none. */
   totals?: SyncTotals
@@ -105,25 +143,37 @@ export interface SendResult {
 
 /** Identify calls of a sync: delivered at the first attempt, given a delivery of their own, and refused for good. */
 export interface SyncTotals {
+  /** Delivered at the first attempt. */
   sent: number
+  /** Given a delivery of their own, which tries for its whole window. */
   handedOn: number
+  /** Refused for good. */
   failed: number
 }
 
 /** What the comparison came to, in users; a sync that is `refused` sends nothing, for the reason given. */
 export interface ComparisonResult {
+  /** Whether the sync may send. */
   kind: 'compared' | 'refused'
+  /** Why it is refused, in words; absent when it is not. */
   reason?: string
+  /** Users found to be added. */
   added: number
+  /** Users found to be removed. */
   removed: number
+  /** Users of which there is nothing to tell. */
   unchanged: number
 }
 
 /** How a sync ended, and why unless it completed. */
 export interface SyncEnd {
+  /** Id of the audience. */
   audienceId: string
+  /** Id of the sync. */
   syncId: string
+  /** How it ended. */
   status: 'completed' | 'failed' | 'refused' | 'stopped'
+  /** Why, in words; absent when it completed. */
   reason?: string
 }
 

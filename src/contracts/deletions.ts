@@ -2,6 +2,7 @@
 
 /** Input of the workflow `deletionRequest`; everything else is in the database. */
 export interface DeletionRequestInput {
+  /** Id of the request. */
   requestId: string
 }
 

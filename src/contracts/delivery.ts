@@ -7,8 +7,11 @@ export type SuccessPolicy = 'any' | 'all'
 
 /** A destination that an event goes to, as it stood when the event was accepted. */
 export interface DeliveryTarget {
+  /** Id of the destination. */
   destinationId: string
+  /** Its endpoints, 1 to 5. */
   endpointIds: string[]
+  /** Whether one endpoint is enough, or all must take the event. */
   successPolicy: SuccessPolicy
 }
 
@@ -24,11 +27,15 @@ export interface RetrySchedule {
 
 /** Input of the workflow `deliverEvent`. */
 export interface DeliverEventInput {
+  /** Source that the event came from. */
   sourceId: string
+  /** Message id of the event, at most 100 characters. */
   messageId: string
   /** The JSON body that every endpoint receives, in the order of its bytes. */
   message: MessageBody
+  /** Where it goes. */
   targets: DeliveryTarget[]
+  /** When failed attempts are repeated. */
   retry: RetrySchedule
   /** When the event was accepted, ISO 8601; unless given, when the workflow began. */
   acceptedAt?: string
@@ -44,13 +51,17 @@ export interface ClockReading {
   startedAt: number
   /** How long the destination had been paused in all when counting began, and when it was last read. */
   pausedAtStart?: number
+  /** For how long the destination had been paused in all when it was last read. */
   pausedNow: number
 }
 
 /** An endpoint that waits until its destination is resumed. */
 export interface HeldEndpoint {
+  /** Id of the endpoint. */
   endpointId: string
+  /** Requests made so far. */
   attempts: number
+  /** The newest of them; absent before the first. */
   lastAttempt?: Attempt
   /** Whether an operator ordered the next attempt. */
   isOrdered?: true
@@ -58,12 +69,24 @@ export interface HeldEndpoint {
 
 /** A destination where nothing is under way: settled, or held. */
 export type DestinationStanding =
-  | { kind: 'settled'; result: DestinationResult }
+  | {
+      kind: 'settled'
+      /** What became of it. */
+      result: DestinationResult
+    }
   | {
       kind: 'held'
+
+      /** Id of the destination. */
       destinationId: string
+
+      /** Its retry window, which stands still meanwhile. */
       clock: ClockReading
+
+      /** Endpoints that have ended. */
       settled: EndpointResult[]
+
+      /** Endpoints that go on when it is resumed. */
       waiting: HeldEndpoint[]
     }
 
@@ -71,9 +94,13 @@ export type DestinationStanding =
 export interface AttemptInput {
   /** Absent in attempts that an earlier version asked for. */
   sourceId?: string
+  /** Message id of the event, which receivers get in each attempt. */
   messageId: string
+  /** The JSON body that the endpoint receives. */
   message: MessageBody
+  /** Id of the destination. */
   destinationId: string
+  /** Id of the endpoint. */
   endpointId: string
   /** When the event was accepted, ISO 8601; absent in attempts that an earlier version asked for. */
   acceptedAt?: string
@@ -81,6 +108,7 @@ export interface AttemptInput {
 
 /** Input of an activity that tries on. */
 export interface RetryInput extends AttemptInput {
+  /** When failed attempts are repeated. */
   retry: RetrySchedule
   /** Attempts that were made before this activity. */
   attemptsBefore: number
@@ -92,6 +120,7 @@ export interface RetryInput extends AttemptInput {
 
 /** One request to one endpoint, as the delivery log shows it. */
 export interface Attempt {
+  /** Id of the endpoint. */
   endpointId: string
   /** Where it went; in lists of one endpoint's attempts absent where that is where the one before went, and in attempts of early
    *  versions. */
@@ -100,6 +129,7 @@ export interface Attempt {
   id?: string
   /** ISO 8601, when the request began. */
   at: string
+  /** From the beginning of the request to the end of its answer or its failure, in milliseconds. */
   durationMs: number
   /** Status of the answer, when there was one. */
   status?: number
@@ -111,27 +141,61 @@ export interface Attempt {
 
 /** What came of one attempt. */
 export type AttemptOutcome =
-  | { kind: 'delivered'; attempt: Attempt }
+  | {
+      kind: 'delivered'
+      /** The request that was taken. */
+      attempt: Attempt
+    }
   /** Failed in a way that may pass. */
-  | { kind: 'unavailable'; attempt: Attempt; retryAfterMs?: number; pausedTotalMs: number }
+  | {
+      kind: 'unavailable'
+      /** The request that failed. */
+      attempt: Attempt
+      /** What the receiver asked to wait, in milliseconds; absent when it asked for nothing. */
+      retryAfterMs?: number
+      /** For how long the destination had been paused in all, in milliseconds. */
+      pausedTotalMs: number
+    }
   /** Failed for good; no request was made when there is no attempt. */
-  | { kind: 'rejected'; reason: string; attempt?: Attempt }
-  /** Not made: as many as the endpoint may have are under way, or it is down (`isDown`).
-   *  `turnInMs`: when to come again, in milliseconds; absent where that is not known. `reason`: why, in words for the operator. */
-  | { kind: 'deferred'; turnInMs?: number; pausedTotalMs?: number; reason?: string; isDown?: true }
+  | {
+      kind: 'rejected'
+      /** Why, in words for the operator. */
+      reason: string
+      /** The request that was refused; absent when none was made. */
+      attempt?: Attempt
+    }
+  /** Not made: as many as the endpoint may have are under way, or it is down. */
+  | {
+      kind: 'deferred'
+      /** When to come again, in milliseconds; absent where that is not known. */
+      turnInMs?: number
+      /** For how long the destination had been paused in all, in milliseconds. */
+      pausedTotalMs?: number
+      /** Why, in words for the operator. */
+      reason?: string
+      /** The endpoint is down. */
+      isDown?: true
+    }
   /** Not made: the destination is paused. */
   | { kind: 'held' }
   /** Not made: the destination is switched off or deleted, or the user is. */
-  | { kind: 'discarded'; reason: string }
+  | {
+      kind: 'discarded'
+      /** Why, in words for the operator. */
+      reason: string
+    }
 
 /** What came of an activity that tried on; `attempts` are the requests it made, oldest first. */
 export interface RetryOutcome {
+  /** What came of the last attempt, or of its place. */
   outcome: AttemptOutcome
+  /** The requests that it made, oldest first. */
   attempts: Attempt[]
 }
 
 /** Details that a failed attempt of a retried activity leaves in Temporal. */
 export interface AttemptRecord {
+  /** The requests of the activity so far, oldest first. */
   attempts: Attempt[]
   /** Milliseconds until the next attempt, if the window has room for it. */
   pauseMs: number
@@ -139,6 +203,7 @@ export interface AttemptRecord {
 
 /** A destination as a waiting delivery needs to know it. */
 export interface DestinationState {
+  /** Whether deliveries go on, wait, or end. */
   kind: 'active' | 'paused' | 'discarded'
   /** Milliseconds that it has been paused so far, in all. */
   pausedTotalMs: number
@@ -146,6 +211,7 @@ export interface DestinationState {
 
 /** Attempts that activities made which wait or run in Temporal. */
 export interface PendingAttempts {
+  /** The requests, oldest first. */
   attempts: Attempt[]
   /** One is being made, of which nothing is known yet; absent where an early version answered. */
   isUnderWay?: boolean
@@ -169,9 +235,13 @@ export interface DeliveryActivities {
 
 /** What became of one endpoint. */
 export interface EndpointResult {
+  /** Id of the endpoint. */
   endpointId: string
+  /** How it ended; `superseded`: another endpoint took the event, and one is enough. */
   outcome: 'delivered' | 'failed' | 'discarded' | 'superseded'
+  /** Requests made in all. */
   attempts: number
+  /** Why, in words; absent when it was delivered. */
   reason?: string
   /** The last request, when it failed for good. */
   lastAttempt?: Attempt
@@ -179,8 +249,11 @@ export interface EndpointResult {
 
 /** What became of one destination. */
 export interface DestinationResult {
+  /** Id of the destination. */
   destinationId: string
+  /** How it ended there, by its success policy. */
   outcome: 'delivered' | 'failed' | 'discarded'
+  /** What became of each of its endpoints. */
   endpoints: EndpointResult[]
 }
 
@@ -188,6 +261,7 @@ export interface DestinationResult {
 export interface DeliverEventResult {
   /** `partly_delivered`: some destinations took the event, and others never will. */
   outcome: 'delivered' | 'partly_delivered' | 'failed' | 'discarded'
+  /** What became of each destination. */
   destinations: DestinationResult[]
 }
 
@@ -207,7 +281,9 @@ export const failureTypes = {
 
 /** Who steers a delivery, and why; stands in the workflow's history. */
 export interface SteeringTrace {
+  /** Name of the API token, or `admin`; absent where it is not known. */
   by?: string | undefined
+  /** The reason that was given, at most 500 characters; absent where none was. */
   why?: string | undefined
 }
 

@@ -8,6 +8,7 @@ import { obeyedRetryAfterMs, retryDelayMs } from './retry-delay.ts'
 export interface EndpointState {
   /** Attempts so far, that of the outcome included. */
   attempts: number
+  /** First and longest pause between attempts, in milliseconds. */
   retry: Pick<RetrySchedule, 'initialMs' | 'maxMs'>
   /** When the retry window ends, as far as the destination was not paused further. */
   windowEndsAt: number
@@ -25,40 +26,62 @@ export interface EndpointState {
 export type EndpointOutcome =
   | AttemptOutcome
   /** The destination is paused no longer. */
-  | { kind: 'resumed'; state: DestinationState }
-  /** Temporal gave up the activity that tried, at the end of the window. `wasTurnedAway`: the last try was told why there is no
-   *  attempt; `pauseMs`: what the next try would have waited, in milliseconds. */
-  | { kind: 'exhausted'; reason: string; wasTurnedAway: boolean; pauseMs?: number }
+  | {
+      kind: 'resumed'
+      /** The destination as it is now. */
+      state: DestinationState
+    }
+  /** Temporal gave up the activity that tried, at the end of the window. */
+  | {
+      kind: 'exhausted'
+      /** Why the last try failed, or was not made, in words. */
+      reason: string
+      /** Whether the last try was told why there is no attempt. */
+      wasTurnedAway: boolean
+      /** What the next try would have waited, in milliseconds. */
+      pauseMs?: number
+    }
 
 /** The time in milliseconds since 1970, and a source of numbers from 0 up to 1. */
 export interface Moment {
+  /** Milliseconds since 1970. */
   now: number
+  /** A number from 0 up to 1, another one at each call. */
   random: () => number
 }
 
 /** What is done next for an event at an endpoint. */
 export type NextStep =
-  /** An attempt, now; `beginsWindow`: the retry window counts from it on. */
-  | { kind: 'attempt'; beginsWindow: boolean }
+  /** An attempt, now. */
+  | {
+      kind: 'attempt'
+      /** Whether the retry window counts from it on. */
+      beginsWindow: boolean
+    }
   | Wait
   /** Nothing until the destination is resumed. */
   | { kind: 'hold' }
   | Settled
 
-/** An attempt at a time, in milliseconds since 1970: after a pause because one failed, or when its turn is. `isDown`: it was kept
- *  away, for the endpoint is down. */
+/** An attempt at a time, in milliseconds since 1970: after a pause because one failed, or when its turn is. */
 export interface Wait {
   kind: 'wait'
+  /** Whether a failed attempt is repeated, or the endpoint had no room for it. */
   for: 'retry' | 'turn'
+  /** Milliseconds since 1970. */
   until: number
+  /** Why it waits, in words for the operator. */
   reason: string
+  /** It was kept away, as the endpoint is down. */
   isDown?: true
 }
 
 /** Nothing more: how it ended at the endpoint, and why unless it was delivered. */
 export interface Settled {
   kind: 'settle'
+  /** How it ended at the endpoint. */
   end: EndpointResult['outcome']
+  /** Why, in words; absent when it was delivered. */
   reason?: string
 }
 

@@ -11,9 +11,13 @@ export const maxParcelBytes = 256 * 1024
 
 /** One event of a parcel: what the workflow `deliverEvent` gets as its input, but for what all events share. */
 export interface ParcelEvent {
+  /** Source that the event came from. */
   sourceId: string
+  /** Message id of the event, at most 100 characters. */
   messageId: string
+  /** The JSON body that every endpoint receives. */
   message: MessageBody
+  /** Where it goes. */
   targets: DeliveryTarget[]
   /** When the event was accepted, ISO 8601. */
   receivedAt: string
@@ -21,17 +25,21 @@ export interface ParcelEvent {
 
 /** Input of the workflow `deliverParcel`: 1 to `maxParcelEvents` events. */
 export interface DeliverParcelInput {
+  /** The events, in the order in which they came. */
   events: ParcelEvent[]
+  /** When failed attempts are repeated. */
   retry: RetrySchedule
 }
 
 /** An endpoint of one event: as long as it has no `end`, `waits` says for what. */
 export interface EndpointProgress {
+  /** Id of the endpoint. */
   endpointId: string
   /** Requests made in all. */
   attempts: number
   /** The newest of them. */
   made: Attempt[]
+  /** How it ended; absent while it goes on. */
   end?: 'delivered' | 'failed' | 'discarded' | 'superseded'
   /** For its next attempt after one that failed; for its first one; for a destination that is paused. */
   waits?: 'retry' | 'turn' | 'hold'
@@ -45,6 +53,7 @@ export interface EndpointProgress {
 
 /** A destination of one event. */
 export interface DestinationProgress extends Pick<DeliveryTarget, 'destinationId' | 'successPolicy'> {
+  /** How far it is at each endpoint. */
   endpoints: EndpointProgress[]
 }
 
@@ -52,6 +61,7 @@ export interface DestinationProgress extends Pick<DeliveryTarget, 'destinationId
 export interface EventProgress {
   /** Its place in the parcel, from 0. */
   place: number
+  /** How far it is at each destination. */
   destinations: DestinationProgress[]
   /** `left`: it goes on in a workflow of its own. */
   end?: 'cancelled' | 'left'
@@ -65,6 +75,7 @@ export interface RoundTimes {
 
 /** What came of the first round. */
 export interface ParcelRound {
+  /** How far each event is. */
   progress: EventProgress[]
   /** By destination, where something is still open. */
   times: Record<string, RoundTimes>
@@ -74,14 +85,22 @@ export interface ParcelRound {
 
 /** Input of the activity that tries on at one destination. */
 export interface ParcelRetryInput {
+  /** Id of the destination. */
   destinationId: string
   /** Those that are open there; an endpoint gets no attempt before it is due. */
-  events: { progress: EventProgress; event: Omit<ParcelEvent, 'targets'> }[]
+  events: {
+    /** How far the event is. */
+    progress: EventProgress
+    /** What is sent. */
+    event: Omit<ParcelEvent, 'targets'>
+  }[]
+  /** When failed attempts are repeated. */
   retry: RetrySchedule
 }
 
 /** Result of that activity, and details of its failures and heartbeats. */
 export interface ParcelRetryRecord extends RoundTimes {
+  /** How far each event is. */
   progress: EventProgress[]
   /** The try of the activity that ended with it; absent while one goes on, whose attempts stand in the list alone. */
   endedTry?: number
@@ -89,6 +108,7 @@ export interface ParcelRetryRecord extends RoundTimes {
 
 /** Result of the workflow; when an event failed, the workflow fails with it in the details. */
 export interface ParcelResult {
+  /** How many events came to what. */
   counts: Partial<Record<ParcelEventStatus | 'left', number>>
   /** What became of each event, with the reason, by the id of its delivery. */
   events: Record<string, string>
@@ -104,13 +124,17 @@ export const steerInParcel = 'steerInParcel'
 export interface ParcelSteering {
   /** Id of its delivery. */
   deliveryId: string
+  /** Attempt it now, or stop it. */
   action: 'retry' | 'cancel'
+  /** Who steers it, and why. */
   trace: SteeringTrace
 }
 
 /** An event that leaves its parcel, and with what its own workflow goes on. */
 export interface LeavingEvent {
+  /** Its place in the parcel, from 0. */
   place: number
+  /** Input of the workflow that goes on with it. */
   input: DeliverEventInput
 }
 

@@ -5,14 +5,26 @@ import type { DeliveryFilter, RedeliveryPart } from '../schemas/delivery.ts'
 
 /** What is done to each delivery. */
 export type SteeringOrder =
-  | { action: 'retry' | 'cancel' }
-  /** `only`: to a part of its destinations; absent: to all. */
-  | { action: 'redeliver'; only?: RedeliveryPart | undefined }
+  /** Attempts its waiting endpoints now. */
+  | { action: 'retry' }
+  /** Stops it. */
+  | { action: 'cancel' }
+  /** Sends its event once more. */
+  | {
+      action: 'redeliver'
+      /** To a part of its destinations; absent: to all. */
+      only?: RedeliveryPart | undefined
+    }
   /** Tells waiting deliveries to look at a destination again that was resumed, switched off or deleted. */
-  | { action: 'recheck'; destinationId: string }
+  | {
+      action: 'recheck'
+      /** The destination that changed. */
+      destinationId: string
+    }
 
 /** Input of the workflow `steerDeliveries`. */
 export interface SteerDeliveriesInput {
+  /** What is done to each. */
   order: SteeringOrder
   /** Visibility query of the deliveries, without their start times. */
   query: string
@@ -22,14 +34,17 @@ export interface SteerDeliveriesInput {
   carried?: DeliveryFilter
   /** How many matched when it began. */
   matched: number
+  /** Who steers them, and why. */
   trace: SteeringTrace
 }
 
 /** The last event of a parcel that was steered. */
 export interface CarriedPlace {
+  /** Id of the parcel, which is that of its workflow. */
   parcelId: string
   /** When the parcel was made, as the database writes it. */
   madeAt: string
+  /** Its place in the parcel, from 0. */
   place: number
 }
 
@@ -43,7 +58,9 @@ export interface SteeringFailure {
 
 /** How far it is: kept in heartbeats, so that another worker goes on from there. */
 export interface SteeringProgress {
+  /** Deliveries that were steered so far. */
   done: number
+  /** Deliveries that could not be steered so far. */
   failed: number
   /** Why some failed: at most 10 reasons; absent before the first, and in accounts of early versions. */
   failures?: SteeringFailure[]
@@ -55,6 +72,7 @@ export interface SteeringProgress {
 
 /** Input of the workflow `recheckDestination`; which destination it is stands in the database. */
 export interface RecheckInput {
+  /** Id of the change. */
   recheckId: string
 }
 

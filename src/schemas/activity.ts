@@ -6,16 +6,28 @@ const count = z.int().min(0)
 
 /** Figures of the last 24 hours, and when something came or went for the last time. */
 export const ActivitySchema = z.object({
-  /** Sources that sent something in the last 7 days; `lastEventAt` is exact to a minute. */
-  sources: z.array(z.object({ sourceId: z.string(), received: count, rejected: count, lastEventAt: z.iso.datetime() })),
-  /** Destinations that had an attempt; `delivered` and `failed` count requests to endpoints. */
-  destinations: z.array(
-    z.object({
-      destinationId: z.string(),
-      delivered: count,
-      failed: count,
-      lastAttemptAt: z.iso.datetime().nullable(),
-    }),
-  ),
+  sources: z
+    .array(
+      z.object({
+        sourceId: z.string().describe('Id of the source'),
+        received: count.describe('Events that came in the last 24 hours, in any form'),
+        rejected: count.describe('Those of them that were refused'),
+        lastEventAt: z.iso.datetime().describe('When its last event came, ISO 8601, exact to a minute'),
+      }),
+    )
+    .describe('Sources that sent something in the last 7 days; `lastEventAt` is exact to a minute'),
+  destinations: z
+    .array(
+      z.object({
+        destinationId: z.string().describe('Id of the destination'),
+        delivered: count.describe('Requests to its endpoints that succeeded in the last 24 hours'),
+        failed: count.describe('Requests to its endpoints that failed in the last 24 hours'),
+        lastAttemptAt: z.iso
+          .datetime()
+          .nullable()
+          .describe('When its last request began, ISO 8601; null before the first'),
+      }),
+    )
+    .describe('Destinations that had an attempt; `delivered` and `failed` count requests to endpoints'),
 })
 export type Activity = z.infer<typeof ActivitySchema>

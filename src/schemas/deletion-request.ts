@@ -19,39 +19,51 @@ const UserIdSchema = z
 
 /** A deletion request to be made: each source is told about each user once (`spec/`, "Events", `delete`). */
 export const NewDeletionRequestSchema = z.strictObject({
-  userIds: z.array(UserIdSchema).min(1).max(maxDeletionUsers),
-  /** Only these sources; all with a destination that is switched on unless given. */
-  sourceIds: z.array(z.string().max(255)).min(1).max(maxDeletionSources).optional(),
-  /** Whether later events of these users are dropped at the door; `false` unless given. */
-  suppress: z.boolean().default(false),
+  userIds: z
+    .array(UserIdSchema)
+    .min(1)
+    .max(maxDeletionUsers)
+    .describe('Users to delete, 1 to 5,000; each id 1 to 32,768 characters'),
+  sourceIds: z
+    .array(z.string().max(255))
+    .min(1)
+    .max(maxDeletionSources)
+    .optional()
+    .describe('Only these sources; all with a destination that is switched on unless given'),
+  suppress: z
+    .boolean()
+    .default(false)
+    .describe('Whether later events of these users are dropped at the door; `false` unless given'),
 })
 export type NewDeletionRequest = z.infer<typeof NewDeletionRequestSchema>
 
 /** How far a deletion request is. */
 export const DeletionRequestSchema = z.object({
-  id: z.string(),
-  /** `waiting` until Temporal takes it, `running`, or `completed`: every notification has started. */
-  status: z.enum(['waiting', 'running', 'completed']),
-  createdAt: z.iso.datetime(),
-  endedAt: z.iso.datetime().nullable(),
-  suppress: z.boolean(),
-  users: z.int(),
-  /** Sources that had a destination when the request was made. */
-  sourceIds: z.array(z.string()),
-  /** Notifications in all: one per user and source. */
-  notifications: z.int(),
-  /** Those whose delivery has started, and those whose source had no destination any more. */
-  started: z.int(),
-  skipped: z.int(),
-  /** Waiting deliveries and queued events of the users that were called off. */
-  cancelled: z.int(),
+  id: z.string().describe('Id of the request'),
+  status: z
+    .enum(['waiting', 'running', 'completed'])
+    .describe('`waiting` until Temporal takes it, `running`, or `completed`: every notification has started'),
+  createdAt: z.iso.datetime().describe('When it was made, ISO 8601'),
+  endedAt: z.iso
+    .datetime()
+    .nullable()
+    .describe('When the last of its notifications had started, ISO 8601; null before'),
+  suppress: z.boolean().describe('Whether later events of these users are dropped at the door'),
+  users: z.int().describe('How many users it names, each counted once'),
+  sourceIds: z.array(z.string()).describe('Sources that had a destination when the request was made'),
+  notifications: z.int().describe('Notifications in all: one per user and source'),
+  started: z.int().describe('Those whose delivery has started, and those whose source had no destination any more'),
+  skipped: z.int().describe('Notifications that were not made, as their source had no destination any more'),
+  cancelled: z.int().describe('Waiting deliveries and queued events of the users that were called off'),
 })
 export type DeletionRequest = z.infer<typeof DeletionRequestSchema>
 
 /** One deletion request, with what became of its notifications. */
 export const DeletionRequestDetailSchema = DeletionRequestSchema.extend({
-  /** Notifications that arrived, and that failed; null while Temporal does not answer. */
-  delivered: z.int().nullable(),
-  failed: z.int().nullable(),
+  delivered: z
+    .int()
+    .nullable()
+    .describe('Notifications that arrived, and that failed; null while Temporal does not answer'),
+  failed: z.int().nullable().describe('Notifications that no endpoint took; null while Temporal does not answer'),
 })
 export type DeletionRequestDetail = z.infer<typeof DeletionRequestDetailSchema>

@@ -25,41 +25,53 @@ export type StartedStatus = Exclude<DeliveryStatus, 'queued'>
 
 /** One event on its way to its destinations, as lists show it. */
 export const DeliverySchema = z.object({
-  /** Workflow id. */
-  id: z.string(),
-  status: DeliveryStatusSchema,
-  sourceId: z.string(),
-  destinationIds: z.array(z.string()),
-  type: z.string(),
-  /** Name of a track call's event, or of a page, a screen or another call that has one. Lists have up to 255 characters of it and of
-   *  the two ids, of a longer one the beginning with an ellipsis. */
-  event: z.string().nullable(),
-  messageId: z.string(),
-  userId: z.string().nullable(),
-  startedAt: z.iso.datetime(),
-  endedAt: z.iso.datetime().nullable(),
-  /** Requests made so far; null where only the delivery itself tells. */
-  attempts: z.int().nullable(),
-  nextAttemptAt: z.iso.datetime().nullable(),
-  /** Why it failed or waits. */
-  reason: z.string().nullable(),
+  id: z.string().describe('Workflow id'),
+  status: DeliveryStatusSchema.describe('Where it stands'),
+  sourceId: z.string().describe('Source that the event came from; of a change of an audience, the audience'),
+  destinationIds: z.array(z.string()).describe('Destinations that it goes to'),
+  type: z.string().describe('Type of the call, or `delete` for the notification of a deletion'),
+  event: z
+    .string()
+    .nullable()
+    .describe(
+      "Name of a track call's event, or of a page, a screen or another call that has one; in lists up to 255 characters, of a longer one the beginning with an ellipsis",
+    ),
+  messageId: z
+    .string()
+    .describe('Message id of the event; in lists up to 255 characters, of a longer one the beginning'),
+  userId: z
+    .string()
+    .nullable()
+    .describe('User of the event, in lists up to 255 characters of the id; null where it has an anonymous one alone'),
+  startedAt: z.iso
+    .datetime()
+    .describe('When its delivery started, ISO 8601; while it is queued, when the event was accepted'),
+  endedAt: z.iso.datetime().nullable().describe('When it ended, ISO 8601; null while it has not'),
+  attempts: z.int().nullable().describe('Requests made so far; null where only the delivery itself tells'),
+  nextAttemptAt: z.iso
+    .datetime()
+    .nullable()
+    .describe(
+      'When an endpoint is attempted next, ISO 8601; null where none is planned, or only the delivery itself tells',
+    ),
+  reason: z.string().nullable().describe('Why it failed or waits'),
 })
 export type Delivery = z.infer<typeof DeliverySchema>
 
 /** One request to one endpoint. */
 export const DeliveryAttemptSchema = z.object({
-  endpointId: z.string(),
-  /** Where it went, up to 300 characters of it; null for an attempt of an early version. */
-  url: z.string().nullable(),
-  /** When the request began, ISO 8601. */
-  at: z.iso.datetime(),
-  durationMs: z.number(),
-  /** HTTP status of the answer; null when there was none. */
-  status: z.int().nullable(),
-  /** Why it failed, in words; null on success. */
-  error: z.string().nullable(),
-  /** Beginning of a failed answer's body, cleaned: at most 1,024 bytes. */
-  excerpt: z.string().nullable(),
+  endpointId: z.string().describe('Id of the endpoint'),
+  url: z
+    .string()
+    .nullable()
+    .describe('Where it went, up to 300 characters of it; null for an attempt of an early version'),
+  at: z.iso.datetime().describe('When the request began, ISO 8601'),
+  durationMs: z
+    .number()
+    .describe('From the beginning of the request to the end of its answer or its failure, in milliseconds'),
+  status: z.int().nullable().describe('HTTP status of the answer; null when there was none'),
+  error: z.string().nullable().describe('Why it failed, in words; null on success'),
+  excerpt: z.string().nullable().describe("Beginning of a failed answer's body, cleaned: at most 1,024 bytes"),
 })
 export type DeliveryAttempt = z.infer<typeof DeliveryAttemptSchema>
 
@@ -84,68 +96,79 @@ export type DestinationStatus = z.infer<typeof DestinationStatusSchema>
 
 /** What a delivery has come to at one of its endpoints. */
 export const DeliveryEndpointSchema = z.object({
-  endpointId: z.string(),
-  /** Where its last attempt went, before the first where it would go; null when that is not known any more. */
-  url: z.string().nullable(),
-  status: EndpointStatusSchema,
-  /** Requests made to it. */
-  attempts: z.int(),
-  /** Why it was given up, or is attempted again. */
-  reason: z.string().nullable(),
+  endpointId: z.string().describe('Id of the endpoint'),
+  url: z
+    .string()
+    .nullable()
+    .describe('Where its last attempt went, before the first where it would go; null when that is not known any more'),
+  status: EndpointStatusSchema.describe('Where it stands at this endpoint'),
+  attempts: z.int().describe('Requests made to it'),
+  reason: z.string().nullable().describe('Why it was given up, or is attempted again'),
 })
 export type DeliveryEndpoint = z.infer<typeof DeliveryEndpointSchema>
 
 /** What a delivery has come to at one of its destinations. */
 export const DeliveryDestinationSchema = z.object({
-  destinationId: z.string(),
-  status: DestinationStatusSchema,
-  endpoints: z.array(DeliveryEndpointSchema),
+  destinationId: z.string().describe('Id of the destination'),
+  status: DestinationStatusSchema.describe('Where it stands at this destination'),
+  endpoints: z.array(DeliveryEndpointSchema).describe('Where it stands at each endpoint, at most 5'),
 })
 export type DeliveryDestination = z.infer<typeof DeliveryDestinationSchema>
 
 /** One delivery with all that is known of it. */
 export const DeliveryDetailSchema = DeliverySchema.extend({
-  /** The body that endpoints receive. */
-  message: z.record(z.string(), z.unknown()),
-  /** The bytes of that body, as text. */
-  body: z.string(),
-  /** The request to each of its endpoints, as it goes out with the settings of now; signed for the time of the last attempt. */
-  requests: z.array(z.object({ endpointId: z.string(), url: z.string(), headers: z.record(z.string(), z.string()) })),
-  /** What it has come to at each of its destinations. */
-  destinations: z.array(DeliveryDestinationSchema),
-  /** Attempts of all endpoints, oldest first. */
-  timeline: z.array(DeliveryAttemptSchema),
-  /** Endpoints that are tried on. */
-  pending: z.array(
-    z.object({
-      endpointId: z.string(),
-      /** Whether an attempt is under way. */
-      running: z.boolean(),
-      nextAttemptAt: z.iso.datetime().nullable(),
-    }),
-  ),
-  /** Who steered it, and why. */
-  steering: z.array(
-    z.object({ at: z.iso.datetime(), action: z.string(), by: z.string().nullable(), why: z.string().nullable() }),
-  ),
-  temporalUiUrl: z.string().nullable(),
+  message: z.record(z.string(), z.unknown()).describe('The body that endpoints receive'),
+  body: z.string().describe('The bytes of that body, as text'),
+  requests: z
+    .array(
+      z.object({
+        endpointId: z.string().describe('Id of the endpoint'),
+        url: z.string().describe('Where the request goes'),
+        headers: z.record(z.string(), z.string()).describe('Headers of the request, those of the signature included'),
+      }),
+    )
+    .describe(
+      'The request to each of its endpoints, as it goes out with the settings of now; signed for the time of the last attempt',
+    ),
+  destinations: z.array(DeliveryDestinationSchema).describe('What it has come to at each of its destinations'),
+  timeline: z.array(DeliveryAttemptSchema).describe('Attempts of all endpoints, oldest first'),
+  pending: z
+    .array(
+      z.object({
+        endpointId: z.string().describe('Id of the endpoint'),
+        running: z.boolean().describe('Whether an attempt is under way'),
+        nextAttemptAt: z.iso
+          .datetime()
+          .nullable()
+          .describe('When it is attempted next, ISO 8601; null while an attempt is under way, or that is not known'),
+      }),
+    )
+    .describe('Endpoints that are tried on'),
+  steering: z
+    .array(
+      z.object({
+        at: z.iso.datetime().describe('When it was steered, ISO 8601'),
+        action: z.string().describe('What was done: `retry`, `redeliver` or `cancel`'),
+        by: z.string().nullable().describe('Name of the API token, or `admin`; null where it is not known'),
+        why: z.string().nullable().describe('The reason that was given, at most 500 characters; null where none was'),
+      }),
+    )
+    .describe('Who steered it, and why'),
+  temporalUiUrl: z.string().nullable().describe("Its workflow in Temporal's UI; null where there is none"),
 })
 export type DeliveryDetail = z.infer<typeof DeliveryDetailSchema>
 
 /** Which deliveries: all members that are given must fit. */
 export const DeliveryFilterSchema = z.strictObject({
-  status: DeliveryStatusSchema.optional(),
-  sourceId: z.string().max(255).optional(),
-  destinationId: z.string().max(255).optional(),
-  type: MessageTypeSchema.optional(),
-  /** Name of the event, exact and in full. */
-  event: z.string().max(32_768).optional(),
-  userId: z.string().max(32_768).optional(),
-  messageId: z.string().max(255).optional(),
-  /** Started at or after this time. */
-  since: z.iso.datetime({ offset: true }).optional(),
-  /** Started before this time. */
-  until: z.iso.datetime({ offset: true }).optional(),
+  status: DeliveryStatusSchema.optional().describe('Where it stands'),
+  sourceId: z.string().max(255).optional().describe('Source that the event came from'),
+  destinationId: z.string().max(255).optional().describe('One of the destinations that it goes to'),
+  type: MessageTypeSchema.optional().describe('Type of the call, or `delete`'),
+  event: z.string().max(32_768).optional().describe('Name of the event, exact and in full'),
+  userId: z.string().max(32_768).optional().describe('User of the event, exact and in full'),
+  messageId: z.string().max(255).optional().describe('Message id of the event, exact'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Started at or after this time'),
+  until: z.iso.datetime({ offset: true }).optional().describe('Started before this time'),
 })
 export type DeliveryFilter = z.infer<typeof DeliveryFilterSchema>
 
@@ -162,11 +185,22 @@ export const DeliverySteeredSchema = z.enum(['retrying', 'started', 'queued', 'c
 export type DeliverySteered = z.infer<typeof DeliverySteeredSchema>
 
 /** Why a delivery is steered, in at most 500 characters; it stands in the delivery's history. */
-export const SteeringRequestSchema = z.strictObject({ why: z.string().max(500).optional() }).nullish()
+export const SteeringRequestSchema = z
+  .strictObject({
+    why: z
+      .string()
+      .max(500)
+      .optional()
+      .describe("Why it is steered, at most 500 characters; it stands in the delivery's history"),
+  })
+  .nullish()
 
 /** To whom of several an event is delivered again: a destination, or an endpoint. */
 const RedeliveryPartSchema = z
-  .strictObject({ destinationId: z.string().max(255).optional(), endpointId: z.string().max(255).optional() })
+  .strictObject({
+    destinationId: z.string().max(255).optional().describe('To this destination of it alone'),
+    endpointId: z.string().max(255).optional().describe('To this endpoint of it alone'),
+  })
   .refine(
     ({ destinationId, endpointId }) => (destinationId ?? endpointId) !== undefined,
     'must name a destination or an endpoint',
@@ -175,14 +209,31 @@ export type RedeliveryPart = z.infer<typeof RedeliveryPartSchema>
 
 /** Why a delivery is sent again, and to whom; to all of its destinations unless given. */
 export const RedeliveryRequestSchema = z
-  .strictObject({ why: z.string().max(500).optional(), only: RedeliveryPartSchema.optional() })
+  .strictObject({
+    why: z
+      .string()
+      .max(500)
+      .optional()
+      .describe("Why it is sent again, at most 500 characters; it stands in the delivery's history"),
+    only: RedeliveryPartSchema.optional().describe('To whom it is sent again; to all of its destinations unless given'),
+  })
   .nullish()
 
 /** Steering of all deliveries that match: a filter, and why, in at most 500 characters. */
-export const BulkSteeringRequestSchema = DeliveryFilterSchema.extend({ why: z.string().max(500).optional() })
+export const BulkSteeringRequestSchema = DeliveryFilterSchema.extend({
+  why: z
+    .string()
+    .max(500)
+    .optional()
+    .describe("Why they are steered, at most 500 characters; it stands in each delivery's history"),
+})
 
 /** Redelivery of all that match, and to whom; each to all of its destinations unless given. */
-export const BulkRedeliveryRequestSchema = BulkSteeringRequestSchema.extend({ only: RedeliveryPartSchema.optional() })
+export const BulkRedeliveryRequestSchema = BulkSteeringRequestSchema.extend({
+  only: RedeliveryPartSchema.optional().describe(
+    'To whom they are sent again; each to all of its destinations unless given',
+  ),
+})
 
 /** What keeps an action from a delivery: a paused destination holds it; it has ended, or has not yet; it is in the inbox. */
 export const SteeringObstacleSchema = z.enum(['held', 'over', 'under_way', 'queued'])
@@ -191,23 +242,36 @@ export type SteeringObstacle = z.infer<typeof SteeringObstacleSchema>
 /** How many deliveries match, and how many of them an action can act on. One that a destination holds counts as held, also where it
  *  waits for another one, too. */
 export const SteerableSchema = z.object({
-  matched: z.int(),
-  steerable: z.int(),
-  /** What keeps the action from the others. */
-  obstacles: z.array(z.object({ obstacle: SteeringObstacleSchema, count: z.int() })),
+  matched: z.int().describe('Deliveries that match'),
+  steerable: z.int().describe('Those of them on which the action can act'),
+  obstacles: z
+    .array(
+      z.object({
+        obstacle: SteeringObstacleSchema.describe('What keeps the action from them'),
+        count: z.int().describe('How many it keeps it from'),
+      }),
+    )
+    .describe('What keeps the action from the others'),
 })
 export type Steerable = z.infer<typeof SteerableSchema>
 
 /** How a bulk steering stands. */
 export const BulkSteeringSchema = z.object({
-  id: z.string(),
-  action: SteeringActionSchema,
-  status: z.enum(['running', 'completed', 'stopped', 'failed']),
-  /** Deliveries that matched when it began. */
-  matched: z.int(),
-  done: z.int(),
-  failed: z.int(),
-  /** Why some could not be steered, and how many: at most 10 reasons. */
-  failures: z.array(z.object({ reason: z.string(), count: z.int() })),
+  id: z.string().describe('Id of the bulk steering'),
+  action: SteeringActionSchema.describe('What is done to each delivery'),
+  status: z
+    .enum(['running', 'completed', 'stopped', 'failed'])
+    .describe('`running`, `completed`, `stopped` by an operator, or `failed`: Temporal gave it up'),
+  matched: z.int().describe('Deliveries that matched when it began'),
+  done: z.int().describe('Deliveries that were steered so far'),
+  failed: z.int().describe('Deliveries that could not be steered so far'),
+  failures: z
+    .array(
+      z.object({
+        reason: z.string().describe('Why they could not be steered, in words'),
+        count: z.int().describe('How many could not be steered for this reason'),
+      }),
+    )
+    .describe('Why some could not be steered, and how many: at most 10 reasons'),
 })
 export type BulkSteering = z.infer<typeof BulkSteeringSchema>

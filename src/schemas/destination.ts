@@ -35,9 +35,13 @@ const headers = z
  *  entry means. What it is keeps its id, and deliveries in progress go on with it. Without `headers` it keeps those it
  *  had, unless the change leads to another origin and does not name the id. */
 export const WebhookInputSchema = z.strictObject({
-  id: z.string().optional(),
-  url: webhookUrl,
-  headers: headers.optional(),
+  id: z.string().optional().describe('The endpoint that is meant; absent: that of the same URL, or a new one'),
+  url: webhookUrl.describe(
+    'Where requests go: http or https, at most 2,048 characters, without user name and password',
+  ),
+  headers: headers
+    .optional()
+    .describe('Static headers of each request, at most 50, each value at most 4,096 characters; absent: as before'),
 })
 export type WebhookInput = z.infer<typeof WebhookInputSchema>
 
@@ -46,7 +50,10 @@ const webhooks = z.array(WebhookInputSchema).max(maxEndpoints)
 const sourceIds = z.array(z.string()).max(maxConnectedSources)
 
 /** Endpoints and a secret that are tried out before they are saved. */
-export const EndpointDraftSchema = z.strictObject({ sharedSecret: sharedSecret.nullish(), webhooks: webhooks.min(1) })
+export const EndpointDraftSchema = z.strictObject({
+  sharedSecret: sharedSecret.nullish().describe('Secret that signs, 1 to 1,024 characters; not signed unless given'),
+  webhooks: webhooks.min(1).describe('Endpoints that are tried, 1 to 5'),
+})
 
 /** How many endpoints must take an event: `any` one, the default (`spec/`, "Multiple endpoints"), or `all`. */
 export const SuccessPolicySchema = z.enum(['any', 'all'])
@@ -56,73 +63,112 @@ const maxSecretOverlapSeconds = 30 * 24 * 3600
 
 /** A destination to be made: switched on, and connected to no source, unless it says otherwise. */
 export const NewDestinationSchema = z.strictObject({
-  name: NameSchema,
-  type: z.literal('webhooks'),
-  enabled: z.boolean().default(true),
-  successPolicy: SuccessPolicySchema.default('any'),
-  sourceIds: sourceIds.default([]),
-  settings: z.strictObject({ sharedSecret: sharedSecret.nullish(), webhooks: webhooks.default([]) }),
+  name: NameSchema.describe('Name for people, 1 to 200 characters'),
+  type: z.literal('webhooks').describe('Kind of the destination: there is one'),
+  enabled: z.boolean().default(true).describe('Whether events go to it; `true` unless given'),
+  successPolicy: SuccessPolicySchema.default('any').describe(
+    'Whether one endpoint is enough (`any`, the default), or all must take each event',
+  ),
+  sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
+  settings: z
+    .strictObject({
+      sharedSecret: sharedSecret
+        .nullish()
+        .describe('Secret that signs, 1 to 1,024 characters; not signed unless given'),
+      webhooks: webhooks.default([]).describe('Endpoints, at most 5; none unless given'),
+    })
+    .describe('Where requests go, and what signs them'),
 })
 export type NewDestination = z.infer<typeof NewDestinationSchema>
 
 /** A change of a destination: what it names; the rest stays. */
 export const DestinationPatchSchema = z.strictObject({
-  name: NameSchema.optional(),
-  enabled: z.boolean().optional(),
-  paused: z.boolean().optional(),
-  successPolicy: SuccessPolicySchema.optional(),
-  sourceIds: sourceIds.optional(),
+  name: NameSchema.optional().describe('Another name, 1 to 200 characters'),
+  enabled: z
+    .boolean()
+    .optional()
+    .describe('Whether events go to it; what waits for one that is switched off is discarded'),
+  paused: z
+    .boolean()
+    .optional()
+    .describe('Whether its deliveries wait; while they do, their retry window stands still'),
+  successPolicy: SuccessPolicySchema.optional().describe(
+    'Whether one endpoint is enough (`any`), or all must take each event',
+  ),
+  sourceIds: sourceIds.optional().describe('All sources whose events it gets from now on, at most 1,000'),
   settings: z
     .strictObject({
-      /** A new secret; `null` ends signing. */
-      sharedSecret: sharedSecret.nullish(),
-      /** How long the replaced secret goes on signing beside the new one, in seconds; not at all unless given. */
-      secretOverlapSeconds: z.int().min(0).max(maxSecretOverlapSeconds).optional(),
-      webhooks: webhooks.optional(),
+      sharedSecret: sharedSecret.nullish().describe('A new secret; `null` ends signing'),
+      secretOverlapSeconds: z
+        .int()
+        .min(0)
+        .max(maxSecretOverlapSeconds)
+        .optional()
+        .describe(
+          'How long the replaced secret goes on signing beside the new one, in seconds; not at all unless given',
+        ),
+      webhooks: webhooks.optional().describe('All its endpoints from now on, at most 5'),
     })
-    .optional(),
+    .optional()
+    .describe('Where requests go, and what signs them; what it does not name stays'),
 })
 export type DestinationPatch = z.infer<typeof DestinationPatchSchema>
 
 /** A destination, without its shared secret. */
 export const DestinationSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  type: z.literal('webhooks'),
-  enabled: z.boolean(),
-  paused: z.boolean(),
-  successPolicy: SuccessPolicySchema,
-  sourceIds: z.array(z.string()),
-  settings: z.object({
-    hasSharedSecret: z.boolean(),
-    webhooks: z.array(z.object({ id: z.string(), url: z.string(), headers: z.record(z.string(), z.string()) })),
-  }),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
+  id: z.string().describe('Id of the destination'),
+  name: z.string().describe('Name for people'),
+  type: z.literal('webhooks').describe('Kind of the destination: there is one'),
+  enabled: z.boolean().describe('Whether events go to it'),
+  paused: z.boolean().describe('Whether its deliveries wait until it is resumed'),
+  successPolicy: SuccessPolicySchema.describe('Whether one endpoint is enough (`any`), or all must take each event'),
+  sourceIds: z.array(z.string()).describe('Sources whose events it gets'),
+  settings: z
+    .object({
+      hasSharedSecret: z.boolean().describe('Whether a secret signs its requests; the secret itself is never shown'),
+      webhooks: z
+        .array(
+          z.object({
+            id: z.string().describe('Id of the endpoint'),
+            url: z.string().describe('Where its requests go'),
+            headers: z
+              .record(z.string(), z.string())
+              .describe('Static headers of its requests; to viewers their values are masked'),
+          }),
+        )
+        .describe('Its endpoints, at most 5'),
+    })
+    .describe('Where requests go, and whether they are signed'),
+  createdAt: z.iso.datetime().describe('When it was made, ISO 8601'),
+  updatedAt: z.iso.datetime().describe('When its settings changed last, ISO 8601'),
 })
 export type Destination = z.infer<typeof DestinationSchema>
 
 /** How an endpoint does: no attempt yet; the latest one succeeded; it failed; or so many failed that attempts are kept from it,
  *  but for probes. */
 export const EndpointStateSchema = z.object({
-  id: z.string(),
-  state: z.enum(['untried', 'working', 'failing', 'down']),
-  lastAttemptAt: z.iso.datetime().nullable(),
-  /** Since when its attempts fail; null while the latest one succeeded. */
-  failingSince: z.iso.datetime().nullable(),
-  /** Why the latest attempt failed. */
-  reason: z.string().nullable(),
-  downSince: z.iso.datetime().nullable(),
-  /** Null where it is not down, or a probe is due: the next event or retry is the probe. */
-  nextProbeAt: z.iso.datetime().nullable(),
-  /** Each node judges by its own attempts: how many hold it to be down. */
-  downOnNodes: z.int(),
+  id: z.string().describe('Id of the endpoint'),
+  state: z.enum(['untried', 'working', 'failing', 'down']).describe('How it does, by its latest attempts'),
+  lastAttemptAt: z.iso.datetime().nullable().describe('When its latest attempt ended, ISO 8601; null before the first'),
+  failingSince: z.iso
+    .datetime()
+    .nullable()
+    .describe('Since when its attempts fail; null while the latest one succeeded'),
+  reason: z.string().nullable().describe('Why the latest attempt failed'),
+  downSince: z.iso
+    .datetime()
+    .nullable()
+    .describe('Since when attempts are kept from it, ISO 8601; null where they are not'),
+  nextProbeAt: z.iso
+    .datetime()
+    .nullable()
+    .describe('Null where it is not down, or a probe is due: the next event or retry is the probe'),
+  downOnNodes: z.int().describe('Each node judges by its own attempts: how many hold it to be down'),
 })
 export type EndpointState = z.infer<typeof EndpointStateSchema>
 
 /** A destination, and how its endpoints do. */
 export const DestinationViewSchema = DestinationSchema.extend({
-  /** In the order of `settings.webhooks`. */
-  endpoints: z.array(EndpointStateSchema),
+  endpoints: z.array(EndpointStateSchema).describe('In the order of `settings.webhooks`'),
 })
 export type DestinationView = z.infer<typeof DestinationViewSchema>

@@ -16,8 +16,8 @@ export type MessageType = z.infer<typeof MessageTypeSchema>
 
 /** A delivered body: `type` and `timestamp` always, the other members as the type has them. */
 export const MessageBodySchema = z.looseObject({
-  type: MessageTypeSchema,
-  timestamp: z.string(),
-  userId: z.string().optional(),
+  type: MessageTypeSchema.describe('Type of the call, or `delete`'),
+  timestamp: z.string().describe('When it happened, ISO 8601 in UTC, with milliseconds'),
+  userId: z.string().optional().describe('User of the event; absent where it has an anonymous one alone'),
 })
 export type MessageBody = z.infer<typeof MessageBodySchema>

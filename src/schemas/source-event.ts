@@ -29,9 +29,11 @@ export const eventFaultCodes = [
 ] as const
 export type EventFaultCode = (typeof eventFaultCodes)[number]
 
-/** One fault; `path` is the member inside the event, empty for the event itself. */
+/** One fault of an event. */
 export interface EventFault {
+  /** What is wrong. */
   code: EventFaultCode
+  /** The member inside the event, as in `context.ip`; empty for the event itself. */
   path: string
 }
 
@@ -105,44 +107,70 @@ const WriteKeySchema = z
  *  and `traits` stay untouched. `type` is checked apart, since on the paths of single calls the path says it. */
 export const SourceEventSchema = z.object(
   {
-    type: z.unknown().optional(),
-    messageId: MessageIdSchema,
-    userId: IdSchema,
-    anonymousId: IdSchema,
-    groupId: IdSchema,
-    previousId: IdSchema,
-    event: stringOr('event_not_string'),
-    name: stringOr('name_not_string'),
-    category: stringOr('name_not_string'),
-    properties: objectOr('properties_not_object'),
-    traits: objectOr('traits_not_object'),
-    context: objectOr('context_not_object'),
-    integrations: objectOr('integrations_not_object'),
-    timestamp: TimeSchema,
-    originalTimestamp: TimeSchema,
-    sentAt: SentAtSchema,
+    type: z.unknown().optional().describe('Type of the call; where the path says it, the path counts'),
+    messageId: MessageIdSchema.describe('Id of the event, at most 100 characters; made unless given'),
+    userId: IdSchema.describe('User of the event; a number becomes a string'),
+    anonymousId: IdSchema.describe('User that is not known by name; enough for all but alias calls'),
+    groupId: IdSchema.describe('Group of a group call, which must have it'),
+    previousId: IdSchema.describe('Former id of an alias call, which must have it'),
+    event: stringOr('event_not_string').describe("Name of a track call's event, which must have it"),
+    name: stringOr('name_not_string').describe('Name of a page or screen'),
+    category: stringOr('name_not_string').describe('Category of a page or screen'),
+    properties: objectOr('properties_not_object').describe(
+      'Properties of a track, page or screen call, kept as they are',
+    ),
+    traits: objectOr('traits_not_object').describe('Traits of an identify or group call, kept as they are'),
+    context: objectOr('context_not_object').describe('Context of the call, kept as it is'),
+    integrations: objectOr('integrations_not_object').describe(
+      'Names of destinations, or `All`, to booleans: where the event goes',
+    ),
+    timestamp: TimeSchema.describe('When it happened, ISO 8601; in milliseconds since 1970 once read'),
+    originalTimestamp: TimeSchema.describe(
+      'When it happened by the clock of the caller, ISO 8601; in milliseconds since 1970 once read',
+    ),
+    sentAt: SentAtSchema.describe(
+      'When it was sent by the clock of the caller, ISO 8601; one that cannot be read is left out',
+    ),
   },
   { error: 'bad_request' },
 )
-export type SourceEvent = Omit<z.infer<typeof SourceEventSchema>, 'type'> & { type: EventType }
+export type SourceEvent = Omit<z.infer<typeof SourceEventSchema>, 'type'> & {
+  /** From the path, or its own. */
+  type: EventType
+}
 
 /** The members that every request may carry beside its event. */
-export const SingleEnvelopeSchema = z.object({ writeKey: WriteKeySchema }, { error: 'bad_request' })
+export const SingleEnvelopeSchema = z.object(
+  { writeKey: WriteKeySchema.describe('Write key of the source, in place of the Authorization header') },
+  { error: 'bad_request' },
+)
 
 /** The members around the events of a batch; `batch` is checked apart, after the write key. */
 export const BatchEnvelopeSchema = z.object(
   {
-    writeKey: WriteKeySchema,
-    batch: z.unknown().optional(),
-    sentAt: SentAtSchema,
-    context: objectOr('context_not_object'),
-    integrations: objectOr('integrations_not_object'),
+    writeKey: WriteKeySchema.describe('Write key of the source, in place of the Authorization header'),
+    batch: z.unknown().optional().describe('The events, at most 2,500'),
+    sentAt: SentAtSchema.describe(
+      'When the batch was sent by the clock of the caller, ISO 8601; for events that have none',
+    ),
+    context: objectOr('context_not_object').describe('Context of events that have none'),
+    integrations: objectOr('integrations_not_object').describe('Where events go that do not say it themselves'),
   },
   { error: 'bad_request' },
 )
 
 /** What was read, or its first fault. */
-export type Read<T> = { ok: true; value: T } | { ok: false; fault: EventFault }
+export type Read<T> =
+  | {
+      ok: true
+      /** What was read. */
+      value: T
+    }
+  | {
+      ok: false
+      /** The first thing that is wrong. */
+      fault: EventFault
+    }
 
 /** Reads `value` by one of the schemas of this file.
  *  @returns the first fault when it does not fit */

@@ -10,40 +10,36 @@ export type TurnedAwayFate = z.infer<typeof TurnedAwayFateSchema>
 
 /** One event that became no delivery, as the list shows it. */
 export const TurnedAwayEventSchema = z.object({
-  id: z.string(),
-  at: z.iso.datetime(),
-  sourceId: z.string(),
-  fate: TurnedAwayFateSchema,
-  /** Code of the error that refused it; null for other fates. */
-  reason: z.string().nullable(),
-  /** The sentence that the caller got. */
-  message: z.string().nullable(),
-  /** Null where the caller's could not be read; likewise the others. */
-  type: z.string().nullable(),
-  event: z.string().nullable(),
-  userId: z.string().nullable(),
-  messageId: z.string().nullable(),
+  id: z.string().describe('Id under which it can be looked at'),
+  at: z.iso.datetime().describe('When it came, ISO 8601'),
+  sourceId: z.string().describe('Source that it came to'),
+  fate: TurnedAwayFateSchema.describe('What became of it'),
+  reason: z.string().nullable().describe('Code of the error that refused it; null for other fates'),
+  message: z.string().nullable().describe('The sentence that the caller got'),
+  type: z.string().nullable().describe("Null where the caller's could not be read; likewise the others"),
+  event: z.string().nullable().describe('Name of the event; null where it has none, or none that could be read'),
+  userId: z.string().nullable().describe('User of the event; null where it has none, or none that could be read'),
+  messageId: z.string().nullable().describe('Message id of the event; null where none could be read'),
 })
 export type TurnedAwayEvent = z.infer<typeof TurnedAwayEventSchema>
 
 /** One event with what it held. */
 export const TurnedAwayDetailSchema = TurnedAwayEventSchema.extend({
-  /** JSON, of a long one its beginning; null where it could not be told apart from others. */
-  body: z.string().nullable(),
+  body: z
+    .string()
+    .nullable()
+    .describe('JSON, of a long one its beginning; null where it could not be told apart from others'),
 })
 export type TurnedAwayDetail = z.infer<typeof TurnedAwayDetailSchema>
 
 /** Which events: all members that are given must fit. */
 export const TurnedAwayFilterSchema = z.strictObject({
-  sourceId: z.string().max(255).optional(),
-  fate: TurnedAwayFateSchema.optional(),
-  reason: z.string().max(100).optional(),
-  /** Ids in full: of longer ones than 255 characters, as many are compared. */
-  messageId: z.string().max(32_768).optional(),
-  userId: z.string().max(32_768).optional(),
-  /** Came in at or after this time. */
-  since: z.iso.datetime({ offset: true }).optional(),
-  /** Came in before this time. */
-  until: z.iso.datetime({ offset: true }).optional(),
+  sourceId: z.string().max(255).optional().describe('Source that they came to'),
+  fate: TurnedAwayFateSchema.optional().describe('What became of them'),
+  reason: z.string().max(100).optional().describe('Code of the error that refused them, exact'),
+  messageId: z.string().max(32_768).optional().describe('Message id in full; its first 255 characters are compared'),
+  userId: z.string().max(32_768).optional().describe('User id in full; its first 255 characters are compared'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Came in at or after this time'),
+  until: z.iso.datetime({ offset: true }).optional().describe('Came in before this time'),
 })
 export type TurnedAwayFilter = z.infer<typeof TurnedAwayFilterSchema>
