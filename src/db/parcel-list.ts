@@ -12,6 +12,7 @@ import {
   parcelValues,
   type ParcelFilter,
 } from './parcel-filter.ts'
+import { endStatuses, openCount, openStatuses } from './parcel-statuses.ts'
 
 /** An event of a parcel, as the delivery log shows it. */
 export interface CarriedEvent {
@@ -70,14 +71,11 @@ export async function listCarried(
   if (await isOfFew(database, filter, maxSorted)) return listFew(database, filter, limit, after)
   const isOver = after !== undefined && after.endedAt !== null
   const { status = 'any' } = filter
-  const first = isOver || overStatuses.has(status) ? [] : await walk(database, filter, underWay, limit, after)
-  if (first.length === limit || openStatuses.has(status)) return first
+  const first = isOver || endStatuses.includes(status) ? [] : await walk(database, filter, underWay, limit, after)
+  if (first.length === limit || openStatuses.includes(status)) return first
   const then = await walk(database, filter, over, limit - first.length, isOver ? after : undefined)
   return [...first, ...then]
 }
-
-const openStatuses = new Set<string>(['delivering', 'retrying', 'held'])
-const overStatuses = new Set<string>(['delivered', 'partly_delivered', 'failed', 'discarded', 'cancelled'])
 
 const listFew = (
   database: Queryable,
@@ -110,7 +108,7 @@ interface Part {
 }
 
 const underWay: Part = {
-  parcels: 'delivering + retrying + held > 0 and $8::text is null and ($9::bigint is null or first_seq < $9)',
+  parcels: `${openCount} > 0 and $8::text is null and ($9::bigint is null or first_seq < $9)`,
   newest: 'last_seq',
   newestText: 'last_seq::text',
   type: 'bigint',

@@ -3,10 +3,10 @@
 import { distinctAttempts } from '../contracts/attempts.ts'
 import type { Attempt } from '../contracts/delivery.ts'
 import { attemptsIn, attemptsOf, eventStatus, reasonOf, withNewestAttempts } from '../contracts/parcel-progress.ts'
-import type { EventProgress, ParcelEventStatus } from '../contracts/parcels.ts'
+import type { EventProgress } from '../contracts/parcels.ts'
 import { withNews } from '../contracts/progress-news.ts'
-import { deliveryStatuses } from '../schemas/delivery.ts'
 import type { Database, Queryable } from './database.ts'
+import { isOpen, parcelStatuses } from './parcel-statuses.ts'
 
 /** An account of how far events of a parcel are. */
 export interface ParcelRecord {
@@ -89,12 +89,12 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
     `with changed as (
        update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
          progress = now.progress::json, input = null,
-         ended_at = case when now.status in ('delivering', 'retrying', 'held') then null else coalesce(ended_at, now()) end
+         ended_at = case when ${isOpen('now.status')} then null else coalesce(ended_at, now()) end
        from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[])
          as now(parcel_id, place, status, attempts, reason, progress)
        where parcel_events.parcel_id = now.parcel_id and parcel_events.place = now.place
          -- an account of before, by somebody who lost what came since
-         and not (now.status in ('delivering', 'retrying', 'held')
+         and not (${isOpen('now.status')}
            and (parcel_events.attempts > now.attempts or parcel_events.ended_at is not null))
        returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.ended_at)
      -- A statement sees the rows as they were before it.
@@ -159,8 +159,6 @@ export const countParcel = (database: Queryable, parcelId: string): Promise<unkn
      from parcel_events where parcel_id = $1) as counted where id = counted.parcel_id`,
     [parcelId],
   )
-
-const parcelStatuses = deliveryStatuses.filter((status): status is ParcelEventStatus => status !== 'queued')
 
 /** How far the events of a parcel are that have an outcome, by place, with as many attempts as Temporal takes; undefined where each
  *  endpoint of an event took it at once. */

@@ -3,6 +3,7 @@
 import type { CarriedPlace } from '../contracts/steering.ts'
 import type { Queryable } from './database.ts'
 import { eventMatches, eventValues, parcelMayMatch, parcelValues, type ParcelFilter } from './parcel-filter.ts'
+import { openCount } from './parcel-statuses.ts'
 
 /** An event, and where a walk through them goes on behind it. */
 export interface SteeredEvent {
@@ -64,7 +65,7 @@ export async function openParcelsFor(
 ): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     `select id from parcels
-     where delivering + retrying + held > 0 and $1 = any(destination_ids)
+     where ${openCount} > 0 and $1 = any(destination_ids)
        and ($2::text[] is null or (held > 0 and not destination_ids && $2)) and id > $3
      order by id limit $4`,
     [destinationId, unlessOn === undefined ? null : [...unlessOn], afterId, limit],

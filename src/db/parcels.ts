@@ -7,6 +7,7 @@ import { isConflict } from './failure.ts'
 import { isWaiting, nameIn, newEvents, newEventValues, turnIdOf, type NewInboxEvent } from './inbox.ts'
 import { keptName } from './parcel-filter.ts'
 import { countParcel } from './parcel-progress.ts'
+import { openCount } from './parcel-statuses.ts'
 
 /** A parcel whose workflow is to be started. */
 export interface ParcelToStart {
@@ -192,7 +193,7 @@ export async function endLostParcel(database: Database, parcelId: string): Promi
 export async function openAmong(database: Queryable, parcelIds: readonly string[]): Promise<string[]> {
   if (parcelIds.length === 0) return []
   const rows = await database.query<{ id: string }>(
-    'select id from parcels where id = any($1::text[]) and delivering + retrying + held > 0',
+    `select id from parcels where id = any($1::text[]) and ${openCount} > 0`,
     [[...parcelIds]],
   )
   return rows.map(({ id }) => id)
@@ -213,5 +214,5 @@ export async function hasParcels(database: Queryable): Promise<boolean> {
 
 /** Removes parcels that were made before a moment and have nothing open. */
 export async function removeOldParcels(database: Queryable, before: Date): Promise<void> {
-  await database.query('delete from parcels where made_at < $1 and delivering + retrying + held = 0', [before])
+  await database.query(`delete from parcels where made_at < $1 and ${openCount} = 0`, [before])
 }

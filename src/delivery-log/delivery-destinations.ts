@@ -10,6 +10,7 @@ import type {
   DestinationStatus,
   EndpointStatus,
 } from '../schemas/delivery.ts'
+import { openStatuses } from '../db/parcel-statuses.ts'
 import type { EndpointFacts, EndpointFact } from '../temporal/endpoint-facts.ts'
 import type { FindDestination } from './sent-requests.ts'
 
@@ -39,7 +40,7 @@ export const destinationsOf = (known: Known, findDestination: FindDestination): 
 
 /** Ids of the destinations where a delivery is not settled. */
 export const openDestinations = ({ destinations }: Pick<DeliveryDetail, 'destinations'>): string[] =>
-  destinations.filter(({ status }) => openStatuses.has(status)).map(({ destinationId }) => destinationId)
+  destinations.filter(({ status }) => underWay.has(status)).map(({ destinationId }) => destinationId)
 
 /** What is known of an endpoint; no status as long as it is open and nothing but its attempts tells of it. */
 function factOf({ timeline, facts }: Known, endpointId: string): Partial<EndpointFact> & { lastUrl?: string | null } {
@@ -57,7 +58,7 @@ function factOf({ timeline, facts }: Known, endpointId: string): Partial<Endpoin
   }
 }
 
-const openStatuses: ReadonlySet<EndpointStatus> = new Set(['queued', 'delivering', 'retrying', 'held'])
+const underWay: ReadonlySet<string> = new Set(['queued', ...openStatuses])
 
 /** Where an endpoint stands that has not ended by itself. */
 function endOfOpen(
@@ -65,7 +66,7 @@ function endOfOpen(
   attempts: number,
   known: EndpointStatus | undefined,
 ): EndpointStatus {
-  if (known !== undefined && !openStatuses.has(known)) return known
+  if (known !== undefined && !underWay.has(known)) return known
   if (isEnough && attempts > 0) return 'superseded'
   if (status === 'queued') return 'queued'
   if (endedAt !== null || status === 'failed') return status === 'partly_delivered' ? 'failed' : status
