@@ -27,7 +27,7 @@ export interface BenchNode {
   stop(): Promise<void>
 }
 
-const adminToken = 'bench-admin-token'
+export const adminToken = 'bench-admin-token'
 const readyLimitMs = 600_000
 
 /** @param environment  settings beside these; `PORT` is a free one unless given

@@ -9,14 +9,16 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
-import { sessionEndedQuery } from './api/session.ts'
+import { sessionEndedQuery, sessionQuery } from './api/session.ts'
 import { statusQuery } from './api/system.ts'
 import { createAppRouter } from './router.tsx'
 import { Questions } from './shared/confirm.tsx'
 import { cssVariables, theme } from './theme.ts'
 
 const queryClient = createQueryClient({
-  onSignedOut: () => queryClient.setQueryData(sessionEndedQuery.queryKey, true),
+  // What is asked beside the first question for the session ends none: there may be none yet.
+  onSignedOut: () =>
+    queryClient.getQueryData(sessionQuery.queryKey) && queryClient.setQueryData(sessionEndedQuery.queryKey, true),
   // One state of the connection for the whole app: it is found out at once, by whichever query.
   onUnreachable: () => void queryClient.invalidateQueries({ queryKey: statusQuery.queryKey }, { cancelRefetch: false }),
 })

@@ -11,9 +11,11 @@ import {
 } from '@tanstack/react-router'
 import { readFilter } from './features/deliveries/filter.ts'
 import { readTurnedAwayFilter } from './features/turned-away/filter.ts'
-import { readRange } from './features/overview/range.ts'
+import { overviewFilter, readRange } from './features/overview/range.ts'
 import { SignInPage } from './features/sign-in/sign-in-page.tsx'
+import { deliveriesQuery } from './api/deliveries.ts'
 import { sessionQuery } from './api/session.ts'
+import { overviewQuery } from './api/system.ts'
 import { useEffect, useRef } from 'react'
 import { ErrorNotice } from './shared/error-notice.tsx'
 import { loadFile } from './shared/load-file.ts'
@@ -22,6 +24,9 @@ import { Shell } from './shell/shell.tsx'
 
 /** A page that is loaded when it is first visited. */
 const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => loadFile(load), name)
+
+/** Begins what a page needs: when the app is opened on it, its file and its first question are asked for beside the session. */
+type Begin = (client: QueryClient, search: Record<string, unknown>) => unknown
 
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()()
 
@@ -39,18 +44,31 @@ const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'shell',
   component: Shell,
-  beforeLoad: async ({ context, location }) => {
-    const session = await context.queryClient.ensureQueryData(sessionQuery)
+  beforeLoad: async ({ context: { queryClient }, location, matches }) => {
+    if (queryClient.getQueryData(sessionQuery.queryKey) === undefined)
+      for (const { staticData, search } of matches) staticData.begin?.(queryClient, { ...search })
+    const session = await queryClient.ensureQueryData(sessionQuery)
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
     if (session === null) throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } })
   },
 })
 
+const OverviewPage = page(() => import('./features/overview/overview-page.tsx'), 'OverviewPage')
+
 const overviewRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
   validateSearch: readRange,
-  component: page(() => import('./features/overview/overview-page.tsx'), 'OverviewPage'),
+  component: OverviewPage,
+  staticData: {
+    begin: (client, search) => {
+      const range = readRange(search)
+      return Promise.all([
+        OverviewPage.preload?.(),
+        client.prefetchQuery(overviewQuery(range, (now) => overviewFilter(range, now))),
+      ])
+    },
+  },
 })
 
 const catalogRoute = createRoute({
@@ -89,11 +107,17 @@ const sourceRoute = createRoute({
   component: page(() => import('./features/sources/source-page.tsx'), 'SourcePage'),
 })
 
+const DeliveriesPage = page(() => import('./features/deliveries/deliveries-page.tsx'), 'DeliveriesPage')
+
 const deliveriesRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/deliveries',
   validateSearch: readFilter,
-  component: page(() => import('./features/deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
+  component: DeliveriesPage,
+  staticData: {
+    begin: (client, search) =>
+      Promise.all([DeliveriesPage.preload?.(), client.prefetchInfiniteQuery(deliveriesQuery(readFilter(search)))]),
+  },
 })
 
 const deliveryRoute = createRoute({
@@ -199,5 +223,8 @@ function PageError({ error, reset }: ErrorComponentProps) {
 declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof createAppRouter>
+  }
+  interface StaticDataRouteOption {
+    begin?: Begin
   }
 }

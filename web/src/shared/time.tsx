@@ -1,4 +1,3 @@
-import { Text, Tooltip } from '@mantine/core'
 import { useEffect, useState } from 'react'
 
 const dateTime = new Intl.DateTimeFormat('en-GB', {
@@ -18,6 +17,21 @@ export const formatTime = (at: string | number): string => dateTime.format(new D
 
 /** The time of day alone, where the day is plain. */
 export const formatClock = (at: string): string => clock.format(new Date(at))
+
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const minute = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
+
+/** The day alone, as in `22 Nov`.
+ *  @param at  in milliseconds since 1970 */
+export const formatDay = (at: number): string => day.format(at)
+
+/** The time of day to the minute, as in `17:05`.
+ *  @param at  in milliseconds since 1970 */
+export const formatMinute = (at: number): string => minute.format(at)
+
+/** The reader's zone, as in `UTC` or `GMT+1`. */
+export const zoneName = (): string =>
+  dateTime.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'local time'
 
 /** The time of now, renewed every `everyMs`. */
 export function useNow(everyMs: number): number {
@@ -49,12 +63,11 @@ const round = (amount: number, whole: boolean): number => (whole ? Math.floor(am
 export function Ago({ at }: { at: string }) {
   const now = useNow(10_000)
   const since = now - Date.parse(at)
+  // A tooltip of the component library costs more than the row it stands in.
   return (
-    <Tooltip label={formatTime(at)}>
-      <Text span inherit style={{ whiteSpace: 'nowrap' }}>
-        <time dateTime={at}>{since < 5_000 ? 'just now' : `${formatSpan(since, { whole: true })} ago`}</time>
-      </Text>
-    </Tooltip>
+    <time dateTime={at} title={formatTime(at)} style={{ whiteSpace: 'nowrap' }}>
+      {since < 5_000 ? 'just now' : `${formatSpan(since, { whole: true })} ago`}
+    </time>
   )
 }
 

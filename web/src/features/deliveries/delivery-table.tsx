@@ -19,6 +19,7 @@ export function DeliveryTable({ deliveries, selection }: Props) {
   const sources = useQuery(sourcesQuery).data ?? []
   const destinations = useQuery(destinationsQuery).data ?? []
   const nameOf = (wanted: string): string => destinations.find(({ id }) => id === wanted)?.name ?? wanted
+  const withUrls = useEndpointUrls()
   const chosen = deliveries.filter(({ id }) => selection?.selected.has(id)).length
   return (
     <Table verticalSpacing="xs" highlightOnHover>
@@ -52,6 +53,7 @@ export function DeliveryTable({ deliveries, selection }: Props) {
             delivery={delivery}
             sourceName={sources.find(({ id }) => id === delivery.sourceId)?.name ?? delivery.sourceId}
             destinationNames={delivery.destinationIds.map(nameOf)}
+            reason={delivery.reason === null ? null : withUrls(delivery.reason)}
             {...(selection && { selection })}
           />
         ))}
@@ -64,11 +66,12 @@ interface RowProps extends Pick<Props, 'selection'> {
   delivery: Delivery
   sourceName: string
   destinationNames: string[]
+  /** With URLs in the place of the ids of endpoints. */
+  reason: string | null
 }
 
-function Row({ delivery, sourceName, destinationNames, selection }: RowProps) {
-  const { id, status, type, event, userId, messageId, startedAt, attempts, reason, nextAttemptAt } = delivery
-  const withUrls = useEndpointUrls()
+function Row({ delivery, sourceName, destinationNames, reason, selection }: RowProps) {
+  const { id, status, type, event, userId, messageId, startedAt, attempts, nextAttemptAt } = delivery
   const isChosen = selection?.selected.has(id) === true
   const toggle = (): void => {
     const next = new Set(selection?.selected)
@@ -111,8 +114,8 @@ function Row({ delivery, sourceName, destinationNames, selection }: RowProps) {
             </Text>
           )}
           {reason !== null && (
-            <Text size="xs" c="dimmed" lineClamp={2} title={withUrls(reason)} style={{ overflowWrap: 'anywhere' }}>
-              {withUrls(reason)}
+            <Text size="xs" c="dimmed" lineClamp={2} title={reason} style={{ overflowWrap: 'anywhere' }}>
+              {reason}
             </Text>
           )}
         </Stack>

@@ -1,16 +1,17 @@
 import { Button, Group, Select, SimpleGrid, TextInput } from '@mantine/core'
-import { DateTimePicker } from '@mantine/dates'
-import '@mantine/dates/styles.layer.css'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import dayjs from 'dayjs'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
+import { loadFile } from '../../shared/load-file.ts'
 import { messageTypes } from '../../shared/message-types.ts'
 import { readFilter, statuses } from './filter.ts'
 import { statusLooks } from './status-badge.tsx'
+
+/** With its calendar, which is large: loaded beside the rows. */
+const TimeFilter = lazy(() => loadFile(() => import('./time-filter.tsx')))
 
 interface Props {
   filter: DeliveryFilter
@@ -18,6 +19,8 @@ interface Props {
 }
 
 const statusChoices = statuses.map((value) => ({ value, label: statusLooks[value].label }))
+
+const timeLabels = { since: 'From', until: 'Until' }
 
 /** Chooses deliveries; all members that are given must fit. */
 export function FilterBar({ filter, onChange }: Props) {
@@ -51,8 +54,11 @@ export function FilterBar({ filter, onChange }: Props) {
           value={filter.messageId ?? ''}
           onChange={(value) => set('messageId', value)}
         />
-        <TimeFilter label="From" value={filter.since} onChange={(value) => set('since', value)} />
-        <TimeFilter label="Until" value={filter.until} onChange={(value) => set('until', value)} />
+        {(['since', 'until'] as const).map((member) => (
+          <Suspense key={member} fallback={<TextInput label={timeLabels[member]} placeholder="Any time" disabled />}>
+            <TimeFilter label={timeLabels[member]} value={filter[member]} onChange={(value) => set(member, value)} />
+          </Suspense>
+        ))}
       </SimpleGrid>
       {isFiltered && (
         <Button variant="subtle" onClick={() => onChange({})}>
@@ -92,38 +98,6 @@ function TextFilter({ label, value, onChange }: TextFilterProps) {
         setText(currentTarget.value)
         tell(currentTarget.value.trim())
       }}
-    />
-  )
-}
-
-const minuteMs = 60_000
-const agos = [
-  { label: '15 minutes ago', ms: 15 * minuteMs },
-  { label: '1 hour ago', ms: 60 * minuteMs },
-  { label: '24 hours ago', ms: 24 * 60 * minuteMs },
-  { label: '7 days ago', ms: 7 * 24 * 60 * minuteMs },
-]
-
-/** Times that are asked for most, counted from now. */
-const timePresets = () =>
-  agos.map(({ label, ms }) => ({ label, value: dayjs().subtract(ms, 'ms').format('YYYY-MM-DD HH:mm:ss') }))
-
-interface TimeFilterProps {
-  label: string
-  value: string | undefined
-  onChange: (value: string | null) => void
-}
-
-function TimeFilter({ label, value, onChange }: TimeFilterProps) {
-  return (
-    <DateTimePicker
-      label={label}
-      placeholder="Any time"
-      valueFormat="D MMM YYYY, HH:mm"
-      presets={timePresets()}
-      clearable
-      value={value === undefined ? null : new Date(value)}
-      onChange={(picked) => onChange(picked === null ? null : new Date(picked).toISOString())}
     />
   )
 }

@@ -13,7 +13,7 @@ import { formatSpan, useNow } from '../../shared/time.tsx'
 import { FailingEndpoints } from './failing-endpoints.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Funnel } from './funnel.tsx'
-import { limits } from './range.ts'
+import { overviewFilter } from './range.ts'
 import { RangeBar } from './range-bar.tsx'
 import { loadFile } from '../../shared/load-file.ts'
 
@@ -27,14 +27,8 @@ const rangeStepMs = 10_000
 export function OverviewPage() {
   const search = useSearch({ from: '/shell/' })
   const navigate = useNavigate()
-  const { sourceId, destinationId } = search
-  const filterAt = (now: number) => ({
-    ...limits(search, now),
-    ...(sourceId !== undefined && { sourceId }),
-    ...(destinationId !== undefined && { destinationId }),
-  })
-  const filter = filterAt(useNow(rangeStepMs))
-  const query = useQuery(overviewQuery(search, filterAt))
+  const filter = overviewFilter(search, useNow(rangeStepMs))
+  const query = useQuery(overviewQuery(search, (now) => overviewFilter(search, now)))
   return (
     <>
       <PageHeader title="Overview" description="What came in, and what became of it." />

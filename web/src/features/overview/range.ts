@@ -40,11 +40,15 @@ export function readRange(search: Record<string, unknown>): OverviewSearch {
 const stepMs = 10_000
 
 /** Beginning and end of the range; a range up to now has no end. */
-export function limits(
-  { range = '24h', since, until }: OverviewSearch,
-  now: number,
-): { since: string; until?: string } {
+function limits({ range = '24h', since, until }: OverviewSearch, now: number): { since: string; until?: string } {
   const length = ranges.find(({ value }) => value === range)?.ms
   if (length === undefined && since !== undefined) return until === undefined ? { since } : { since, until }
   return { since: new Date(Math.floor((now - (length ?? ranges[1].ms)) / stepMs) * stepMs).toISOString() }
 }
+
+/** What the overview counts: the range, and what of it. */
+export const overviewFilter = (search: OverviewSearch, now: number) => ({
+  ...limits(search, now),
+  ...(search.sourceId !== undefined && { sourceId: search.sourceId }),
+  ...(search.destinationId !== undefined && { destinationId: search.destinationId }),
+})

@@ -5,11 +5,10 @@ import { Dialog } from '../../shared/dialog.tsx'
 import { AcceptedBody, TurnedAwayBody } from '../../shared/event-body.tsx'
 import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
+import { formatClock } from '../../shared/time.tsx'
 import { maxLiveEvents, useLiveEvents, type LiveEventRow } from './use-live-events.ts'
 
 const fateChoices = Object.entries(fateLooks).map(([value, { label }]) => ({ value, label }))
-
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 /** Every event of the source as it comes in, with what became of it. */
 export function LiveEvents({ sourceId }: { sourceId: string }) {
@@ -112,7 +111,7 @@ function EventRow({ event: shown, onShow }: { event: LiveEventRow; onShow: () =>
   const { label, color } = fateLooks[fate]
   return (
     <Table.Tr>
-      <Table.Td>{clock.format(new Date(at))}</Table.Td>
+      <Table.Td>{formatClock(at)}</Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
         {type ?? 'unreadable'}
         {event !== null && ` · ${event}`}
