@@ -176,6 +176,19 @@ describe.concurrent('attempts', () => {
     expectSame(expect, await untilStatus(id, 'cancelled'), receiver)
   })
 
+  it('are all told of a delivery whose workflow is terminated in Temporal', { timeout: limit }, async ({ expect }) => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url, `${receiver.url}/second`])
+    const id = await track(source)
+    await untilTold('eight attempts', id, ({ timeline }) => timeline.length >= 8)
+    await node.app.temporal.client.workflow.getHandle(id).terminate('by mistake')
+    const detail = await untilStatus(id, 'cancelled')
+    expectSame(expect, detail, receiver)
+    expect(detail).toMatchObject({ pending: [], nextAttemptAt: null, destinations: [{ status: 'cancelled' }] })
+  })
+
   it('are told once, however often they are made by hand', { timeout: limit }, async ({ expect }) => {
     await using receiver = await startReceiver()
     await using ill = await startReceiver()
