@@ -18,8 +18,8 @@ import type { Temporal } from '../temporal/connection.ts'
 import { readCarried } from '../temporal/parcel-detail.ts'
 import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
 import type { WhilePresent } from '../within.ts'
+import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
-import { createRetryingRows } from './retrying-rows.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
 /** Where an event in the inbox may stand. */
@@ -125,7 +125,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return { items, nextCursor: isEnd ? null : encodeCursor(toCursor(position)) }
   }
 
-  const retryingRows = createRetryingRows((id) => readDelivery(temporal, id, isPaused))
+  const completed = completeRows((id) => readDelivery(temporal, id, isPaused))
 
   /** The first page of what has started. While Temporal is away, a message that the database knows is shown without what
    *  Temporal knows of it.
@@ -215,7 +215,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   return {
     async list(filter, page, whilePresent) {
       const { items, nextCursor } = await listPage(filter, page, whilePresent)
-      return { items: await retryingRows(items), nextCursor }
+      return { items: await completed(items), nextCursor }
     },
     async count(filter, whilePresent) {
       if (filter.status === 'queued') return countQueued(database, filter)

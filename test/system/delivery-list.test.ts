@@ -31,6 +31,29 @@ it('has attempts, the last reason and the next attempt of a delivery while it is
   expect(Date.parse(row.nextAttemptAt ?? '')).toBeGreaterThan(receiver.requests.at(-1)?.arrivedAt.getTime() ?? 0)
 })
 
+it('has the attempts of a delivery that was cancelled, or terminated in Temporal, and why the last one failed', async () => {
+  const ends = {
+    cancelled: (id: string) => node.api('POST', `/deliveries/${encodeURIComponent(id)}/cancel`),
+    terminated: (id: string) => node.app.temporal.client.workflow.getHandle(id).terminate(),
+  }
+  for (const [messageId, end] of Object.entries(ends)) {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'Tried', messageId })
+    await receiver.received(3)
+    await until('the list has it', async () => (await list({ messageId, status: 'retrying' })).length === 1)
+    await end(`event/${source.id}/${messageId}`)
+    const row = await until(`it is ${messageId}`, async () => {
+      const [delivery] = await list({ messageId, status: 'cancelled' })
+      return delivery?.attempts != null && delivery
+    })
+    expect(row).toMatchObject({ attempts: receiver.requests.length, nextAttemptAt: null })
+    expect(row.reason).toMatch(/503/)
+  }
+})
+
 it('is narrowed to the name of an event, also of those that share a workflow', async () => {
   await using receiver = await startReceiver()
   const source = await node.createSource()
