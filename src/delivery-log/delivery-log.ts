@@ -82,7 +82,8 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   const { database, temporal, deliveries, pausedDestinations, findDestination } = dependencies
   const isPaused = (destinationId: string): boolean => findDestination(destinationId)?.paused === true
   const carriedRow = (event: CarriedEvent): Delivery => ofParcel(event, event.destinationIds.some(isPaused))
-  const countInParcels = (filter: DeliveryFilter): Promise<Record<StartedStatus, number>> =>
+  // Asynchronous, since settings that are not read yet throw: beside others that failed, nobody would take notice of those.
+  const countInParcels = async (filter: DeliveryFilter): Promise<Record<StartedStatus, number>> =>
     countCarried(database, { ...filter, paused: pausedDestinations() })
 
   const queuedPage = async (filter: DeliveryFilter, limit: number, before?: string): Promise<Page<Delivery>> => {
@@ -92,7 +93,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return { items: shown.map(toDelivery), nextCursor: last === undefined ? null : encodeCursor({ before: last.seq }) }
   }
 
-  const carriedPage = (filter: DeliveryFilter, limit: number, from: StartedPosition['carried']) =>
+  const carriedPage = async (filter: DeliveryFilter, limit: number, from: StartedPosition['carried']) =>
     from === undefined
       ? []
       : listCarried(database, { ...filter, paused: pausedDestinations() }, limit, from === 'first' ? undefined : from)

@@ -139,6 +139,21 @@ describe('a node that is started while Temporal is away', () => {
 })
 
 describe.skipIf(findPostgres() === undefined)('a node that is started while PostgreSQL is away', () => {
+  it('answers who asks for lists and counts before it is there', { timeout }, async () => {
+    await using program = startProgram(settings({ DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' }))
+    const node = apiOf(url)
+    await until('it listens', async () => (await readinessOf(url)) !== undefined, limitMs)
+    for (const path of [
+      '/deliveries',
+      '/deliveries/count',
+      '/deliveries/steerable?action=retry',
+      '/overview',
+      '/activity',
+    ])
+      expect(await node.api('GET', path), path).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+    expect((await fetch(`${url}/healthz`)).status, program.stderr()).toBe(200)
+  })
+
   it('waits for it, says so, and does not wait for a database that does not exist', { timeout }, async () => {
     const postgres = await startPostgres()
     onTestFinished(() => postgres.stop())
