@@ -47,7 +47,7 @@ it('has the attempts of a delivery that was cancelled, or terminated in Temporal
     await end(`event/${source.id}/${messageId}`)
     const row = await until(`it is ${messageId}`, async () => {
       const [delivery] = await list({ messageId, status: 'cancelled' })
-      return delivery?.attempts != null && delivery
+      return typeof delivery?.attempts === 'number' && delivery
     })
     expect(row).toMatchObject({ attempts: receiver.requests.length, nextAttemptAt: null })
     expect(row.reason).toMatch(/503/)
