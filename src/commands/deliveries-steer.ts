@@ -5,13 +5,16 @@ import { z } from 'zod'
 import {
   BulkSteeringSchema,
   DeliverySteeredSchema,
+  SteerableSchema,
   type BulkSteering,
   type DeliverySteered,
   type RedeliveryPart,
+  type Steerable,
   type SteeringAction,
+  type SteeringObstacle,
 } from '../schemas/delivery.ts'
-import { segment, type Api } from './shared/api.ts'
-import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
+import { query, segment, type Api } from './shared/api.ts'
+import { readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { findDestination } from './shared/lookup.ts'
 import { poll } from './shared/poll.ts'
@@ -24,6 +27,7 @@ import { openSession } from './shared/session.ts'
 interface SteerOptions extends FilterOptions {
   onlyDestination?: string
   onlyEndpoint?: string
+  unlessRedelivered?: true
   all?: true
   why?: string
   yes?: true
@@ -43,7 +47,8 @@ export const steerCommand = (action: SteeringAction, description: string): Comma
     .action(async (ids: string[], options: SteerOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
-      const order = { why: options.why, only: await readPart(api, options) }
+      const { why, unlessRedelivered } = options
+      const order = { why, unlessRedelivered, only: await readPart(api, options) }
       if (ids.length > 0) {
         if (Object.keys(filter).length > 0 || options.all) throw usageError('give either ids or a filter')
         return steerEach(api, out, action, ids, order)
@@ -59,6 +64,7 @@ const withPart = (command: Command, action: SteeringAction): Command =>
     : command
         .option('--only-destination <destination>', 'to this one of its destinations alone, by id or name')
         .option('--only-endpoint <id>', 'to this one of its endpoints alone')
+        .option('--unless-redelivered', 'leave out those that were delivered again before')
 
 /** To whom of several an event is sent again. */
 async function readPart(
@@ -76,6 +82,7 @@ async function readPart(
 interface Order {
   why: string | undefined
   only: RedeliveryPart | undefined
+  unlessRedelivered: true | undefined
 }
 
 interface Steered {
@@ -118,19 +125,20 @@ async function steerAll(
   out: Output,
   action: SteeringAction,
   filter: Record<string, string>,
-  { why, only }: Order,
+  order: Order,
   { yes, timeout }: SteerOptions,
 ): Promise<void> {
-  const matching = await countDeliveries(api, filter)
-  if (matching === 0) {
-    out.result(
-      { action, status: 'completed', matched: 0, done: 0, failed: 0, failures: [] },
-      () => 'No deliveries match.',
+  const counted = await api.call('GET', `/deliveries/steerable${query({ ...filter, action })}`, SteerableSchema)
+  const { matched, steerable, obstacles } = counted
+  if (steerable === 0) {
+    const failures = obstacles.map(({ obstacle, count }) => ({ reason: obstacleTexts[obstacle], count }))
+    out.result({ action, status: 'completed', matched, done: 0, failed: matched, failures }, () =>
+      matched === 0 ? 'No deliveries match.' : `Nothing to ${action}: ${countText(counted)}`,
     )
     return
   }
-  await confirm(`${matching} deliveries match. ${action} them?`, { yes: yes ?? false })
-  const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, why, only })
+  await confirm(`${countText(counted)} ${action} them?`, { yes: yes ?? false })
+  const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, ...order })
   const bar = await startProgress(out, action, started.matched)
   let last: BulkSteering = started
   const ended = await poll(timeout, async () => {
@@ -147,4 +155,27 @@ async function steerAll(
   )
   if (ended === undefined) throw new CommandError('timeout', `${started.id} is still running; it goes on by itself`)
   if (ended.status !== 'completed') throw new CommandError('failed', `${started.id} ${ended.status}`)
+}
+
+/** Texts of what keeps an action from deliveries. */
+const obstacleTexts: Record<SteeringObstacle, string> = {
+  held: 'held by paused destinations',
+  over: 'over already',
+  under_way: 'still under way',
+  queued: 'still in the inbox',
+  no_destination: 'none of their destinations is left and switched on',
+  gone: 'nothing is known of them any more',
+}
+
+/** What is said before the question: how many match, how many of them are left out, and why. */
+function countText({ matched, steerable, obstacles, redelivered = 0 }: Steerable): string {
+  const match = matched === 1 ? '1 delivery matches' : `${matched} deliveries match`
+  if (obstacles.length === 0 && redelivered === 0) return `${match}.`
+  const left = obstacles.map(({ obstacle, count }) => `${count} cannot be: ${obstacleTexts[obstacle]}`)
+  return [
+    [`${match}, ${steerable} can be changed`, ...left].join('; ') + '.',
+    ...(redelivered > 0
+      ? [`${redelivered} of them ${redelivered === 1 ? 'was' : 'were'} delivered again before.`]
+      : []),
+  ].join(' ')
 }

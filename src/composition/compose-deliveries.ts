@@ -15,6 +15,7 @@ import { endLostParcel, openAmong } from '../db/parcels.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { openDestinations } from '../delivery-log/delivery-destinations.ts'
 import { createDeliveryLog, type DeliveryLog } from '../delivery-log/delivery-log.ts'
+import { createSteerableCounts, type SteerableCounts } from '../delivery-log/steerable.ts'
 import { gatedEndpoint, type Gate } from '../delivery/gate.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
@@ -34,6 +35,7 @@ import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { readPendingRecord } from '../temporal/parcel-detail.ts'
 import { createCarriedSteering, terminatedParcels } from '../temporal/parcel-steering.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
+import { knownWorkflows } from '../temporal/start-parcel.ts'
 import { createSteering, type Steering, type QueuedSteering } from '../temporal/steering.ts'
 import { withoutLimit } from '../within.ts'
 import type { GateServices } from './compose-gate.ts'
@@ -52,6 +54,7 @@ export interface DeliveryServices {
    *  Temporal answers. */
   onDestinationChanged: () => void
   deliveryLog: DeliveryLog
+  steerableCounts: SteerableCounts
   stop(): Promise<void>
 }
 
@@ -172,6 +175,12 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
       countCarried: async (filter) => sumOf(await countCarried(database, { ...filter, paused: pausedDestinations() })),
     }),
     deliveryLog,
+    steerableCounts: createSteerableCounts({
+      log: deliveryLog,
+      isPaused: (id) => nameOfPaused(id) !== undefined,
+      isLeft: (id) => findTarget(id) !== undefined,
+      known: (ids) => knownWorkflows(temporal, ids),
+    }),
     onDestinationChanged: rechecks.wake,
     async stop() {
       await Promise.all([rechecks.stop(), endings.stop()])

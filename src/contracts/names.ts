@@ -21,6 +21,10 @@ export const eventWorkflowId = (sourceId: string, messageId: string): string =>
 /** Workflow id of the `n`-th repeated delivery of an event (1, 2, …). */
 export const redeliveryWorkflowId = (eventId: string, n: number): string => `${eventId}/redelivery/${n}`
 
+/** Which repeated delivery of its event this one is: 0 for the event's own. */
+export const redeliveryNumberOf = (deliveryId: string): number =>
+  Number(/\/redelivery\/(\d+)$/.exec(deliveryId)?.[1] ?? 0)
+
 /** Id of the event that a delivery is of: its own, or what it repeats. */
 export const eventIdOf = (deliveryId: string): string => deliveryId.replace(/\/redelivery\/\d+$/, '')
 

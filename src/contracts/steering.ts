@@ -3,6 +3,14 @@
 import type { SteeringTrace } from './delivery.ts'
 import type { DeliveryFilter, RedeliveryPart } from '../schemas/delivery.ts'
 
+/** What of a delivery is sent again. */
+export interface RedeliveryChoice {
+  /** A part of its destinations; absent: all of them. */
+  only?: RedeliveryPart | undefined
+  /** Nothing where it was delivered again before. */
+  unlessRedelivered?: boolean | undefined
+}
+
 /** What is done to each delivery. */
 export type SteeringOrder =
   /** Attempts its waiting endpoints now. */
@@ -10,11 +18,7 @@ export type SteeringOrder =
   /** Stops it. */
   | { action: 'cancel' }
   /** Sends its event once more. */
-  | {
-      action: 'redeliver'
-      /** To a part of its destinations; absent: to all. */
-      only?: RedeliveryPart | undefined
-    }
+  | ({ action: 'redeliver' } & RedeliveryChoice)
   /** Tells waiting deliveries to look at a destination again that was resumed, switched off or deleted. */
   | {
       action: 'recheck'

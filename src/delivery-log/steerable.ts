@@ -1,34 +1,196 @@
-/** How many deliveries an action on all that match can act on, and what keeps it from the others. */
+/** How many deliveries an action can act on, and what keeps it from the others: of all that match, or of single ones. */
 
-import type { DeliveryFilter, StartedStatus, Steerable, SteeringAction, SteeringObstacle } from '../schemas/delivery.ts'
+import { eventIdOf, redeliveryNumberOf, redeliveryWorkflowId } from '../contracts/names.ts'
+import { AppError } from '../errors.ts'
+import type {
+  Delivery,
+  DeliveryFilter,
+  DeliveryStatus,
+  StartedStatus,
+  Steerable,
+  SteeringAction,
+  SteeringObstacle,
+} from '../schemas/delivery.ts'
+import { heldOnlyBy } from '../temporal/held.ts'
+import { withoutLimit } from '../within.ts'
+import { openDestinations } from './delivery-destinations.ts'
 import type { DeliveryLog } from './delivery-log.ts'
 
-/** What keeps an action from a started delivery of this status; undefined: nothing. */
-function obstacleTo(action: SteeringAction, status: StartedStatus): SteeringObstacle | undefined {
-  if (status === 'held' && action === 'retry') return 'held'
-  const isUnderWay = status === 'delivering' || status === 'retrying' || status === 'held'
-  if (action === 'redeliver') return isUnderWay ? 'under_way' : undefined
-  return isUnderWay ? undefined : 'over'
+/** Where the status does not tell everything, the newest of those that match are looked at, up to so many; of more, the share that is
+ *  found among them counts for all. A held one may have to be read, which takes longer. */
+const mostLookedAt: Record<SteeringAction, number> = { retry: 100, redeliver: 500, cancel: 0 }
+
+/** Rows that are asked for together, and deliveries. */
+const rowsTogether = 100
+const readTogether = 8
+
+export interface SteerableDependencies {
+  log: Pick<DeliveryLog, 'countInboxed' | 'countStarted' | 'list' | 'read'>
+  /** Whether a destination holds its deliveries now. */
+  isPaused: (destinationId: string) => boolean
+  /** Whether a destination is there and switched on, with an endpoint. */
+  isLeft: (destinationId: string) => boolean
+  /** Which of these deliveries Temporal knows. */
+  known: (ids: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
-/** Counts what an action would meet; events in the inbox are none of what it acts on. */
-export async function countSteerable(
-  log: Pick<DeliveryLog, 'countInboxed' | 'countStarted'>,
-  action: SteeringAction,
-  { status, ...filter }: DeliveryFilter,
-): Promise<Steerable> {
-  const [inboxed, started] = await Promise.all([log.countInboxed(filter), log.countStarted(filter)])
-  const fits = ([one]: [string, number]): boolean => status === undefined || one === status
-  const ofInbox = sum(Object.entries(inboxed).filter(fits))
-  const counts = (Object.entries(started) as [StartedStatus, number][]).filter(fits)
-  const kept = new Map<SteeringObstacle, number>(ofInbox > 0 ? [['queued', ofInbox]] : [])
-  for (const [one, count] of counts) {
-    const obstacle = obstacleTo(action, one)
-    if (obstacle !== undefined && count > 0) kept.set(obstacle, (kept.get(obstacle) ?? 0) + count)
+/** Both wait for Temporal as long as it takes. */
+export interface SteerableCounts {
+  /** Of all that match; events in the inbox are none of what an action on all acts on. */
+  ofFilter(action: SteeringAction, filter: DeliveryFilter): Promise<Steerable>
+  /** Of single ones, by their ids. */
+  ofIds(action: SteeringAction, ids: readonly string[]): Promise<Steerable>
+}
+
+export function createSteerableCounts({ log, isPaused, isLeft, known }: SteerableDependencies): SteerableCounts {
+  /** What keeps an action from a delivery to which its status is no obstacle. */
+  const lookAt = async (action: SteeringAction, delivery: Delivery): Promise<SteeringObstacle | undefined> => {
+    const { id, status, destinationIds } = delivery
+    if (action === 'redeliver') return destinationIds.some(isLeft) ? undefined : 'no_destination'
+    if (action === 'cancel' || status !== 'held') return undefined
+    const readOpen = async (): Promise<string[]> => openDestinations(await log.read(id, withoutLimit))
+    return (await heldOnlyBy(destinationIds, isPaused, readOpen)).length > 0 ? 'held' : undefined
   }
-  const matched = ofInbox + sum(counts)
-  const obstacles = [...kept].map(([obstacle, count]) => ({ obstacle, count }))
-  return { matched, steerable: matched - obstacles.reduce((all, { count }) => all + count, 0), obstacles }
+
+  /** @returns how many of these deliveries were delivered again since */
+  const countRedelivered = async (deliveries: readonly Delivery[]): Promise<number> => {
+    const next = deliveries.map(({ id }) => redeliveryWorkflowId(eventIdOf(id), redeliveryNumberOf(id) + 1))
+    const found = await inGroups(next, rowsTogether, async (ids) => [(await known(ids)).size])
+    return found.reduce((all, count) => all + count, 0)
+  }
+
+  /** Looks at deliveries to which their status is no obstacle, and tells what it finds, each time as if there were `share` of them. */
+  const lookAtEach = async (
+    action: SteeringAction,
+    deliveries: readonly Delivery[],
+    tally: Tally,
+    share = 1,
+  ): Promise<void> => {
+    const obstacles = await inGroups(deliveries, readTogether, (few) =>
+      Promise.all(few.map((delivery) => lookAt(action, delivery))),
+    )
+    for (const obstacle of obstacles) tally.keep(obstacle, share)
+    if (action !== 'redeliver') return
+    tally.redelivered =
+      share * (await countRedelivered(deliveries.filter((_, index) => obstacles[index] === undefined)))
+  }
+
+  const newest = async (filter: DeliveryFilter, most: number): Promise<Delivery[]> => {
+    const rows: Delivery[] = []
+    let cursor: string | undefined
+    do {
+      const page = await log.list(filter, { limit: rowsTogether, cursor }, withoutLimit)
+      rows.push(...page.items)
+      cursor = page.nextCursor ?? undefined
+    } while (cursor !== undefined && rows.length < most)
+    return rows
+  }
+
+  /** @returns undefined when nothing is known of it any more */
+  const readKnown = async (id: string): Promise<Delivery | undefined> => {
+    try {
+      return await log.read(id, withoutLimit)
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'not_found') return undefined
+      throw error
+    }
+  }
+
+  return {
+    async ofFilter(action, filter) {
+      const { status, ...rest } = filter
+      const [inboxed, started] = await Promise.all([log.countInboxed(rest), log.countStarted(rest)])
+      const tally = new Tally()
+      const fits = ([one]: [string, number]): boolean => status === undefined || one === status
+      for (const [, count] of Object.entries(inboxed).filter(fits)) tally.count('queued', count)
+      let unsure = 0
+      for (const [one, count] of (Object.entries(started) as [StartedStatus, number][]).filter(fits)) {
+        tally.count(obstacleTo(action, one), count)
+        if (mayHaveObstacle(action, one)) unsure += count
+      }
+      if (unsure > 0) {
+        const asked = action === 'retry' ? { ...filter, status: 'held' as const } : filter
+        const rows = await newest(asked, mostLookedAt[action])
+        const unsureRows = rows.filter((row) => mayHaveObstacle(action, row.status))
+        await lookAtEach(action, unsureRows, tally, unsure / unsureRows.length)
+      }
+      return tally.told()
+    },
+
+    async ofIds(action, ids) {
+      const tally = new Tally()
+      const found = await inGroups(ids, readTogether, (few) => Promise.all(few.map(readKnown)))
+      const unsure: Delivery[] = []
+      for (const delivery of found) {
+        const obstacle = delivery === undefined ? 'gone' : obstacleToOne(action, delivery)
+        tally.count(obstacle, 1)
+        if (delivery !== undefined && obstacle === undefined) unsure.push(delivery)
+      }
+      await lookAtEach(action, unsure, tally)
+      return tally.told()
+    },
+  }
 }
 
-const sum = (counts: [string, number][]): number => counts.reduce((all, [, count]) => all + count, 0)
+/** What is counted. */
+class Tally {
+  private matched = 0
+  private readonly kept = new Map<SteeringObstacle, number>()
+  redelivered: number | undefined
+
+  /** Counts deliveries, and what keeps the action from them. */
+  count(obstacle: SteeringObstacle | undefined, count: number): void {
+    this.matched += count
+    this.keep(obstacle, count)
+  }
+
+  /** Tells what keeps the action from deliveries that are counted. */
+  keep(obstacle: SteeringObstacle | undefined, count: number): void {
+    if (obstacle !== undefined) this.kept.set(obstacle, (this.kept.get(obstacle) ?? 0) + count)
+  }
+
+  told(): Steerable {
+    const { matched, redelivered } = this
+    const obstacles = [...this.kept]
+      .map(([obstacle, count]) => ({ obstacle, count: Math.round(count) }))
+      .filter(({ count }) => count > 0)
+    const steerable = Math.max(0, matched - obstacles.reduce((all, { count }) => all + count, 0))
+    return {
+      matched,
+      steerable,
+      obstacles,
+      ...(redelivered !== undefined && { redelivered: Math.min(steerable, Math.round(redelivered)) }),
+    }
+  }
+}
+
+const isUnderWay = (status: DeliveryStatus): boolean =>
+  status === 'delivering' || status === 'retrying' || status === 'held'
+
+/** What keeps an action from a started delivery of this status; undefined: nothing that the status tells. */
+function obstacleTo(action: SteeringAction, status: StartedStatus): SteeringObstacle | undefined {
+  if (action === 'redeliver') return isUnderWay(status) ? 'under_way' : undefined
+  return isUnderWay(status) ? undefined : 'over'
+}
+
+/** Whether something may keep an action from a delivery of this status that the status does not tell. */
+const mayHaveObstacle = (action: SteeringAction, status: DeliveryStatus): boolean =>
+  action === 'retry' ? status === 'held' : action === 'redeliver' && status !== 'queued' && !isUnderWay(status)
+
+/** The same of a single delivery, which may be in the inbox: there it can be started or cancelled, also after Temporal refused it. */
+function obstacleToOne(action: SteeringAction, { status, endedAt }: Delivery): SteeringObstacle | undefined {
+  if (status === 'queued') return action === 'redeliver' ? 'queued' : undefined
+  return status === 'failed' && endedAt === null ? undefined : obstacleTo(action, status)
+}
+
+/** Does work for a few items at a time. */
+async function inGroups<Item, Result>(
+  items: readonly Item[],
+  size: number,
+  work: (group: readonly Item[]) => Promise<readonly Result[]>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (let start = 0; start < items.length; start += size)
+    results.push(...(await work(items.slice(start, start + size))))
+  return results
+}

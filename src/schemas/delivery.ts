@@ -207,7 +207,12 @@ const RedeliveryPartSchema = z
   )
 export type RedeliveryPart = z.infer<typeof RedeliveryPartSchema>
 
-/** Why a delivery is sent again, and to whom; to all of its destinations unless given. */
+const redeliveryMembers = {
+  only: RedeliveryPartSchema.optional().describe('To whom it is sent again; to all of its destinations unless given'),
+  unlessRedelivered: z.boolean().optional().describe('Leaves out what was delivered again before; false unless given'),
+}
+
+/** Why a delivery is sent again, to whom (to all of its destinations unless given), and whether also once more. */
 export const RedeliveryRequestSchema = z
   .strictObject({
     why: z
@@ -215,7 +220,7 @@ export const RedeliveryRequestSchema = z
       .max(500)
       .optional()
       .describe("Why it is sent again, at most 500 characters; it stands in the delivery's history"),
-    only: RedeliveryPartSchema.optional().describe('To whom it is sent again; to all of its destinations unless given'),
+    ...redeliveryMembers,
   })
   .nullish()
 
@@ -228,19 +233,24 @@ export const BulkSteeringRequestSchema = DeliveryFilterSchema.extend({
     .describe("Why they are steered, at most 500 characters; it stands in each delivery's history"),
 })
 
-/** Redelivery of all that match, and to whom; each to all of its destinations unless given. */
-export const BulkRedeliveryRequestSchema = BulkSteeringRequestSchema.extend({
-  only: RedeliveryPartSchema.optional().describe(
-    'To whom they are sent again; each to all of its destinations unless given',
-  ),
-})
+/** Redelivery of all that match: to whom, and whether also once more, as that of a single one. */
+export const BulkRedeliveryRequestSchema = BulkSteeringRequestSchema.extend(redeliveryMembers)
 
-/** What keeps an action from a delivery: a paused destination holds it; it has ended, or has not yet; it is in the inbox. */
-export const SteeringObstacleSchema = z.enum(['held', 'over', 'under_way', 'queued'])
+/** What keeps an action from a delivery: it waits for paused destinations alone; it has ended, or has not yet; it is in the inbox; none
+ *  of its destinations is left and switched on; nothing is known of it any more. */
+export const SteeringObstacleSchema = z.enum(['held', 'over', 'under_way', 'queued', 'no_destination', 'gone'])
 export type SteeringObstacle = z.infer<typeof SteeringObstacleSchema>
 
-/** How many deliveries match, and how many of them an action can act on. One that a destination holds counts as held, also where it
- *  waits for another one, too. */
+/** Most deliveries of which it is asked one by one what an action can act on. */
+export const maxSteerableIds = 200
+
+/** Single deliveries, and what is to be done to them. */
+export const SteerableRequestSchema = z.strictObject({
+  action: SteeringActionSchema.describe('What is to be done to them'),
+  ids: z.array(z.string().max(400)).min(1).max(maxSteerableIds).describe('Their ids, 1 to 200'),
+})
+
+/** How many deliveries match, and how many of them an action can act on. */
 export const SteerableSchema = z.object({
   matched: z.int().describe('Deliveries that match'),
   steerable: z.int().describe('Those of them on which the action can act'),
@@ -252,6 +262,10 @@ export const SteerableSchema = z.object({
       }),
     )
     .describe('What keeps the action from the others'),
+  redelivered: z
+    .int()
+    .optional()
+    .describe('Of a redelivery: how many of those on which it can act were delivered again before'),
 })
 export type Steerable = z.infer<typeof SteerableSchema>
 

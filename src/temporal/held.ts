@@ -10,17 +10,27 @@ const mostNamed = 3
 
 /** @param destinationIds  those that the delivery goes to
  *  @param readOpen  reads which of them are not settled: asked only where some are paused and others are not
+ *  @returns the paused destinations that are all it waits for; none when it waits for others, too */
+export async function heldOnlyBy(
+  destinationIds: readonly string[],
+  isPaused: (destinationId: string) => boolean,
+  readOpen: () => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  if (!destinationIds.some(isPaused)) return []
+  const open = destinationIds.every(isPaused) ? destinationIds : await readOpen()
+  return open.every(isPaused) ? open : []
+}
+
+/** @param destinationIds, readOpen  as in `heldOnlyBy`
  *  @throws AppError conflict when all that are not settled are paused; it names them */
 export async function refuseHeld(
   destinationIds: readonly string[],
   nameOfPaused: NameOfPaused,
   readOpen: () => Promise<readonly string[]>,
 ): Promise<void> {
-  const isPaused = (id: string): boolean => nameOfPaused(id) !== undefined
-  if (!destinationIds.some(isPaused)) return
-  const open = destinationIds.every(isPaused) ? destinationIds : await readOpen()
-  if (open.length === 0 || !open.every(isPaused)) return
-  throw new AppError('conflict', refusal(open.map((id) => `"${nameOfPaused(id) ?? ''}" (${id})`)))
+  const holding = await heldOnlyBy(destinationIds, (id) => nameOfPaused(id) !== undefined, readOpen)
+  if (holding.length === 0) return
+  throw new AppError('conflict', refusal(holding.map((id) => `"${nameOfPaused(id) ?? ''}" (${id})`)))
 }
 
 function refusal(paused: readonly string[]): string {

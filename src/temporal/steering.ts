@@ -4,8 +4,8 @@ import type { WorkflowExecutionDescription } from '@temporalio/client'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from '../contracts/delivery.ts'
 import { signals } from '../contracts/delivery.ts'
 import { namedUsers } from '../contracts/named-users.ts'
-import { eventIdOf, redeliveryWorkflowId } from '../contracts/names.ts'
-import type { SteeringOrder } from '../contracts/steering.ts'
+import { eventIdOf, redeliveryNumberOf, redeliveryWorkflowId } from '../contracts/names.ts'
+import type { RedeliveryChoice, SteeringOrder } from '../contracts/steering.ts'
 import { AppError } from '../errors.ts'
 import type { DeliverySteered, RedeliveryPart } from '../schemas/delivery.ts'
 import { cancelDelivery } from './cancel-delivery.ts'
@@ -60,11 +60,11 @@ export interface Steering {
   /** Stops a delivery. @param whilePresent  as in `retry` @throws AppError not_found; conflict when it is over */
   cancel(deliveryId: string, trace: SteeringTrace, whilePresent?: WhilePresent): Promise<DeliverySteered>
   /** Delivers a finished one again, to the endpoints as they are now.
-   *  @param only  a part of its destinations; unless given, all of them
+   *  @param choice  unless given, to all of its destinations, also where it was delivered again before
    *  @returns id of the new delivery
-   *  @throws AppError not_found; conflict when it still runs, has no destination left, or its user was deleted since;
-   *  bad_request when `only` names none of its destinations */
-  redeliver(deliveryId: string, trace: SteeringTrace, only?: RedeliveryPart): Promise<string>
+   *  @throws AppError not_found; conflict when it still runs, has no destination left, its user was deleted since, or it was
+   *  delivered again before and the choice leaves that out; bad_request when `only` names none of its destinations */
+  redeliver(deliveryId: string, trace: SteeringTrace, choice?: RedeliveryChoice): Promise<string>
   /** Carries out an order of a bulk steering on one delivery that Temporal has. */
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
   /** The same on one that is in a parcel; it does not wait for what comes of it. */
@@ -94,7 +94,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   const signal = (deliveryId: string, name: string, argument: unknown): Promise<void> =>
     temporal.client.workflow.getHandle(deliveryId).signal(name, argument)
 
-  const redeliver = async (deliveryId: string, trace: SteeringTrace, only?: RedeliveryPart): Promise<string> => {
+  const redeliver: Steering['redeliver'] = async (deliveryId, trace, { only, unlessRedelivered = false } = {}) => {
     const { input, since } = await readEnded(deliveryId)
     const users = namedUsers(input.message)
     if (users.length > 0 && (await isDeletedSince(input.sourceId, users, since)))
@@ -105,8 +105,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     const chosen = only === undefined ? targets : partOf(targets, only)
     return startRedelivery(
       { ...input, targets: chosen, retry, acceptedAt: new Date().toISOString() },
-      deliveryId,
-      trace,
+      { deliveryId, trace, unlessRedelivered },
     )
   }
 
@@ -123,13 +122,14 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
 
   const startRedelivery = async (
     input: DeliverEventInput,
-    deliveryId: string,
-    trace: SteeringTrace,
+    { deliveryId, trace, unlessRedelivered }: { deliveryId: string; trace: SteeringTrace; unlessRedelivered: boolean },
   ): Promise<string> => {
     const eventId = eventIdOf(deliveryId)
-    for (let n = 1; n <= maxRedeliveries; n++) {
+    // Redeliveries are numbered in their order: those of lower numbers were there before.
+    for (let n = redeliveryNumberOf(deliveryId) + 1; n <= maxRedeliveries; n++) {
       const id = redeliveryWorkflowId(eventId, n)
       if ((await startDelivery(temporal, input, { workflowId: id, redelivery: trace })) === 'started') return id
+      if (unlessRedelivered) throw new AppError('conflict', 'it was delivered again before')
     }
     throw new AppError('conflict', `the event was redelivered ${maxRedeliveries} times`)
   }
@@ -164,11 +164,11 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck')
         await ofRunning(deliveryId, () => signal(deliveryId, signals.destinationChanged, order.destinationId))
-      else if (order.action === 'redeliver') await redeliver(deliveryId, trace, order.only)
+      else if (order.action === 'redeliver') await redeliver(deliveryId, trace, order)
       else await { retry: retryStarted, cancel: cancelStarted }[order.action](deliveryId, trace)
     },
     async carryOutInParcel(order, deliveryId, trace) {
-      if (order.action === 'redeliver') await redeliver(deliveryId, trace, order.only)
+      if (order.action === 'redeliver') await redeliver(deliveryId, trace, order)
       else await carried.order(order.action, deliveryId, trace)
     },
   }

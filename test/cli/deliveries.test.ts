@@ -159,6 +159,12 @@ describe('deliveries', () => {
     const refused = await shell.run(['deliveries', 'retry', ...filter])
     expect(refused.code).toBe(2)
     expect(refused.stderr).toMatch(/\d deliveries match/)
+    const over = ['--status', 'delivered', '--user-id', 'u1']
+    const nothing = await shell.json<{ matched: number }>(['deliveries', 'retry', ...over])
+    expect(nothing).toMatchObject({ done: 0, failures: [{ reason: 'over already', count: nothing.matched }] })
+    expect((await shell.run(['deliveries', 'redeliver', ...over])).stderr).toMatch(
+      /1 of them was delivered again before\. redeliver them\?/,
+    )
     expect((await shell.run(['deliveries', 'retry'])).code).toBe(2)
     const woken = await shell.json<{ matched: number }>(['deliveries', 'retry', ...filter, '--yes', '--why', 'try'])
     expect(woken).toMatchObject({ action: 'retry', status: 'completed' })

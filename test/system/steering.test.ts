@@ -353,6 +353,63 @@ describe('all deliveries that match', () => {
     for (const id of ids) await untilStatus(`${id}/redelivery/1`, 'delivered')
   })
 
+  it('are counted before a redelivery: what was delivered again before, and what has no destination left', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 404 })
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url])
+    const ids = [await track(source), await track(source), await track(source)]
+    for (const id of ids) await untilStatus(id, 'failed')
+    const filter = { sourceId: source.id, status: 'failed' }
+    const steerable = async (): Promise<Steerable> =>
+      (
+        await node.api<Steerable>(
+          'GET',
+          `/deliveries/steerable?${String(new URLSearchParams(filter))}&action=redeliver`,
+        )
+      ).body
+    const untilCounted = (expected: Partial<Steerable>) =>
+      until(JSON.stringify(expected), async () => {
+        const counted = await steerable()
+        return Object.entries(expected).every(([member, value]) => counted[member as keyof Steerable] === value)
+      })
+    await untilCounted({ matched: 3, steerable: 3, redelivered: 0 })
+
+    receiver.answer({ status: 200 })
+    const [first = ''] = ids
+    await node.api('POST', path(first, '/redeliver'))
+    await untilStatus(`${first}/redelivery/1`, 'delivered')
+    await untilCounted({ matched: 3, steerable: 3, redelivered: 1 })
+    const ofIds = await node.api<Steerable>('POST', '/deliveries/steerable', { action: 'redeliver', ids })
+    expect(ofIds.body).toEqual(await steerable())
+    expect(await node.api('POST', path(first, '/redeliver'), { unlessRedelivered: true })).toMatchObject({
+      status: 409,
+      body: { code: 'conflict' },
+    })
+
+    // Twice the same: the second one has nothing left to send.
+    const redeliverAll = async (): Promise<BulkSteering> => {
+      const { body } = await node.api<BulkSteering>('POST', '/deliveries/redeliver', {
+        ...filter,
+        unlessRedelivered: true,
+      })
+      return until('it is done', async () => {
+        const now = await node.api<BulkSteering>('GET', `/deliveries/bulk/${body.id}`)
+        return now.body.status !== 'running' && now.body
+      })
+    }
+    const before = [{ reason: 'it was delivered again before', count: 1 }]
+    expect(await redeliverAll()).toMatchObject({ matched: 3, done: 2, failed: 1, failures: before })
+    for (const id of ids) await untilStatus(`${id}/redelivery/1`, 'delivered')
+    expect(await redeliverAll()).toMatchObject({ matched: 3, done: 0, failed: 3 })
+    await untilCounted({ redelivered: 3 })
+    expect(receiver.requests).toHaveLength(6)
+
+    await node.api('PATCH', `/destinations/${destination.id}`, { enabled: false })
+    await untilCounted({ matched: 3, steerable: 0, redelivered: 0 })
+    expect((await steerable()).obstacles).toEqual([{ obstacle: 'no_destination', count: 3 }])
+  })
+
   it('are delivered again to one destination alone', async () => {
     await using receiver = await startReceiver()
     receiver.answer(({ path: at }) => ({ status: at === '/bad' ? 404 : 200 }))
@@ -428,6 +485,22 @@ describe('a paused destination', () => {
     const partly = await track(source)
     await receiver.received(1)
     await untilStatus(partly, 'held')
+    await until('both are counted', async () => (await steerable('cancel')).body.steerable === 2)
+    const oneIsHeld = { matched: 2, steerable: 1, obstacles: [{ obstacle: 'held', count: 1 }] }
+    expect((await steerable('retry')).body).toEqual(oneIsHeld)
+    const ofIds = (action: string, ids: string[]) =>
+      node.api<Steerable>('POST', '/deliveries/steerable', { action, ids })
+    expect((await ofIds('retry', [held, partly])).body).toEqual(oneIsHeld)
+    expect((await ofIds('redeliver', [held, partly, `${held}-unknown`])).body).toEqual({
+      matched: 3,
+      steerable: 0,
+      obstacles: [
+        { obstacle: 'under_way', count: 2 },
+        { obstacle: 'gone', count: 1 },
+      ],
+      redelivered: 0,
+    })
+    expect(await ofIds('retry', [])).toMatchObject({ status: 400, body: { path: 'ids' } })
     receiver.answer({ status: 200 })
     expect(await node.api('POST', path(partly, '/retry'))).toMatchObject({ status: 200, body: { became: 'retrying' } })
     await until('the other destination has it', async () =>

@@ -9,12 +9,13 @@ import {
   DeliverySchema,
   DeliverySteeredSchema,
   RedeliveryRequestSchema,
+  SteerableRequestSchema,
   SteerableSchema,
   SteeringActionSchema,
   SteeringRequestSchema,
 } from '../../schemas/delivery.ts'
 import type { DeliveryLog } from '../../delivery-log/delivery-log.ts'
-import { countSteerable } from '../../delivery-log/steerable.ts'
+import type { SteerableCounts } from '../../delivery-log/steerable.ts'
 import type { BulkSteerings } from '../../temporal/bulk-steering.ts'
 import type { Steering } from '../../temporal/steering.ts'
 import type { WhilePresent } from '../../within.ts'
@@ -23,6 +24,7 @@ import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema
 
 export interface DeliveryRouteDependencies {
   deliveryLog: DeliveryLog
+  steerableCounts: SteerableCounts
   steering: Steering
   bulkSteerings: BulkSteerings
   partLimits: PartLimits
@@ -31,7 +33,7 @@ export interface DeliveryRouteDependencies {
 const tags = ['deliveries']
 
 export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = async (app, dependencies) => {
-  const { deliveryLog, steering, bulkSteerings, partLimits } = dependencies
+  const { deliveryLog, steerableCounts, steering, bulkSteerings, partLimits } = dependencies
   const whilePresent: WhilePresent = (work) => partLimits.whilePresent(['temporal'], work)
 
   app.get(
@@ -71,7 +73,16 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         response: { 200: SteerableSchema, ...errorResponses },
       },
     },
-    ({ query: { action, ...filter } }) => countSteerable(deliveryLog, action, filter),
+    ({ query: { action, ...filter } }) => steerableCounts.ofFilter(action, filter),
+  )
+
+  app.post(
+    '/deliveries/steerable',
+    {
+      config: { ...needsTemporal, access: 'read', audit: false },
+      schema: { tags, security, body: SteerableRequestSchema, response: { 200: SteerableSchema, ...errorResponses } },
+    },
+    ({ body: { action, ids } }) => steerableCounts.ofIds(action, ids),
   )
 
   app.get(
@@ -113,9 +124,10 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         response: { 200: z.object({ id: z.string() }), ...errorResponses },
       },
     },
-    async ({ params, body, actor }) => ({
-      id: await steering.redeliver(params.id, { by: actor?.name, why: body?.why }, body?.only),
-    }),
+    async ({ params, body, actor }) => {
+      const { why, ...choice } = body ?? {}
+      return { id: await steering.redeliver(params.id, { by: actor?.name, why }, choice) }
+    },
   )
 
   app.post(
@@ -129,8 +141,8 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
         response: { 202: BulkSteeringSchema, ...errorResponses },
       },
     },
-    async ({ body: { why, only, ...filter }, actor }, reply) => {
-      const order = { action: 'redeliver', only } as const
+    async ({ body: { why, only, unlessRedelivered, ...filter }, actor }, reply) => {
+      const order = { action: 'redeliver', only, unlessRedelivered } as const
       return reply.code(202).send(await bulkSteerings.start(order, filter, { by: actor?.name, why }))
     },
   )

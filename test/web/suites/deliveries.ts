@@ -144,6 +144,26 @@ export const deliveries = (web: WebTest) =>
       const again = requests.slice(3).map(({ body }) => (JSON.parse(body.toString()) as { event: string }).event)
       expect(again.sort()).toEqual(['One', 'Three'])
 
+      // What was redelivered before is counted, and left out unless it is wanted.
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await until('the list has both redeliveries', async () => (await statuses(source.id)).length === 5)
+      await page.getByText('Shown: 5 of 5').waitFor()
+      await page
+        .getByRole('checkbox', { name: /^Choose One/ })
+        .last()
+        .click()
+      await page.getByRole('checkbox', { name: /^Choose Two/ }).click()
+      await page.getByRole('button', { name: 'Redeliver …' }).click()
+      await page.getByText('2 deliveries').waitFor()
+      await page.getByRole('checkbox', { name: 'Leave out the 1 that was redelivered before' }).click()
+      await page.getByRole('button', { name: 'Redeliver 2' }).waitFor()
+      await page.getByRole('checkbox', { name: 'Leave out the 1 that was redelivered before' }).click()
+      await page.getByRole('button', { name: 'Redeliver 1 of 2' }).click()
+      await page.getByText('Done: 1 of 2; 1 could not be changed').waitFor()
+      await page.getByText('1: it was delivered again before').waitFor()
+      const [, , , , , sixth] = await receiver.received(6)
+      expect(JSON.parse(sixth?.body.toString() ?? '')).toMatchObject({ event: 'Two' })
+
       const repeated = await until('the redelivery is listed', async () => {
         const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
         return body.items.find(({ id, event }) => id.endsWith('/redelivery/1') && event === 'One')
@@ -155,7 +175,42 @@ export const deliveries = (web: WebTest) =>
       await page.getByRole('button', { name: 'Redeliver', exact: true }).click()
       await page.getByText(/by admin: once more$/).waitFor()
       expect(decodeURIComponent(page.url())).toMatch(/\/redelivery\/2$/)
-      await receiver.received(6)
+      await receiver.received(7)
+    })
+
+    it('counts what it can retry of a selection, and says in one sentence what holds one', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      const source = await web.node.createSource('Half held')
+      const paused = await web.node.connect([source], [`${receiver.url}/paused`])
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Waits' })
+      await eventually(() => statuses(source.id)).toEqual(['retrying'])
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await page.getByRole('link', { name: 'Waits' }).click()
+      await page.getByRole('button', { name: 'Retry now …' }).click()
+      await page.getByLabel('Why').fill('too late')
+      await web.node.api('PATCH', `/destinations/${paused.id}`, { paused: true })
+      await page.getByRole('button', { name: 'Retry now', exact: true }).click()
+      await page
+        .getByText(`Held by the paused destination "${paused.name}" (${paused.id}): resume it to send what waits.`, {
+          exact: true,
+        })
+        .waitFor()
+      expect(receiver.requests.length).toBe(1)
+
+      await web.node.connect([source], [`${receiver.url}/failing`])
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Waits elsewhere, too' })
+      await eventually(() => receiver.requests.length).toBe(2)
+      await eventually(() => statuses(source.id)).toEqual(['held', 'held'])
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await page.getByText('Shown: 2 of 2').waitFor()
+      for (const box of await page.getByRole('checkbox', { name: /^Choose Waits/ }).all()) await box.click()
+      await page.getByRole('button', { name: 'Retry now …' }).click()
+      await page.getByText('Retry now cannot act on 1: held by paused destinations').waitFor()
+      await page.getByRole('button', { name: 'Retry now 1 of 2' }).click()
+      await page.getByText('Done: 1 of 2; 1 could not be changed').waitFor()
+      await eventually(() => receiver.requests.map(({ path }) => path)).toEqual(['/paused', '/failing', '/failing'])
     })
 
     it('stops on the way through all that match', async () => {
@@ -187,7 +242,7 @@ export const deliveries = (web: WebTest) =>
         return rows.count()
       }).toBe(many)
       await page.getByRole('button', { name: 'Retry now …' }).click()
-      await page.getByText(`Retry now cannot act on ${many}: held by a paused destination`).waitFor()
+      await page.getByText(`Retry now cannot act on ${many}: held by paused destinations`).waitFor()
       expect(await page.getByRole('button', { name: `Retry now 0 of ${many}` }).isDisabled()).toBe(true)
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
       await page.getByRole('button', { name: 'Cancel …' }).click()

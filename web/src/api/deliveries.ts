@@ -29,13 +29,38 @@ export const deliveryCountQuery = (filter: DeliveryFilter) =>
     queryFn: ({ signal }) => request<{ count: number }>('GET', '/deliveries/count', { query: { ...filter }, signal }),
   })
 
-/** How many of those that match an action can act on. */
-export const steerableQuery = (action: SteeringAction, filter: DeliveryFilter) =>
+/** What is steered: deliveries one by one, or whatever matches. */
+export type BulkTarget = { kind: 'ids'; ids: string[] } | { kind: 'filter'; filter: DeliveryFilter }
+
+/** How many of them an action can act on. */
+export const steerableQuery = (action: SteeringAction, target: BulkTarget) =>
   queryOptions({
-    queryKey: ['deliveries', 'steerable', action, filter],
+    queryKey: ['deliveries', 'steerable', action, target],
     queryFn: ({ signal }) =>
-      request<Steerable>('GET', '/deliveries/steerable', { query: { ...filter, action }, signal }),
+      target.kind === 'filter'
+        ? request<Steerable>('GET', '/deliveries/steerable', { query: { ...target.filter, action }, signal })
+        : steerableOf(action, target.ids, signal),
   })
+
+/** Ids that the server takes at a time. */
+const idsTogether = 200
+
+async function steerableOf(action: SteeringAction, ids: readonly string[], signal: AbortSignal): Promise<Steerable> {
+  const all: Steerable = { matched: 0, steerable: 0, obstacles: [], redelivered: 0 }
+  for (let start = 0; start < ids.length; start += idsTogether) {
+    const body = { action, ids: ids.slice(start, start + idsTogether) }
+    const some = await request<Steerable>('POST', '/deliveries/steerable', { body, signal })
+    all.matched += some.matched
+    all.steerable += some.steerable
+    all.redelivered = (all.redelivered ?? 0) + (some.redelivered ?? 0)
+    for (const { obstacle, count } of some.obstacles) {
+      const known = all.obstacles.find((one) => one.obstacle === obstacle)
+      if (known === undefined) all.obstacles.push({ obstacle, count })
+      else known.count += count
+    }
+  }
+  return all
+}
 
 export const deliveryQuery = (id: string) =>
   queryOptions({
@@ -43,18 +68,28 @@ export const deliveryQuery = (id: string) =>
     queryFn: ({ signal }) => request<DeliveryDetail>('GET', `/deliveries/${segment(id)}`, { signal }),
   })
 
-/** Steers one delivery; a redelivery may go to a part of its destinations only, and answers with the id of the new one, the others with what became of it. */
+/** What is sent again: to a part of its destinations only, and not what was before. */
+export interface RedeliveryChoice {
+  only?: RedeliveryPart
+  unlessRedelivered?: true
+}
+
+/** Steers one delivery; a redelivery answers with the id of the new one, the others with what became of it. */
 export const steerDelivery = (
   id: string,
   action: SteeringAction,
   why = '',
-  only?: RedeliveryPart,
+  choice: RedeliveryChoice = {},
 ): Promise<{ id?: string; became?: DeliverySteered }> =>
-  request('POST', `/deliveries/${segment(id)}/${action}`, { body: { ...reason(why), ...(only && { only }) } })
+  request('POST', `/deliveries/${segment(id)}/${action}`, { body: { ...reason(why), ...choice } })
 
 /** Begins to steer all deliveries that match. */
-export const startBulkSteering = (action: SteeringAction, filter: DeliveryFilter, why: string): Promise<BulkSteering> =>
-  request('POST', `/deliveries/${action}`, { body: { ...filter, ...reason(why) } })
+export const startBulkSteering = (
+  action: SteeringAction,
+  filter: DeliveryFilter,
+  why: string,
+  choice: RedeliveryChoice = {},
+): Promise<BulkSteering> => request('POST', `/deliveries/${action}`, { body: { ...filter, ...reason(why), ...choice } })
 
 const reason = (why: string): { why?: string } => (why.trim() === '' ? {} : { why: why.trim() })
 

@@ -1,13 +1,13 @@
-import { Alert, Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { Alert, Button, Checkbox, Group, Progress, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
-import { steerableQuery } from '../../api/deliveries.ts'
+import { steerableQuery, type BulkTarget } from '../../api/deliveries.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { obstacleTexts, steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
-import { useBulkSteering, type BulkState, type BulkTarget } from './use-bulk-steering.ts'
+import { useBulkSteering, type BulkState } from './use-bulk-steering.ts'
 
 interface Props {
   filter: DeliveryFilter
@@ -56,16 +56,14 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
   // What was counted is what is steered, even if the list behind moves on.
   const [target] = useState(initialTarget)
   const [why, setWhy] = useState('')
+  const [leavesOut, setLeavesOut] = useState(true)
   const client = useQueryClient()
   const { label, many } = steeringTexts[action]
   const bulk = useBulkSteering(action, target)
-  const count = useQuery({
-    ...steerableQuery(action, target.kind === 'filter' ? target.filter : {}),
-    enabled: target.kind === 'filter',
-    staleTime: 0,
-  })
-  const matched = target.kind === 'ids' ? target.ids.length : count.data?.matched
-  const steerable = target.kind === 'ids' ? target.ids.length : count.data?.steerable
+  const count = useQuery({ ...steerableQuery(action, target), staleTime: 0 })
+  const { matched, redelivered = 0 } = count.data ?? {}
+  const unlessRedelivered = redelivered > 0 && leavesOut
+  const steerable = count.data && count.data.steerable - (unlessRedelivered ? redelivered : 0)
   const close = (): void => {
     void client.invalidateQueries({ queryKey: ['deliveries'] })
     onClose()
@@ -79,7 +77,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
           <form
             onSubmit={(event) => {
               event.preventDefault()
-              bulk.start(why)
+              bulk.start({ why, ...(unlessRedelivered && { unlessRedelivered }) })
             }}
           >
             <Stack>
@@ -91,6 +89,13 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
                   {label} cannot act on {kept.count.toLocaleString()}: {obstacleTexts[kept.obstacle]}.
                 </Text>
               ))}
+              {redelivered > 0 && (
+                <Checkbox
+                  checked={leavesOut}
+                  onChange={({ currentTarget }) => setLeavesOut(currentTarget.checked)}
+                  label={`Leave out the ${redelivered.toLocaleString()} that ${redelivered === 1 ? 'was' : 'were'} redelivered before`}
+                />
+              )}
               <Text size="sm">{many}</Text>
               <WhyField value={why} onChange={setWhy} />
               <Group justify="flex-end">

@@ -70,7 +70,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
   const navigate = useNavigate()
   const { label, one } = steeringTexts[action]
   const steer = useChange({
-    change: () => steerDelivery(id, action, why, only),
+    change: () => steerDelivery(id, action, why, only && { only }),
     stale: ['deliveries'],
     onDone: ({ id: newId, became }) => {
       notifications.show({ message: steeredTexts[became ?? 'redelivered'], color: 'teal' })

@@ -28,10 +28,12 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
 
 /** Texts of what keeps an action from deliveries. */
 export const obstacleTexts: Record<SteeringObstacle, string> = {
-  held: 'held by a paused destination, resume it to send them',
+  held: 'held by paused destinations, resume those to send them',
   over: 'over already',
   under_way: 'still under way',
   queued: 'still in the inbox',
+  no_destination: 'none of their destinations is left and switched on',
+  gone: 'nothing is known of them any more',
 }
 
 /** Texts that are shown once a delivery took an action. */

@@ -1,10 +1,19 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import type { BulkSteering, DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
-import { bulkSteeringQuery, startBulkSteering, steerDelivery, stopBulkSteering } from '../../api/deliveries.ts'
+import {
+  bulkSteeringQuery,
+  startBulkSteering,
+  steerDelivery,
+  stopBulkSteering,
+  type BulkTarget,
+  type RedeliveryChoice,
+} from '../../api/deliveries.ts'
 
-/** What is steered: deliveries one by one, or whatever matches. */
-export type BulkTarget = { kind: 'ids'; ids: string[] } | { kind: 'filter'; filter: DeliveryFilter }
+/** Why it is done, and what of it is left out. */
+interface BulkOrder extends RedeliveryChoice {
+  why: string
+}
 
 /** How far it is, and why some could not be steered. */
 export type BulkState = Pick<BulkSteering, 'status' | 'matched' | 'done' | 'failed' | 'failures'>
@@ -14,7 +23,7 @@ interface Bulk {
   state: BulkState | undefined
   isStarting: boolean
   error: Error | null
-  start: (why: string) => void
+  start: (order: BulkOrder) => void
   stop: () => void
 }
 
@@ -28,7 +37,9 @@ export function useBulkSteering(action: SteeringAction, target: BulkTarget): Bul
 const progressMs = 500
 
 function useFilterSteering(action: SteeringAction, filter: DeliveryFilter): Bulk {
-  const start = useMutation({ mutationFn: (why: string) => startBulkSteering(action, filter, why) })
+  const start = useMutation({
+    mutationFn: ({ why, ...choice }: BulkOrder) => startBulkSteering(action, filter, why, choice),
+  })
   const id = start.data?.id
   const progress = useQuery({
     ...bulkSteeringQuery(id ?? ''),
@@ -52,7 +63,7 @@ function useIdSteering(action: SteeringAction, ids: string[]): Bulk {
   const [state, setState] = useState<BulkState>()
   const isStopped = useRef(false)
   const run = useMutation({
-    mutationFn: async (why: string) => {
+    mutationFn: async ({ why, ...choice }: BulkOrder) => {
       const left = [...ids]
       const counts = { matched: ids.length, done: 0, failed: 0 }
       const reasons = new Map<string, number>()
@@ -61,7 +72,7 @@ function useIdSteering(action: SteeringAction, ids: string[]): Bulk {
       show('running')
       const work = async (): Promise<void> => {
         for (let id = left.shift(); id !== undefined && !isStopped.current; id = left.shift()) {
-          await steerDelivery(id, action, why).then(
+          await steerDelivery(id, action, why, choice).then(
             () => counts.done++,
             ({ message }: Error) => {
               counts.failed++
