@@ -15,16 +15,21 @@ export interface Change {
   traits: string | null
 }
 
-export interface IdentifyContext {
+export interface IdentifyContext extends SyncOfAudience {
   audience: { id: string; key: string; kind: AudienceKind }
-  syncId: string
   /** ISO 8601, when the sync began: a repeat has the same bytes. */
   timestamp: string
 }
 
+/** Which sync of which audience. */
+export interface SyncOfAudience {
+  audience: { id: string }
+  syncId: string
+}
+
 /** Made of audience, sync and user, so that a repeat can be recognised; a user id that is long or not plain ASCII is
  *  replaced by its hash. */
-export function changeMessageId({ audience, syncId }: IdentifyContext, userId: string): string {
+export function changeMessageId({ audience, syncId }: SyncOfAudience, userId: string): string {
   const prefix = `${audience.id}:${syncId}:`
   if (prefix.length + userId.length <= maxMessageIdLength && /^[\x21-\x7e]*$/.test(userId)) return prefix + userId
   return `${prefix}#${createHash('sha256').update(userId).digest('base64url')}`

@@ -74,6 +74,7 @@ const toSync = (row: SyncRow): Sync => ({
   endedAt: row.ended_at?.toISOString() ?? null,
   reason: row.reason,
   undoable: reasonNotToUndo(row) === undefined,
+  usersKept: row.undoable,
 })
 
 /** Why a sync cannot be taken back; undefined when it can. */

@@ -295,8 +295,29 @@ export const SyncSchema = z.object({
   endedAt: z.iso.datetime().nullable().describe('When it ended, ISO 8601; null while it has not'),
   reason: z.string().nullable().describe('Why it failed, was refused or stopped, in words; null otherwise'),
   undoable: z.boolean().describe('Whether it told something that can be taken back'),
+  usersKept: z.boolean().describe('Whether it is still known whom it told what'),
 })
 export type Sync = z.infer<typeof SyncSchema>
+
+/** What became of a user at a destination: not called yet; the call was taken; it failed and got a delivery of its own; it was refused for
+ *  good; no call is made any more, as of a user who was deleted. */
+export const syncUserOutcomes = ['open', 'sent', 'handed_on', 'failed', 'withheld'] as const
+/** One of `syncUserOutcomes`. */
+export const SyncUserOutcomeSchema = z.enum(syncUserOutcomes)
+export type SyncUserOutcome = z.infer<typeof SyncUserOutcomeSchema>
+
+/** What a sync tells a destination of a user. */
+export const SyncUserSchema = z.object({
+  userId: z.string().describe('Id of the user'),
+  destinationId: z.string().nullable().describe('Id of the destination that is told; null when it is gone'),
+  change: z
+    .enum(['added', 'removed', 'changed', 'repeated'])
+    .describe('What it is told: `changed` is another value, `repeated` what it knew already'),
+  value: z.unknown().describe('Of a computed trait; null in an audience, and where it is gone'),
+  outcome: SyncUserOutcomeSchema.describe('What became of it'),
+  deliveryId: z.string().nullable().describe('Id of its own delivery, of one that was handed on; null otherwise'),
+})
+export type SyncUser = z.infer<typeof SyncUserSchema>
 
 /** What a sync would do; nothing is sent. */
 export const PreviewSchema = z.object({

@@ -2,9 +2,20 @@
 
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { changeMessageId } from '../../audiences/identify.ts'
+import { changeWorkflowId } from '../../contracts/audience-sync.ts'
 import { confirmSync, getSync, listSyncs, readSync, reasonNotToUndo, requestStop } from '../../db/audiences-syncs.ts'
+import { listSyncUsers } from '../../db/audiences-sync-users.ts'
 import { AppError } from '../../errors.ts'
-import { AudienceSchema, PreviewSchema, SyncSchema } from '../../schemas/audience.ts'
+import {
+  AudienceSchema,
+  MemberSearchSchema,
+  PreviewSchema,
+  SyncSchema,
+  SyncUserOutcomeSchema,
+  SyncUserSchema,
+  type SyncUser,
+} from '../../schemas/audience.ts'
 import { backfill, putSchedule } from '../../temporal/audience-schedules.ts'
 import { stopRunningSync } from '../../temporal/audience-syncs.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
@@ -53,6 +64,24 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     '/audiences/:id/syncs/:syncId',
     { schema: { tags, security, params: SyncParamsSchema, response: { 200: SyncSchema, ...errorResponses } } },
     ({ params }) => getSync(database, params.id, params.syncId),
+  )
+
+  app.get(
+    '/audiences/:id/syncs/:syncId/users',
+    {
+      schema: {
+        tags,
+        security,
+        params: SyncParamsSchema,
+        querystring: PageQuerySchema.extend({ search: MemberSearchSchema, outcome: SyncUserOutcomeSchema.optional() }),
+        response: { 200: pageSchema(SyncUserSchema), ...errorResponses },
+      },
+    },
+    async ({ params: { id, syncId }, query }) => {
+      const { number } = await readSync(database, id, syncId)
+      const { items, nextCursor } = await listSyncUsers(database, id, number, query)
+      return { items: items.map((user) => ({ ...user, deliveryId: deliveryIdOf(id, syncId, user) })), nextCursor }
+    },
   )
 
   app.post(
@@ -131,3 +160,13 @@ export const audienceSyncRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies
     )
   })
 }
+
+/** The delivery of one that was handed on. */
+const deliveryIdOf = (
+  audienceId: string,
+  syncId: string,
+  { userId, destinationId, outcome }: Pick<SyncUser, 'userId' | 'destinationId' | 'outcome'>,
+): string | null =>
+  outcome !== 'handed_on' || destinationId === null
+    ? null
+    : changeWorkflowId(audienceId, changeMessageId({ audience: { id: audienceId }, syncId }, userId), destinationId)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Audience } from '../../../src/schemas/audience.ts'
+import type { AuditEntry } from '../../../src/schemas/audit.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { eventually, type WebTest } from '../browser.ts'
 
@@ -60,6 +61,48 @@ export const finding = (web: WebTest) =>
         .getByRole('link')
         .click()
       await page.getByRole('heading', { name: 'Forgetful', level: 1 }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('what a change changed, member by member, without its secrets', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Before its rename')
+      const destination = await web.node.connect([source], [receiver.url])
+      const change = (path: string, body: object) => web.node.api('PATCH', path, body)
+      await change(`/sources/${source.id}`, { name: 'After its rename', enabled: false })
+      const webhooks = [{ url: `${receiver.url}/moved`, headers: { 'X-Key': 'hidden-value' } }]
+      await change(`/destinations/${destination.id}`, { paused: true, settings: { sharedSecret: 'hush', webhooks } })
+
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/settings?tab=audit`)
+      const differences = async (row: RegExp): Promise<string[][]> => {
+        await page.getByRole('row', { name: row }).first().getByRole('button', { name: 'Show' }).click()
+        const table = page.getByRole('table', { name: 'Differences' })
+        await table.waitFor()
+        const rows = await table.locator('tbody tr').all()
+        const cells = await Promise.all(rows.map((one) => one.locator('td').allTextContents()))
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        return cells
+      }
+      expect(await differences(/Changed source After its rename/)).toEqual([
+        ['name', '"Before its rename"', '"After its rename"'],
+        ['enabled', 'true', 'false'],
+      ])
+      const ofDestination = await differences(/Changed destination Test destination/)
+      expect(ofDestination).toEqual(
+        expect.arrayContaining([
+          ['paused', 'false', 'true'],
+          ['settings.webhooks.0.url', `"${receiver.url}"`, `"${receiver.url}/moved"`],
+        ]),
+      )
+      expect(JSON.stringify(ofDestination)).not.toMatch(/hidden-value|hush/)
+      const { body } = await web.node.api<{ items: AuditEntry[] }>('GET', '/audit-log?subject=sources&limit=1')
+      expect(body.items[0]).toMatchObject({
+        action: 'sources.update',
+        before: { name: 'Before its rename', enabled: true },
+        after: { name: 'After its rename', enabled: false },
+      })
       expect(errors).toEqual([])
     })
   })

@@ -7,6 +7,8 @@ import type {
   NewAudienceSchema,
   Preview,
   Sync,
+  SyncUser,
+  SyncUserOutcome,
 } from '../../../src/schemas/audience.ts'
 import { pagedQuery, readAll } from './query-client.ts'
 import { request, requestTagged, segment, type Tagged } from './request.ts'
@@ -28,6 +30,20 @@ export const audienceQuery = (id: string) =>
 
 export const syncsQuery = (id: string) =>
   pagedQuery<Sync>(['audiences', id, 'syncs'], path(id, '/syncs'), { limit: 20 })
+
+/** Which of a sync's users. */
+export interface SyncUsersFilter {
+  /** How their ids begin; empty: all. */
+  search: string
+  outcome?: SyncUserOutcome
+}
+
+/** Whom a sync told what, and what became of it. */
+export const syncUsersQuery = (id: string, syncId: string, filter: SyncUsersFilter) =>
+  pagedQuery<SyncUser>(['audiences', id, 'sync-users', syncId], path(id, `/syncs/${segment(syncId)}/users`), {
+    ...filter,
+    limit: 50,
+  })
 
 /** Members whose user id begins with `search`. */
 export const membersQuery = (id: string, search: string) =>

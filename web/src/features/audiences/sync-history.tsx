@@ -10,6 +10,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
+import { SyncUsersButton } from './sync-users.tsx'
 
 const colors: Record<Sync['status'], string> = {
   running: 'blue',
@@ -84,7 +85,10 @@ function SyncRow({ sync }: { sync: Sync }) {
               {reason}
             </Text>
           )}
-          <SyncActions sync={sync} />
+          <Group gap={6}>
+            <SyncUsersButton sync={sync} />
+            <SyncActions sync={sync} />
+          </Group>
         </Stack>
       </Table.Td>
       <Table.Td>
