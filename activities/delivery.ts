@@ -67,6 +67,10 @@ export interface AttemptObservation {
   latencyMs: number
   /** The time of the attempt alone, in milliseconds. */
   durationMs: number
+  outcome: SendOutcome['kind']
+  /** From the moment when the event was accepted to the beginning of this attempt, in milliseconds; absent unless it was the first one
+   *  at its endpoint. */
+  waitedMs?: number
   /** Why it failed; absent on success. */
   failure?: string
 }
@@ -80,7 +84,7 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
     async attemptInTurn(input) {
       const { isOrdered } = input
       const outcome = await heartbeating(() =>
-        attempt(dependencies, 'retry', input, ofOneEvent('retry', input, isOrdered)),
+        attempt(dependencies, 'retry', input, ofOneEvent('retry', input, input.attemptsBefore === 0, isOrdered)),
       )
       const isTold = outcome.kind === 'deferred' && outcome.isDown === true && input.tellsWhenDown === true
       if (outcome.kind === 'deferred' && !isTold) throw again(input, outcome, [], isOrdered)
@@ -91,8 +95,9 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
       const record = recordOfLastTry<AttemptRecord>()
       const made = record?.attempts ?? []
       const isOrdered = input.isOrdered === true && made.length === 0
+      const isFirst = input.attemptsBefore + made.length === 0
       const outcome = await heartbeating(
-        () => attempt(dependencies, 'retry', input, ofOneEvent('retry', input, isOrdered)),
+        () => attempt(dependencies, 'retry', input, ofOneEvent('retry', input, isFirst, isOrdered)),
         () => record,
       )
       const attempts = [...made, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
@@ -126,6 +131,8 @@ export interface AttemptContext {
   event: string
   /** When it was accepted, in milliseconds since 1970. */
   acceptedAt: number
+  /** Whether none was made before of this event at this endpoint. */
+  isFirst: boolean
   /** Stops the attempt. */
   signal?: AbortSignal
   /** Whether others of the same event at the same endpoint may begin at the same moment. */
@@ -134,8 +141,14 @@ export interface AttemptContext {
   isOrdered?: boolean
 }
 
-const ofOneEvent = (kind: AttemptKind, { acceptedAt }: AttemptInput, isOrdered = false): AttemptContext => ({
+const ofOneEvent = (
+  kind: AttemptKind,
+  { acceptedAt }: AttemptInput,
+  isFirst: boolean,
+  isOrdered = false,
+): AttemptContext => ({
   event: '',
+  isFirst,
   acceptedAt: acceptedAt === undefined ? Context.current().info.scheduledTimestampMs : Date.parse(acceptedAt),
   signal: Context.current().cancellationSignal,
   // An operator may have made several at once.
@@ -148,7 +161,7 @@ export function attempt(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  context: AttemptContext = ofOneEvent(kind, input),
+  context: AttemptContext = ofOneEvent(kind, input, true),
 ): Promise<AttemptOutcome> {
   const runId = Context.current().info.workflowExecution?.runId
   const now = () => attemptNow(dependencies, kind, input, context)
@@ -159,8 +172,9 @@ async function attemptNow(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  { acceptedAt, signal, isBesideOthers = false, isOrdered = false }: AttemptContext,
+  context: AttemptContext,
 ): Promise<AttemptOutcome> {
+  const { signal, isBesideOthers = false, isOrdered = false } = context
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
@@ -189,7 +203,7 @@ async function attemptNow(
     const outcome = await post(dependencies.sender, found, input, at, isCalledOff, signal)
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
     log(dependencies.logger, input, outcome)
-    dependencies.observe(observation(input, outcome, acceptedAt))
+    dependencies.observe(observation(input, outcome, context))
     return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
@@ -295,7 +309,7 @@ function toAttemptOutcome(
 function observation(
   { destinationId, endpointId }: AttemptInput,
   outcome: SendOutcome,
-  acceptedAt: number,
+  { acceptedAt, isFirst }: AttemptContext,
 ): AttemptObservation {
   const at = new Date()
   const { durationMs } = outcome
@@ -307,6 +321,8 @@ function observation(
     at,
     latencyMs,
     durationMs,
+    outcome: outcome.kind,
+    ...(isFirst && { waitedMs: latencyMs - durationMs }),
     ...(outcome.kind !== 'delivered' && { failure: outcome.reason }),
   }
 }

@@ -51,6 +51,8 @@ interface Due {
   event: RoundEvent
   destinationId: string
   endpointId: string
+  /** Those that were made before. */
+  attempts: number
 }
 
 export async function attemptRound(
@@ -103,7 +105,11 @@ export async function attemptRound(
       }
       const { sourceId, messageId, message, receivedAt } = event
       const input = { sourceId, messageId, message, destinationId: due.destinationId, endpointId: due.endpointId }
-      const context = { event: String(due.event.progress.place), acceptedAt: Date.parse(receivedAt) }
+      const context = {
+        event: String(due.event.progress.place),
+        acceptedAt: Date.parse(receivedAt),
+        isFirst: due.attempts === 0,
+      }
       const outcome = await attempt(dependencies, kind, input, context).catch(faultOfOurs)
       note(due, outcome)
       if (outcome.kind === 'deferred') deferRest(queue, outcome)
@@ -125,7 +131,12 @@ function dueOf(event: RoundEvent, dueBy: number): Due[] {
     .flatMap((destination) =>
       openEndpoints(destination)
         .filter(({ dueAt = 0 }) => dueAt <= dueBy)
-        .map(({ endpointId }) => ({ event, destinationId: destination.destinationId, endpointId })),
+        .map(({ endpointId, attempts }) => ({
+          event,
+          destinationId: destination.destinationId,
+          endpointId,
+          attempts,
+        })),
     )
 }
 

@@ -30,7 +30,10 @@ export interface AppOptions {
 }
 
 export interface App {
+  /** Where the web app and the management API are. */
   url: string
+  /** Where events are sent; the same unless the web app has a port of its own. */
+  ingestUrl: string
   adminToken: string
   temporal: Temporal
   quickstart: Quickstart | undefined
@@ -61,9 +64,16 @@ async function startNode(config: Config, options: AppOptions, cleanUps: CleanUps
   const worker = prepareWorker(temporal, workflowCode, activities, logger, workerLimits)
   for (const part of [deliveries, audiences, deletions, worker, intake]) cleanUps.add(() => part.stop())
 
-  const server = await composeServer(config, foundation, services, () => worker.deadReason())
-  const url = await listen(server, config.host, config.port)
-  cleanUps.add(() => server.close())
+  const build = composeServer(config, foundation, services, () => worker.deadReason())
+  const open = async (offers: 'all' | 'ingest', port: number, setting: string): Promise<string> => {
+    const server = await build(offers)
+    const url = await listen(server, config.host, port, setting)
+    cleanUps.add(() => server.close())
+    return url
+  }
+  const { adminPort } = config
+  const ingestUrl = await open(adminPort === undefined ? 'all' : 'ingest', config.port, 'PORT')
+  const url = adminPort === undefined ? ingestUrl : await open('all', adminPort, 'POSTRIDER_ADMIN_PORT')
   // The worker is asked to stop first, and awaited at its place above: attempts that begin later would make the stop longer.
   cleanUps.add(() => void worker.stop())
 
@@ -77,5 +87,5 @@ async function startNode(config: Config, options: AppOptions, cleanUps: CleanUps
     : undefined
   // Attempts that are finished while the node stops may lead to the receiver.
   lateCleanUps.add(() => quickstart?.receiver.stop())
-  return { url, adminToken, temporal, quickstart }
+  return { url, ingestUrl, adminToken, temporal, quickstart }
 }

@@ -62,6 +62,7 @@ export const EncryptionKeysSchema = z.string().transform((text, context): Encryp
 const EnvironmentSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.prefault('8080'),
+  POSTRIDER_ADMIN_PORT: port.optional(),
   POSTRIDER_DATA_DIR: z.string().default('.postrider'),
   DATABASE_URL: z
     .string()
@@ -87,6 +88,10 @@ const EnvironmentSchema = z.object({
   POSTRIDER_REQUEST_TIMEOUT: duration.prefault('30s'),
   POSTRIDER_MAX_CONNECTIONS: wholeNumber(1, 1_000_000).prefault('10000'),
   POSTRIDER_QUICKSTART_PORT: port.optional(),
+  POSTRIDER_TEMPORAL_METRICS: z
+    .string()
+    .regex(/^(\[[\da-f:.]+\]|[\d.]+):\d{1,5}$/i, 'must be an address and a port, as in 127.0.0.1:9464')
+    .optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -97,6 +102,8 @@ export const settingNames = Object.keys(EnvironmentSchema.shape)
 export interface Config {
   host: string
   port: number
+  /** Port of everything but the ingest API; absent: the same. */
+  adminPort: number | undefined
   dataDir: string
   /** PostgreSQL; absent: PGlite in the data folder. */
   databaseUrl: string | undefined
@@ -119,6 +126,8 @@ export interface Config {
   maxConnections: number
   /** Port of the Quickstart receiver; 0: none; absent: a free one. */
   quickstartPort: number | undefined
+  /** Address and port where the SDK of Temporal shows its own figures; absent: nowhere. */
+  temporalMetricsAddress: string | undefined
   logLevel: string
 }
 
@@ -145,6 +154,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   return {
     host: env.HOST,
     port: env.PORT,
+    adminPort: env.POSTRIDER_ADMIN_PORT,
     dataDir: env.POSTRIDER_DATA_DIR,
     databaseUrl: env.DATABASE_URL,
     temporal: embedded
@@ -167,6 +177,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     requestTimeoutMs: env.POSTRIDER_REQUEST_TIMEOUT,
     maxConnections: env.POSTRIDER_MAX_CONNECTIONS,
     quickstartPort: env.POSTRIDER_QUICKSTART_PORT,
+    temporalMetricsAddress: env.POSTRIDER_TEMPORAL_METRICS,
     logLevel: env.LOG_LEVEL,
   }
 }

@@ -28,7 +28,7 @@ export async function start(out: Output): Promise<void> {
   try {
     const config = readConfig(process.env)
     const logger = createLogger(config.logLevel)
-    installRuntime(logger)
+    installRuntime(logger, config.temporalMetricsAddress)
     const app = await startApp(config, {
       logger,
       environment: process.env,
@@ -51,8 +51,18 @@ export async function start(out: Output): Promise<void> {
   }
 }
 
-/** Temporal's own log goes into ours, and its signal handlers stay out: a stop drains in an order of its own. */
-function installRuntime(logger: Logger): void {
+/** Temporal's own log goes into ours, and its signal handlers stay out: a stop drains in an order of its own.
+ *  @throws StartError when the address of its figures is in use, or none of this machine */
+function installRuntime(logger: Logger, metricsAddress: string | undefined): void {
+  try {
+    installTemporal(logger, metricsAddress)
+  } catch (error) {
+    if (metricsAddress === undefined) throw error
+    throw new StartError(`POSTRIDER_TEMPORAL_METRICS: cannot listen on ${metricsAddress}`, { cause: error })
+  }
+}
+
+function installTemporal(logger: Logger, metricsAddress: string | undefined): void {
   Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
@@ -60,7 +70,19 @@ function installRuntime(logger: Logger): void {
       if (message !== workflowFailed)
         logger[level === 'ERROR' ? 'error' : 'warn']({ ...pick(meta) }, `temporal: ${message}`)
     }),
-    telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) } },
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+      ...(metricsAddress !== undefined && {
+        metrics: {
+          prometheus: {
+            bindAddress: metricsAddress,
+            countersTotalSuffix: true,
+            unitSuffix: true,
+            useSecondsForDurations: true,
+          },
+        },
+      }),
+    },
   })
 }
 

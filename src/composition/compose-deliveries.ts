@@ -1,7 +1,12 @@
 /** Everything of a node that carries deliveries, shows them and steers them. */
 
 import type { Registry } from 'prom-client'
-import { createDeliveryActivities, createParcelActivities, createSteeringActivities } from '../../activities/index.ts'
+import {
+  createDeliveryActivities,
+  createParcelActivities,
+  createSteeringActivities,
+  type AttemptObservation,
+} from '../../activities/index.ts'
 import type { Config } from '../config.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { ParcelActivities } from '../contracts/parcels.ts'
@@ -20,8 +25,10 @@ import { gatedEndpoint, type Gate } from '../delivery/gate.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessTaken } from '../delivery/taken.ts'
 import type { Logger } from '../logger.ts'
+import { measureAttempts } from '../observation/attempt-metrics.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
 import { tellDownEndpoints } from '../observation/down-endpoints.ts'
+import { measureState } from '../observation/state-metrics.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runBacklog } from '../backlog.ts'
@@ -107,6 +114,14 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     carried: carriedSteering,
   })
   const recorder = createAttemptRecorder(database, logger)
+  const measureAttempt = measureAttempts(registry)
+  measureState({
+    database,
+    registry,
+    countDeliveries: (status) => deliveryLog.count({ status }, withoutLimit),
+    downDestinations: () => downDestinations(gate, settings),
+    settingsVersion: settings.version,
+  })
   const downEndpoints = tellDownEndpoints({
     database,
     gate: { down: () => downNow(gate, settings) },
@@ -121,7 +136,10 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
     suppression,
     gate,
     unlessTaken: createUnlessTaken(),
-    observe: recorder.observe,
+    observe: (observation: AttemptObservation) => {
+      measureAttempt(observation)
+      recorder.observe(observation)
+    },
     logger,
   }
   const deliveryActivities = createDeliveryActivities({
@@ -198,6 +216,15 @@ function downNow(gate: Gate, settings: Settings): ReturnType<Gate['down']> {
   } of settings.destinations())
     for (const webhook of webhooks) if (wereDown.has(webhook.id)) gate.forgetMoved(gatedEndpoint(webhook))
   return gate.down()
+}
+
+/** Ids of those whose endpoints are all down. */
+function downDestinations(gate: Gate, settings: Settings): string[] {
+  const down = new Set(downNow(gate, settings).map(({ endpointId }) => endpointId))
+  if (down.size === 0) return []
+  return [...settings.destinations()]
+    .filter(({ settings: { webhooks } }) => webhooks.length > 0 && webhooks.every(({ id }) => down.has(id)))
+    .map(({ id }) => id)
 }
 
 /** Those that get events. */

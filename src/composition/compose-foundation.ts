@@ -1,6 +1,6 @@
 /** What everything else of a node stands on: folder, keys, Temporal, database, settings in memory, the way out to endpoints. */
 
-import { Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { looksAt, watchAvailability, type Availability } from '../availability.ts'
 import { createCleanUps, type CleanUps } from '../clean-ups.ts'
 import type { Config } from '../config.ts'
@@ -14,6 +14,8 @@ import { proxySettings } from '../delivery/proxy.ts'
 import { createSender, type Sender } from '../delivery/send.ts'
 import { installationSecrets } from '../installation.ts'
 import type { Logger } from '../logger.ts'
+import { createRegistry } from '../observation/registry.ts'
+import { packageVersion } from '../package-version.ts'
 import { createSecretBox, type SecretBox } from '../secrets.ts'
 import { watchSettings, type Settings } from '../settings/settings.ts'
 import type { Temporal } from '../temporal/connection.ts'
@@ -93,7 +95,7 @@ export async function composeFoundation(
     suppression,
     guard,
     sender,
-    registry: new Registry(),
+    registry: createRegistry(packageVersion()),
     logger,
     lateCleanUps,
     open: async () => void (await Promise.all([openingDatabase.open(load), openingTemporal.open()])),

@@ -6,7 +6,8 @@ import { onlyTemporal } from '../availability.ts'
 import type { Config } from '../config.ts'
 import { createTokenStore } from '../db/tokens.ts'
 import { createPartLimits } from '../http/management/part-limits.ts'
-import { buildServer } from '../http/server.ts'
+import { createRequestMetrics } from '../http/request-metrics.ts'
+import { buildServer, type ServerDependencies } from '../http/server.ts'
 import type { IngestPort } from '../ingest/port.ts'
 import { createIngestPort } from '../intake/ingest-port.ts'
 import { createLiveEvents, type LiveEvents } from '../live/live-events.ts'
@@ -15,17 +16,18 @@ import { statusReader } from '../status.ts'
 import type { Foundation } from './compose-foundation.ts'
 import type { Services } from './compose-services.ts'
 
-/** @param deadReason  why the node cannot go on and should be started anew; undefined while it can */
+/** @param deadReason  why the node cannot go on and should be started anew; undefined while it can
+ *  @returns how to build the server that offers everything, or the ingest API alone */
 export function composeServer(
   config: Config,
   foundation: Foundation,
   services: Services,
   deadReason: () => string | undefined,
-): Promise<FastifyInstance> {
+): (offers: 'all' | 'ingest') => Promise<FastifyInstance> {
   const { adminToken, encryptionKeys, database, temporal, availability, settings, logger } = foundation
   const { look } = availability
   const liveEvents = createLiveEvents()
-  return buildServer({
+  const dependencies: ServerDependencies = {
     ...foundation,
     ...services.deliveries,
     ...services.audiences,
@@ -43,7 +45,9 @@ export function composeServer(
     trustedProxies: config.trustedProxies,
     deadReason,
     readiness: () => readiness(look, settings.isLoaded),
-  })
+    requestMetrics: createRequestMetrics(foundation.registry),
+  }
+  return (offers) => buildServer(dependencies, offers)
 }
 
 /** Syncs of audiences step back for events that come in. */

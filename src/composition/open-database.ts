@@ -90,5 +90,6 @@ const later = (current: () => Database): Database => ({
   get patient() {
     return later(() => current().patient)
   },
+  connections: () => current().connections(),
   close: async () => current().close(),
 })

@@ -16,8 +16,19 @@ export interface Database extends Queryable {
   transaction<Result>(work: (tx: Queryable) => Promise<Result>): Promise<Result>
   /** The same database for statements on whole tables, which may take long. */
   patient: Database
+  /** How the connections of this node do now. */
+  connections(): ConnectionFigures
   /** Lets the statements under way end, within a bound. */
   close(): Promise<void>
+}
+
+/** Connections to the database, and who waits for one. */
+export interface ConnectionFigures {
+  /** Connections on which a statement or transaction is under way. */
+  busy: number
+  idle: number
+  /** Callers that wait for a connection. */
+  waiting: number
 }
 
 /** A transaction as a database, for what makes transactions of its own: they become part of it. */
@@ -27,5 +38,6 @@ export const databaseIn = (tx: Queryable): Database => ({
   get patient() {
     return databaseIn(tx)
   },
+  connections: () => ({ busy: 1, idle: 0, waiting: 0 }),
   close: () => Promise.resolve(),
 })

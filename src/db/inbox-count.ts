@@ -76,3 +76,26 @@ async function estimate(database: Queryable, filter: DeliveryFilter, { condition
   )
   return row === undefined ? 0 : Math.round(Number(row.matching) / row.share)
 }
+
+/** How many of the oldest events of the inbox are looked at for those of some destinations. */
+const maxOldest = 10_000
+
+/** The age of the event that waits longest in the inbox, in seconds; 0 when none waits. */
+export async function oldestInInboxSeconds(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ seconds: number }>(
+    `select extract(epoch from now() - received_at)::float8 as seconds from inbox
+     where settled_at is null order by seq limit 1`,
+  )
+  return Math.max(0, row?.seconds ?? 0)
+}
+
+/** How many of the 10,000 oldest events of the inbox go to these destinations alone. */
+export async function countOldestFor(database: Queryable, destinationIds: readonly string[]): Promise<number> {
+  if (destinationIds.length === 0) return 0
+  const [row] = await database.query<{ events: string }>(
+    `select count(*) filter (where destination_ids <@ $1::text[]) as events
+     from (select destination_ids from inbox where settled_at is null order by seq limit ${maxOldest}) as oldest`,
+    [[...destinationIds]],
+  )
+  return Number(row?.events ?? 0)
+}

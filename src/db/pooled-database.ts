@@ -2,7 +2,7 @@
 
 import type pg from 'pg'
 import { connectionsOf } from './connections.ts'
-import type { Database, SqlValue } from './database.ts'
+import type { ConnectionFigures, Database, SqlValue } from './database.ts'
 
 /** How long one statement may take, in milliseconds. */
 export interface StatementLimits {
@@ -41,12 +41,18 @@ export function databaseOf(
     await connections.close()
     await afterClose()
   }
+  const figures = (): ConnectionFigures => ({
+    busy: pool.totalCount - pool.idleCount,
+    idle: pool.idleCount,
+    waiting: pool.waitingCount,
+  })
   const patient: Database = {
     ...withLimit(patientMs),
     get patient() {
       return patient
     },
+    connections: figures,
     close,
   }
-  return { ...withLimit(ordinaryMs), patient, close }
+  return { ...withLimit(ordinaryMs), patient, connections: figures, close }
 }

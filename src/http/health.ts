@@ -1,7 +1,6 @@
-/** Whether the process lives, whether it can take events, and its figures. */
+/** Whether the process lives, and whether it can take events. */
 
 import type { FastifyInstance } from 'fastify'
-import type { Registry } from 'prom-client'
 import { AppError } from '../errors.ts'
 import type { Readiness } from '../readiness.ts'
 
@@ -10,13 +9,9 @@ export interface HealthDependencies {
   deadReason: () => string | undefined
   /** What keeps the node from accepting events, if anything, and which parts do not answer. */
   readiness: () => Promise<Readiness>
-  registry: Registry
 }
 
-export async function healthRoutes(
-  app: FastifyInstance,
-  { deadReason, readiness, registry }: HealthDependencies,
-): Promise<void> {
+export async function healthRoutes(app: FastifyInstance, { deadReason, readiness }: HealthDependencies): Promise<void> {
   // Why one of them answers 503 is in the log once, not at each look.
   const quiet = { logLevel: 'error', schema: { tags: ['health'] } } as const
   app.get('/healthz', quiet, async () => {
@@ -28,9 +23,5 @@ export async function healthRoutes(
     const { reason, missing } = await readiness()
     if (reason !== undefined) throw new AppError('unavailable', reason, { retryAfterSeconds: 1 })
     return { status: 'ready', missing }
-  })
-  app.get('/metrics', { schema: { tags: ['health'] } }, async (_request, reply) => {
-    void reply.type(registry.contentType)
-    return registry.metrics()
   })
 }

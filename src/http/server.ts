@@ -1,6 +1,7 @@
 /** The HTTP server: ingest API, management API, health. Built as a value, so that tests and production start the same. */
 
 import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import type { Logger } from '../logger.ts'
 import { speakPlainly } from '../schemas/plain-words.ts'
@@ -10,6 +11,8 @@ import { answerErrors } from './errors.ts'
 import { ingestRoutes } from './ingest/plugin.ts'
 import { ingestServerOptions } from './ingest/server-options.ts'
 import { healthRoutes, type HealthDependencies } from './health.ts'
+import { metricsRoute } from './metrics.ts'
+import type { RequestMetrics } from './request-metrics.ts'
 import { managementRoutes, type ManagementDependencies } from './management/plugin.ts'
 import { describeRoutes } from './openapi.ts'
 import { limitClients, type ClientLimits } from './slow-clients.ts'
@@ -19,15 +22,21 @@ import { webAppRoutes } from './web-app.ts'
 const maxParamLength = 400
 
 export interface ServerDependencies extends ManagementDependencies, HealthDependencies {
+  registry: Registry
   ingest: IngestPort
   lenientAuth: boolean
   /** CIDRs of proxies that tell the caller's address, host and protocol in `X-Forwarded-*` headers. */
   trustedProxies: string[]
   limits: ClientLimits
+  requestMetrics: RequestMetrics
   logger: Logger
 }
 
-export async function buildServer(dependencies: ServerDependencies): Promise<FastifyInstance> {
+/** @param offers  `all`, or the ingest API and health alone, where everything else has a port of its own */
+export async function buildServer(
+  dependencies: ServerDependencies,
+  offers: 'all' | 'ingest' = 'all',
+): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = dependencies.logger
   const clients = limitClients(dependencies.limits)
   const server = fastify({
@@ -46,9 +55,12 @@ export async function buildServer(dependencies: ServerDependencies): Promise<Fas
   answerErrors(server)
   endConnectionsOnClose(server)
   clients.apply(server)
-  await describeRoutes(server)
+  dependencies.requestMetrics.watch(server)
+  if (offers === 'all') await describeRoutes(server)
   await server.register(ingestRoutes, { port: dependencies.ingest, lenientAuth: dependencies.lenientAuth })
   await server.register(healthRoutes, dependencies)
+  if (offers === 'ingest') return server
+  await server.register(metricsRoute, dependencies)
   await server.register((scope) => managementRoutes(scope, dependencies), { prefix: '/api/v1' })
   await server.register(webAppRoutes)
   return server

@@ -19,6 +19,8 @@ export interface Settings {
   /** Reads everything for the first time, and follows what other nodes change from then on. */
   load: () => Promise<void>
   isLoaded: () => boolean
+  /** Number of the settings that are in force here: each change counts it up; undefined before they were read. */
+  version: () => string | undefined
   sourceByWriteKey: (writeKey: string) => ConnectedSource | undefined
   source: (id: string) => ConnectedSource | undefined
   sources: () => Iterable<ConnectedSource>
@@ -88,6 +90,7 @@ export function watchSettings(database: Database, destinationStore: DestinationS
       pollLater()
     },
     isLoaded: () => snapshot !== undefined,
+    version: () => snapshot?.version(),
     sourceByWriteKey: (writeKey) => loaded().sourceByWriteKey(writeKey),
     source: (id) => loaded().sources.get(id),
     sources: () => loaded().sources.values(),

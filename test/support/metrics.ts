@@ -1,0 +1,22 @@
+/** The table of metrics in `docs/metrics.md`. */
+
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+
+export interface DocumentedMetric {
+  type: string
+  labels: string[]
+}
+
+/** @returns by name */
+export async function documentedMetrics(): Promise<Map<string, DocumentedMetric>> {
+  const text = await readFile(resolve(import.meta.dirname, '../../docs/metrics.md'), 'utf8')
+  return new Map(
+    [...text.matchAll(/^\| `(postrider_\w+)` +\| (\w+) +\| (.*?) +\|/gm)].map(
+      ([, name = '', type = '', labels = '']) => [
+        name,
+        { type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label) },
+      ],
+    ),
+  )
+}

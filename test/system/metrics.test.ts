@@ -1,0 +1,140 @@
+/** What Prometheus is told, as `docs/metrics.md` has it; and the port of its own for everything but the ingest API. */
+
+import { onTestFinished, afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findFreePorts } from '../../src/ports.ts'
+import { makeDataFolder, startTestApp, type TestApp } from '../support/app.ts'
+import { startNodeProcess } from '../support/node-process.ts'
+import { documentedMetrics } from '../support/metrics.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { createNamespace } from '../support/temporal.ts'
+import { until } from '../support/wait.ts'
+
+const limitMs = 60_000
+
+let node: TestApp
+beforeAll(async () => {
+  node = await startTestApp({ environment: { POSTRIDER_ADMIN_PORT: '0' } })
+})
+afterAll(() => node?.[Symbol.asyncDispose]())
+
+const readMetrics = async (): Promise<string> => (await fetch(`${node.url}/metrics`)).text()
+
+/** Value of the series whose line begins so; 0 without one. */
+const valueIn = (metrics: string, series: string): number =>
+  Number(
+    metrics
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length) ?? 0,
+  )
+
+const untilValue = (series: string, value: number): Promise<unknown> =>
+  until(`${series} is ${value}`, async () => valueIn(await readMetrics(), series) === value, limitMs)
+
+describe('/metrics', { timeout: 180_000 }, () => {
+  it('has exactly what the documentation lists, with its types and labels', async () => {
+    const documented = await documentedMetrics()
+    const lines = (await readMetrics()).split('\n')
+    const types = lines.flatMap((line) => {
+      const [, name = '', type = ''] = /^# TYPE (postrider_\S+) (\w+)$/.exec(line) ?? []
+      return name === '' ? [] : [[name, type]]
+    })
+    expect(Object.fromEntries(types)).toEqual(
+      Object.fromEntries([...documented].map(([name, { type }]) => [name, type])),
+    )
+    for (const line of lines) {
+      const [, series = '', labels = ''] = /^(postrider_\w+)(?:\{(.*)\})? /.exec(line) ?? []
+      if (series === '') continue
+      const name = [series, series.replace(/_(bucket|sum|count)$/, '')].find((one) => documented.has(one)) ?? series
+      const known = [...(documented.get(name)?.labels ?? []), 'le']
+      expect(known).toEqual(expect.arrayContaining([...labels.matchAll(/(\w+)="/g)].map(([, label]) => label)))
+    }
+    expect(lines.join('\n')).toContain('process_cpu_seconds_total')
+  })
+
+  it('tells of attempts, their times and their answers', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const { id, settings } = await node.connect([source], [receiver.url])
+    const endpointId = settings.webhooks[0]?.id ?? ''
+    const before = await readMetrics()
+    expect((await node.post('/track', source.writeKey, { userId: 'u1', event: 'Counted' })).status).toBe(200)
+    await untilValue(
+      `postrider_attempts_total{destination_id="${id}",endpoint_id="${endpointId}",outcome="delivered"}`,
+      1,
+    )
+    const after = await readMetrics()
+    const grown = (series: string): number => valueIn(after, series) - valueIn(before, series)
+    expect(grown('postrider_first_attempt_delay_seconds_count')).toBe(1)
+    expect(grown('postrider_delivery_latency_seconds_count')).toBe(1)
+    expect(grown('postrider_attempt_duration_seconds_count{outcome="delivered"}')).toBe(1)
+    expect(grown('postrider_ingest_duration_seconds_count')).toBe(1)
+    expect(grown('postrider_http_requests_total{method="POST",route="/v1/track",status="200"}')).toBe(1)
+    expect(valueIn(after, 'postrider_settings_version')).toBeGreaterThan(0)
+    expect(valueIn(after, 'postrider_database_connections{state="idle"}')).toBeGreaterThan(0)
+    expect(valueIn(after, `postrider_build_info{version="0.1.0",node_version="${process.version}"}`)).toBe(1)
+  })
+
+  it('counts the first attempt at an endpoint once, however many follow', async () => {
+    await using receiver = await startReceiver()
+    receiver.answerInTurn({ status: 503 }, { status: 503 }, { status: 200 })
+    const source = await node.createSource()
+    const { id, settings } = await node.connect([source], [receiver.url])
+    const attempts = (outcome: string): string =>
+      `postrider_attempts_total{destination_id="${id}",endpoint_id="${settings.webhooks[0]?.id}",outcome="${outcome}"}`
+    const first = 'postrider_first_attempt_delay_seconds_count'
+    const before = valueIn(await readMetrics(), first)
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'Repeated' })
+    await untilValue(attempts('delivered'), 1)
+    await untilValue(attempts('unavailable'), 2)
+    expect(valueIn(await readMetrics(), first) - before).toBe(1)
+  })
+
+  it('tells how many deliveries are held, and of no more when they are over', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const { id } = await node.connect([source], [receiver.url])
+    await node.api('PATCH', `/destinations/${id}`, { paused: true })
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
+    await untilValue('postrider_deliveries{status="held"}', 1)
+    await node.api('PATCH', `/destinations/${id}`, { paused: false })
+    await untilValue('postrider_deliveries{status="held"}', 0)
+    expect(await readMetrics()).toContain('postrider_deliveries{status="held"} 0')
+  })
+})
+
+describe('with a port of its own for everything else', () => {
+  it('the port of the ingest API shows that and health alone', async () => {
+    const { ingestUrl } = node.app
+    expect(ingestUrl).not.toBe(node.url)
+    const source = await node.createSource()
+    const authorization = `Basic ${btoa(`${source.writeKey}:`)}`
+    const track = await fetch(`${ingestUrl}/v1/track`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ userId: 'u1', event: 'Here' }),
+    })
+    expect(track.status).toBe(200)
+    expect((await fetch(`${ingestUrl}/healthz`)).status).toBe(200)
+    const others = ['/metrics', '/docs', '/openapi.json', '/api/v1/sources', '/', '/login']
+    const answers = await Promise.all(others.map((path) => fetch(`${ingestUrl}${path}`)))
+    expect(answers.map(({ status }) => status)).toEqual(others.map(() => 404))
+    const description = (await (await fetch(`${node.url}/openapi.json`)).json()) as { paths: object }
+    expect(Object.keys(description.paths)).toEqual(expect.arrayContaining(['/v1/track', '/api/v1/sources', '/metrics']))
+  })
+})
+
+describe("the figures of Temporal's SDK", { timeout: 180_000 }, () => {
+  it('stand at an address of their own', async () => {
+    const [port = 0] = await findFreePorts('127.0.0.1', 1)
+    const address = `127.0.0.1:${port}`
+    const process = await startNodeProcess({
+      namespace: await createNamespace(),
+      dataDir: await makeDataFolder(),
+      environment: { POSTRIDER_TEMPORAL_METRICS: address },
+    })
+    onTestFinished(() => process.stop())
+    const read = async (): Promise<string> => (await fetch(`http://${address}/metrics`)).text()
+    await until('the worker polls', async () => (await read()).includes('temporal_num_pollers'), limitMs)
+  })
+})
