@@ -8,12 +8,12 @@ import type { BreakerOptions } from './breaker.ts'
 export interface ShareBounds {
   /** Attempts that an endpoint may have under way when nothing is known of it; a quarter of them while it hangs, it seems. */
   start: number
-  /** Those that it may have once it has answered enough of them. */
+  /** Attempts that an endpoint may have under way once it has answered enough of them. */
   most: number
-  /** Those that all endpoints may have together, and who waits in line for one. */
+  /** Attempts that all endpoints may have together, those that wait in line included. */
   inAll: number
-  /** How many may wait in line at one endpoint, and how long in milliseconds; nobody waits where no place is to be expected in
-   *  that time. */
+  /** Attempts that may wait in line at one endpoint, and how long each may, in milliseconds; none waits where no place is to be
+   *  expected in that time. */
   maxWaiting: number
   waitMs: number
 }
@@ -25,8 +25,8 @@ export interface GateBounds {
   perOrigin: number
   /** An endpoint hangs when attempts take so long on average, in milliseconds. */
   hangsMs: number
-  /** Longest time that an attempt is told to stay away, in milliseconds, however many were told so before: what they booked
-   *  must not keep others away once the endpoint has recovered. */
+  /** Longest time that an attempt is told to stay away, in milliseconds, however many were told so before it: an endpoint that
+   *  has recovered must not wait for those that were sent away. */
   maxAwayMs: number
   /** One delivery that goes on trying leaves so much time between two attempts at least, in milliseconds. */
   aloneMs: number
@@ -43,7 +43,7 @@ const retries: ShareBounds = { start: 32, most: 64, inAll: 160, maxWaiting: 0, w
 /** Sockets that one host is used with. */
 export const socketsPerOrigin = 128
 
-/** What takes so long mostly ends by the time limit of 5 s. */
+/** An average of so long, in milliseconds, means that most attempts end by their time limit of 5 s. */
 const hangsMs = 4_000
 
 /** @param retry  how deliveries pause between two attempts */

@@ -14,14 +14,15 @@ import type { IntakeCounter } from './event-ledger.ts'
 import type { Readiness } from './inbox-turns.ts'
 import type { InboxWriter } from './inbox-writer.ts'
 
-/** How long events wait for slots while the database is away, and between two looks for one, in milliseconds. */
+/** While the database is away, events of a caller wait for slots: so long at most, and so long between two looks, in milliseconds. */
 const turnLimitMs = 5_000
 const turnPauseMs = 20
 
 /** When a caller whose events nothing could hold should come again, in seconds. */
 const retryAfterSeconds = 5
 
-/** The way of an event as far as its endpoints are concerned. */
+/** What the endpoints of an event mean for its way: straight to Temporal (`open`), straight to it in small numbers (`trial`), or into the
+ *  inbox (`shut`). */
 type Way = Exclude<Readiness, 'probe'>
 
 export interface Intake {
@@ -57,7 +58,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     return others
   }
 
-  /** @param giveBack  what gives the slots of these events back
+  /** Starts events side by side, each in a workflow of its own.
+   *  @param giveBack  gives the slots of these events back
    *  @returns the events that Temporal did not take */
   const startAll = async (
     sourceId: string,
@@ -93,7 +95,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     if (duplicates > 0) count('duplicate', sourceId, duplicates)
   }
 
-  /** The way of events without a slot while the database is away: a few at a time.
+  /** Starts events that found no slot while the database is away, so that the inbox cannot take them: a few at a time.
    *  @throws when Temporal does not take all of them in time */
   const startInTurn = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
     const deadline = performance.now() + turnLimitMs
@@ -126,8 +128,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     }
   }
 
-  /** What an endpoint cannot take costs Temporal as much as a delivery, and is delivered no sooner; what others of its turn wait
-   *  for comes behind them: both wait in the inbox. */
+  /** An event goes to the inbox when its endpoints take no attempts now, as its workflow would only wait in Temporal, which costs as much as a
+   *  delivery; and when events with the same source and destinations wait there, as they come first. */
   const wayOf = (event: AcceptedEvent): Way => {
     if (inbox.isHalfFull()) return 'open'
     const ready = inbox.mayWait(turnIdOf(event)) ? 'shut' : readiness(event.targets)

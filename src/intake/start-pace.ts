@@ -1,14 +1,15 @@
-/** How many events of the inbox are started side by side: as many as Temporal takes without making them queue. More starts would
- *  start nothing sooner, and keep the processor from what was started before, and from callers who wait. */
+/** How many events of the inbox are started side by side: as many as Temporal takes without making them queue. More starts at a time
+ *  would start no event sooner, and take the processor from deliveries that began before, and from callers who wait for an answer. */
 
-/** Bounds of the limit: a Temporal of its own size takes many, the embedded one about 2. */
+/** Fewest and most starts side by side: a Temporal on machines of its own takes many, the embedded one about 2. */
 const fewest = 1
 const most = 16
 
-/** A start stands in a queue when it takes this many times as long as the quickest ones. */
+/** A start that takes so many times as long as the quickest ones waited in a queue of Temporal. */
 const queueFactor = 2
 
-/** How fast the limit moves, and how fast the quickest time is forgotten, as shares of the difference at each start. */
+/** At each start the limit moves by this share of the way to what that start suggests, and the quickest time by this share towards the
+ *  time of that start. */
 const moveShare = 0.2
 const forgetShare = 0.0001
 
@@ -20,7 +21,7 @@ export interface StartPace {
 }
 
 /** The limit follows the gradient of the time that a start takes: it shrinks in proportion while starts take longer than
- *  they should, and grows by small steps otherwise. */
+ *  `queueFactor` times the quickest ones, and grows by small steps otherwise. */
 export function createStartPace(): StartPace {
   let limit = most / 2
   let quickestMs = Infinity

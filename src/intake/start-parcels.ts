@@ -25,37 +25,40 @@ import type { ParcelLoad } from '../delivery/parcel-load.ts'
 /** Parcels that are made together, and whose workflows are started side by side. */
 const parcelsTogether = 4
 
-/** Groups of callers that have their answer before each parcel. */
+/** Before each parcel is started, so many groups of callers that wait for the inbox get their answer. */
 const turnsGiven = 2
 
-/** Parcels of newcomers that are on their way beside them. */
+/** Parcels of newcomers whose workflows are started side by side, beside the others. A newcomer is an event of which nothing with the same
+ *  source and destinations waits. */
 const newcomersTogether = 4
 
-/** Parcels that may wait here for their start. */
+/** Parcels of this node that may wait for their start. */
 const maxQueued = 200
 
-/** Up to so many events that wait have workflows of their own. */
+/** When at most so many events of one turn wait, each gets a workflow of its own. */
 export const maxSingles = 4
 
-/** A parcel of which nothing was heard for so long has lost its node, in milliseconds, and how many of them are taken over
- *  together, how often. */
+/** A parcel that has not been started for so long has lost its node, in milliseconds. Other nodes take over as many of them together,
+ *  once in so many milliseconds. */
 const lostAfterMs = 15_000
 const claimedTogether = 10
 const claimPauseMs = 5_000
 
-/** Before a start that failed is tried again, in milliseconds. */
+/** Pause before a start that failed is tried again, in milliseconds. */
 const failurePauseMs = 1_000
 
 export interface ParcelStarts {
-  /** Whether newcomers, events of which nothing like them waits, can be started and sent now, beside a flood of others. */
+  /** Whether newcomers can be started now, beside a flood of other events: their endpoints answer, and few parcels of newcomers are under
+   *  way. */
   hasRoom(newcomers: readonly NewInboxEvent[]): boolean
   /** Writes newcomers into parcels, and starts these.
    *  @returns how many were new
    *  @throws what the database throws */
   write(newcomers: readonly NewInboxEvent[]): Promise<number>
-  /** Whether parcels of this turn, or too many of others, wait for their start, or many of its events are yet to be attempted. */
+  /** Whether no more parcels of this turn should be made now: some wait for their start, too many of other turns do, or many of its events
+   *  have not had their first attempt. */
   isBusy(turn: string): boolean
-  /** Moves the oldest events of these turns into parcels, and begins to start these: each turn as it has room.
+  /** Moves the oldest events of these turns into parcels, and begins to start these, those of each turn as fast as its events get their first attempts.
    *  @returns how many events there were of each
    *  @throws what the database throws */
   move(turns: readonly string[]): Promise<Map<string, number>>
@@ -95,14 +98,14 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
   const stopping = new AbortController()
   const underWay = new Map<string, Promise<void>>()
   const newcomers = new Map<string, Promise<void>>()
-  /** By turn, for as long as parcels of it wait for their start. */
+  /** What starts the parcels of a turn one after the other, by turn; absent for a turn of which none waits. */
   const queues = new Map<string, Promise<void>>()
   /** Parcels that wait for their start, or are being started. */
   const queued = new Set<string>()
   let waiting = 0
   let claimedAt = -Infinity
 
-  /** @returns the parcel without what was started before on its own */
+  /** @returns the parcel without the events that have a workflow of their own already */
   const withoutKnown = async (parcel: ParcelToStart): Promise<ParcelToStart> => {
     const known = await knownDeliveries(parcel.events.map(({ eventId }) => eventId))
     if (known.size === 0) return parcel
@@ -162,7 +165,8 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
     among.set(parcel.id, starting)
   }
 
-  /** A parcel lets newcomers go first, and callers that wait have their answer: it and its like take the whole machine otherwise. */
+  /** Starts parcels one after the other. Before each, newcomers go first, and callers that wait get their answer: a flood of parcels
+   *  would otherwise take the whole machine. */
   const startInOrder = async (parcels: readonly ParcelToStart[]): Promise<void> => {
     for (const parcel of parcels) {
       await load.precedence.turnOf(parcel.id)
@@ -249,8 +253,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
 const sizeOf = (parcels: readonly ParcelToStart[]): number =>
   parcels.reduce((sum, { events }) => sum + events.length, 0)
 
-/** By turn, those with few events first, who then wait least and hold up the others for a moment; those of each in order of
- *  arrival. */
+/** The parcels of each turn in order of arrival; turns with few events first, as these hold the others up for a moment alone. */
 function fewestFirst(parcels: readonly ParcelToStart[]): ParcelToStart[][] {
   const turns = new Map<string, ParcelToStart[]>()
   for (const parcel of parcels) turns.set(parcel.turn, [...(turns.get(parcel.turn) ?? []), parcel])

@@ -34,8 +34,8 @@ export interface SingleStartsDependencies {
 
 export function createSingleStarts(dependencies: SingleStartsDependencies): SingleStarts {
   const { database, start, cancel, limit, giveWay, count, logger } = dependencies
-  /** How often callers come first before a start: the fewer starts Temporal takes, the more each keeps callers waiting, on one
-   *  machine at least. */
+  /** How many groups of callers get their answer before each start. The fewer starts Temporal takes side by side, the longer each one lets
+   *  callers wait, where both share a machine. */
   const turnsGiven = (): number => Math.ceil(4 / limit())
 
   /** @returns whether Temporal took the event, now or before; if not, the event was refused for good, or is cancelled */
