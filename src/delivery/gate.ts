@@ -21,14 +21,14 @@ export interface GatedEndpoint {
  *  pass, or none; `unused`: nothing was sent. */
 export type AttemptResult = 'answered' | 'failed' | 'unused'
 
-/** The answer of the gate. `go`: the attempt may be made, and whoever makes it calls `leave` when it is over; further calls do nothing.
- *  `later`: the attempt must not be made now; it may ask again in `inMs` milliseconds. The reason is in words for the operator. */
+/** `leave` is called when the attempt is over, exactly once; further calls do nothing.
+ *  `later`: come again in so many milliseconds; the reason is in words for the operator. */
 export type Admission =
   { kind: 'go'; leave: (result: AttemptResult) => void } | { kind: 'later'; inMs: number; reason: string }
 
 export interface Gate {
-  /** Asks for an attempt. The answer comes at once where there is a place, or none is to be expected soon; otherwise a first attempt
-   *  waits in line for one, first come, first served.
+  /** At once where there is a place or none is to be expected; first attempts may wait for one in line, first come, first
+   *  served.
    *  @param isOrdered  whether an operator ordered the attempt: an endpoint that is down gets it although no probe is due */
   admit(endpoint: GatedEndpoint, kind: AttemptKind, isOrdered?: boolean): Admission | Promise<Admission>
   /** Forgets what is known of the endpoint where that was at another address: it tells nothing of this one. An admission does so
@@ -36,9 +36,9 @@ export interface Gate {
   forgetMoved(endpoint: GatedEndpoint): void
   /** Whether a first attempt would be turned away now. */
   isShut(endpointId: string): boolean
-  /** Whether attempts at the endpoint come back with answers; false where nothing is known yet. */
+  /** Whether attempts come back with answers; not so where nothing is known yet. */
   isAnswering(endpointId: string): boolean
-  /** Whether no attempt at the endpoint was answered yet, or lately, and those under way take longer than they should. */
+  /** Whether nothing has come back yet, or lately, nor does of what is under way. */
   isUnheard(endpointId: string): boolean
   /** When an attempt may find out whether an endpoint that is down is back, in milliseconds from now; 0 when it is not down, or
    *  a probe is due. */
@@ -58,14 +58,14 @@ export const gatedEndpoint = ({ id, url }: { id: string; url: string }): GatedEn
 
 interface Attempt {
   at: number
-  /** No other attempt came to the endpoint for as long as a single delivery pauses: it may be one delivery that tries again and again. */
+  /** Nobody else has come for as long as one delivery alone pauses. */
   isAlone: boolean
   isProbe: boolean
 }
 
 /** The first attempts at an endpoint, or its retries. */
 interface Share extends ShareBounds {
-  /** Attempts that may be under way: each answer earns one more. */
+  /** How many it may have under way; it earns them by answers. */
   places: number
   /** Those that are under way, oldest first. */
   taken: Set<Attempt>
@@ -84,7 +84,7 @@ interface Endpoint extends Record<AttemptKind, Share> {
   missed: number
   /** When an attempt came or was over for the last time. */
   seenAt: number
-  /** Attempts that were told to come again later and have not yet, as they were counted at `at`. */
+  /** How many were told to come again and are not yet through, and when that was so. */
   booked: { attempts: number; at: number }
 }
 
@@ -94,20 +94,19 @@ const maxRemembered = 5_000
 /** Weight of the newest attempt in the average: a few show that an endpoint has recovered. */
 const newestShare = 0.25
 
-/** What an endpoint that hangs keeps of its places: few attempts show that it is back, and each costs Temporal as much as a
- *  delivery. */
+/** An endpoint that answers nobody needs fewer attempts to show that it is back; each costs Temporal as much as a delivery. */
 const hangingShare = 0.25
 
-/** An attempt that is under way for so long without an answer speaks against its endpoint, in milliseconds. */
+/** From then on an attempt without an answer speaks against its endpoint, in milliseconds. */
 const patienceMs = 500
 
-/** After so many failures in a row an endpoint counts as one that does not answer. */
+/** So many failures in a row make an endpoint one that does not answer. */
 const manyMissed = 4
 
-/** Attempts that wait for an endpoint that is down ask again one after the other, so far apart, in milliseconds. */
+/** How far apart those come that an endpoint keeps away while it is down, in milliseconds. */
 const closedPaceMs = 50
 
-/** How long an attempt stays away when all places that endpoints share are taken, in milliseconds. */
+/** When to come again where the places that all share are taken, in milliseconds. */
 const crowdedMs = 500
 
 /** A gate that nobody has passed. */
@@ -116,7 +115,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   const endpoints = new LRUCache<string, Endpoint>({ max: maxRemembered })
   const hosts = createRooms(bounds.perOrigin)
   const rooms = { first: createRoom(first.inAll), retry: createRoom(retry.inAll) }
-  /** The lines that are not empty, and the endpoint of each. */
+  /** Where somebody waits. */
   const lines = new Map<Share, Endpoint>()
 
   const forgetMoved = ({ id, url }: GatedEndpoint): void => {
@@ -144,7 +143,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     return endpoint
   }
 
-  /** Whether the oldest attempt under way takes much longer than attempts at the endpoint used to. */
+  /** Whether nothing has come back for longer than it used to take. */
   const isSilent = (endpoint: Endpoint, now: number): boolean =>
     oldestAgeMs(endpoint, now) > Math.max(patienceMs, 2 * endpoint.heldMs)
 
@@ -173,13 +172,12 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   const mayProbe = (endpoint: Endpoint, now: number, isOrdered: boolean): boolean =>
     !endpoint.breaker.isProbing() && (isOrdered || endpoint.breaker.probeInMs(now) === 0 || isAlone(endpoint, now))
 
-  /** Whether there is a place for an attempt now, without regard to those that wait in line. */
+  /** Whether an attempt gets a place now, whoever waits. */
   const fits = (endpoint: Endpoint, share: Share, now: number, isOrdered = false): boolean =>
     (isClosed(endpoint) ? mayProbe(endpoint, now, isOrdered) : hasOwnPlace(endpoint, share, now)) &&
     hasPlaceAtHost(endpoint, share, now)
 
-  /** Whether one more attempt may wait in line: not where the oldest one under way has taken longer than anyone may wait, nor where so many
-   *  are ahead that no place is to be expected in that time. */
+  /** Whether one more may wait: none does where nothing came back for as long, or where too many are ahead. */
   const letsWait = (endpoint: Endpoint, share: Share, now: number): boolean => {
     const { taken, waiting, maxWaiting, waitMs } = share
     const [oldest] = taken
@@ -188,8 +186,8 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     return !isClosed(endpoint) && !hangs && waiting.size < maxWaiting && expectedMs <= waitMs
   }
 
-  /** How much time passes until the endpoint has a place for one more retry, in milliseconds. An endpoint that keeps a place much longer
-   *  than it used to seems to hang: then the estimate is longer, as an attempt that asks too early is sent away once more. */
+  /** How often the endpoint gives a place back to a retry, in milliseconds. One that keeps a place much longer than it used to
+   *  hangs, it seems: an attempt that comes too early comes in vain. */
   const paceMs = (endpoint: Endpoint, now: number): number => {
     const { retry, heldMs } = endpoint
     const ageMs = oldestAgeMs(endpoint, now)
@@ -198,9 +196,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
       : Math.max(ageMs, heldMs, 1) / limitOf(endpoint, retry, now)
   }
 
-  /** Counts one more attempt that is sent away.
-   *  @param pace  milliseconds between two attempts that come back
-   *  @returns when it may come back, in milliseconds from now: after those that were sent away before it */
+  /** @returns when to come, in milliseconds: behind those that were told so before, at this pace */
   const book = (endpoint: Endpoint, pace: number, now: number): number => {
     const ahead = Math.max(0, endpoint.booked.attempts - (now - endpoint.booked.at) / pace)
     const attempts = Math.min(ahead + 1, maxAwayMs / pace)
@@ -234,7 +230,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     const shares = [endpoint.first, endpoint.retry]
     if (result === 'answered') {
       endpoint.missed = 0
-      // An endpoint that was down begins with one place, and earns the others by answers.
+      // From one place on, where it was down.
       if (endpoint.breaker.answered()) for (const share of shares) share.places = 1
       else for (const share of shares) share.places = Math.min(share.places + 1, share.most)
       return

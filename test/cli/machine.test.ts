@@ -291,10 +291,13 @@ describe('start', () => {
   })
 
   it('shows no token that was configured', async () => {
-    const app = { url: ready.url, adminToken: 'configured', temporal: {}, quickstart: undefined }
+    const { url } = ready
+    const app = { url, ingestUrl: url, adminToken: 'configured', temporal: {}, quickstart: undefined }
     const facts = readyFacts(app as never, { madeToken: false })
-    expect(facts).toEqual({ url: ready.url, loginUrl: null, temporalUiUrl: null, quickstart: null })
+    expect(facts).toEqual({ url, ingestUrl: url, loginUrl: null, temporalUiUrl: null, quickstart: null })
     expect(startUpText(facts)).not.toContain('configured')
+    expect(startUpText(facts)).not.toContain('Ingest API')
+    expect(startUpText({ ...facts, ingestUrl: 'http://ingest.test' })).toContain('http://ingest.test')
   })
 
   it('tells as JSON why it cannot start', async () => {
