@@ -23,7 +23,8 @@ export function composeGate(settings: Settings, retry: RetrySchedule): GateServi
     const passable = endpoints.filter(({ id }) => !gate.isShut(id))
     const up = passable.filter(({ id }) => gate.closedSince(id) === undefined)
     if (up.some(({ id }) => gate.isAnswering(id))) return 'open'
-    if (up.length > 0) return endpoints.some(({ id }) => gate.isUnheard(id)) ? 'shut' : 'trial'
+    if (up.length > 0 && endpoints.some(({ id }) => gate.isUnheard(id))) return 'shut'
+    if (up.some(({ id }) => !gate.isHanging(id))) return 'trial'
     return passable.length > 0 ? 'probe' : 'shut'
   }
   return { gate, parcelLoad: createParcelLoad(), readiness }

@@ -7,7 +7,7 @@ export interface BreakerOptions {
   /** So few close it where attempts take so long on average, in milliseconds: each keeps a place from others meanwhile. */
   maxHanging: number
   hangsMs: number
-  /** The first pause between two probes, in milliseconds, doubled with each that fails up to the longest. */
+  /** The first pause between two probes at least, in milliseconds, doubled with each that fails up to the longest. */
   firstPauseMs: number
   longestPauseMs: number
 }
@@ -51,7 +51,8 @@ export function createBreaker(options: BreakerOptions): Breaker {
     if (failing === undefined || failing.count < enough) return false
     const quietMs = now - failing.since
     if (quietMs < silentMs + 2 * heldMs) return false
-    const pauseMs = Math.min(firstPauseMs, longestPauseMs)
+    // A probe takes as long as the attempts did: it is not made all the time.
+    const pauseMs = Math.min(Math.max(firstPauseMs, heldMs), longestPauseMs)
     closed = { since: new Date(Date.now() - quietMs), pauseMs, probeAt: now, isProbing: false }
     pauseAfterProbe(now)
     return true

@@ -40,6 +40,8 @@ export interface Gate {
   isAnswering(endpointId: string): boolean
   /** Whether nothing has come back yet, or lately, nor does of what is under way. */
   isUnheard(endpointId: string): boolean
+  /** Whether nothing has come back yet, or lately, in the time that an attempt has. */
+  isHanging(endpointId: string): boolean
   /** When an attempt may find out whether an endpoint that is down is back, in milliseconds from now; 0 when it is not down, or
    *  a probe is due. */
   probeInMs(endpointId: string): number
@@ -75,6 +77,7 @@ interface Share extends ShareBounds {
 }
 
 interface Endpoint extends Record<AttemptKind, Share> {
+  id: string
   url: string
   origin: string
   breaker: Breaker
@@ -86,6 +89,8 @@ interface Endpoint extends Record<AttemptKind, Share> {
   seenAt: number
   /** How many were told to come again and are not yet through, and when that was so. */
   booked: { attempts: number; at: number }
+  /** When the one comes that was told to be the next probe. */
+  proberAt: number
 }
 
 /** Endpoints of which something is remembered; a few hundred bytes each. */
@@ -103,8 +108,10 @@ const patienceMs = 500
 /** So many failures in a row make an endpoint one that does not answer. */
 const manyMissed = 4
 
-/** How far apart those come that an endpoint keeps away while it is down, in milliseconds. */
+/** How far apart those come in all that endpoints keep away while they are down, in milliseconds, and those of one endpoint at most:
+ *  they come in vain, but for one, and each costs Temporal as much as an attempt. */
 const closedPaceMs = 50
+const longestClosedPaceMs = 2_000
 
 /** When to come again where the places that all share are taken, in milliseconds. */
 const crowdedMs = 500
@@ -112,7 +119,9 @@ const crowdedMs = 500
 /** A gate that nobody has passed. */
 export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   const { hangsMs, maxAwayMs, aloneMs } = bounds
-  const endpoints = new LRUCache<string, Endpoint>({ max: maxRemembered })
+  /** Endpoints that are down. */
+  const closed = new Set<string>()
+  const endpoints = new LRUCache<string, Endpoint>({ max: maxRemembered, dispose: (_, id) => closed.delete(id) })
   const hosts = createRooms(bounds.perOrigin)
   const rooms = { first: createRoom(first.inAll), retry: createRoom(retry.inAll) }
   /** Where somebody waits. */
@@ -129,6 +138,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     const known = endpoints.get(id)
     if (known !== undefined) return known
     const endpoint: Endpoint = {
+      id,
       url,
       origin,
       breaker: createBreaker(bounds.breaker),
@@ -138,6 +148,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
       missed: Infinity,
       seenAt: -Infinity,
       booked: { attempts: 0, at: 0 },
+      proberAt: -Infinity,
     }
     endpoints.set(id, endpoint)
     return endpoint
@@ -146,6 +157,8 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   /** Whether nothing has come back for longer than it used to take. */
   const isSilent = (endpoint: Endpoint, now: number): boolean =>
     oldestAgeMs(endpoint, now) > Math.max(patienceMs, 2 * endpoint.heldMs)
+
+  const isHanging = ({ heldMs, missed }: Endpoint): boolean => missed >= manyMissed && heldMs >= hangsMs
 
   const isAnswering = (endpoint: Endpoint, now: number): boolean =>
     endpoint.missed < manyMissed && endpoint.heldMs < hangsMs && !isSilent(endpoint, now)
@@ -215,9 +228,19 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     const probeAt = new Date(Date.now() + probeInMs).toISOString()
     return {
       kind: 'later',
-      inMs: Math.min(Math.max(probeInMs, book(endpoint, closedPaceMs, now)), maxAwayMs),
+      inMs: Math.min(inMsWhileDown(endpoint, probeInMs, now), maxAwayMs),
       reason: `not attempted: the endpoint is down since ${since.toISOString()}, next probe at ${probeAt}`,
     }
+  }
+
+  /** One comes for the next probe; the others behind it, one after the other. */
+  const inMsWhileDown = (endpoint: Endpoint, probeInMs: number, now: number): number => {
+    if (endpoint.proberAt < now) {
+      endpoint.proberAt = now + probeInMs
+      return probeInMs
+    }
+    const pace = Math.min(closedPaceMs * Math.max(1, closed.size), longestClosedPaceMs)
+    return probeInMs + book(endpoint, pace, now)
   }
 
   const dissolveLine = ({ first: { waiting } }: Endpoint): void => {
@@ -230,6 +253,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     const shares = [endpoint.first, endpoint.retry]
     if (result === 'answered') {
       endpoint.missed = 0
+      closed.delete(endpoint.id)
       // From one place on, where it was down.
       if (endpoint.breaker.answered()) for (const share of shares) share.places = 1
       else for (const share of shares) share.places = Math.min(share.places + 1, share.most)
@@ -240,7 +264,9 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
       if (share.places > share.start) share.places = Math.max(share.start, Math.floor(share.places / 2))
     const { isProbe, isAlone, at } = attempt
     const failure = { isProbe, counts: !isAlone, startedAt: at }
-    if (endpoint.breaker.failed(failure, endpoint.heldMs, now)) dissolveLine(endpoint)
+    if (!endpoint.breaker.failed(failure, endpoint.heldMs, now)) return
+    closed.add(endpoint.id)
+    dissolveLine(endpoint)
   }
 
   const serveLines = (): void => {
@@ -317,7 +343,13 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     },
     isUnheard(endpointId) {
       const endpoint = endpoints.peek(endpointId)
-      return endpoint !== undefined && endpoint.missed >= manyMissed && isSilent(endpoint, performance.now())
+      if (endpoint === undefined || endpoint.missed < manyMissed) return false
+      const now = performance.now()
+      return isSilent(endpoint, now) || (isHanging(endpoint) && oldestAgeMs(endpoint, now) > 0)
+    },
+    isHanging(endpointId) {
+      const endpoint = endpoints.peek(endpointId)
+      return endpoint !== undefined && isHanging(endpoint)
     },
     probeInMs: (endpointId) => endpoints.peek(endpointId)?.breaker.probeInMs(performance.now()) ?? 0,
     closedSince: (endpointId) => endpoints.peek(endpointId)?.breaker.closedSince(),

@@ -432,6 +432,54 @@ describe('an endpoint that is down', () => {
     expect(await waits).toMatchObject({ kind: 'later', reason: expect.stringContaining('is down since') as string })
   })
 
+  it('tells one to come for the next probe, and the others behind it', async () => {
+    const gate = usualGate()
+    await bringDown(gate, 'a')
+    const told = async () => {
+      const admission = await admit(gate, 'a')
+      return admission.kind === 'later' ? admission.inMs : 0
+    }
+    const probeInMs = gate.probeInMs('a')
+    expect([await told(), await told(), await told()]).toEqual([probeInMs, probeInMs + 50, probeInMs + 100])
+    vi.advanceTimersByTime(probeInMs)
+    const probe = await enter(gate, 'a')
+    vi.advanceTimersByTime(50)
+    // The next probe is one pause away from the end of this one at least.
+    expect(await told()).toBe(gate.probeInMs('a'))
+    expect(await told()).toBeGreaterThan(gate.probeInMs('a'))
+    probe.leave('answered')
+    await enter(gate, 'a')
+  })
+
+  it('lets those that wait for it come the more seldom, the more endpoints are down', async () => {
+    const gate = usualGate()
+    const gapAt = async (id: string) => {
+      const told = []
+      for (let n = 0; n < 3; n++) {
+        const admission = await admit(gate, id)
+        told.push(admission.kind === 'later' ? admission.inMs : 0)
+      }
+      return (told[2] ?? 0) - (told[1] ?? 0)
+    }
+    const ids = Array.from({ length: 100 }, (_, n) => `down-${n}`)
+    for (const id of ids.slice(0, 10)) await bringDown(gate, id)
+    expect(await gapAt(ids[9] ?? '')).toBe(500)
+    for (const id of ids.slice(10)) await bringDown(gate, id)
+    expect(await gapAt(ids[99] ?? '')).toBe(2_000)
+    for (const id of ids.slice(1)) {
+      vi.advanceTimersByTime(gate.probeInMs(id))
+      ;(await enter(gate, id)).leave('answered')
+    }
+    ;(await enter(gate, ids[0] ?? '')).leave('failed')
+    expect(await gapAt(ids[0] ?? '')).toBe(50)
+  })
+
+  it('is probed the more seldom, the longer attempts at it take', async () => {
+    const gate = usualGate()
+    for (let n = 0; n < 10 && gate.closedSince('a') === undefined; n++) await attempt(gate, 'a', 'failed', timeLimitMs)
+    expect(gate.probeInMs('a')).toBe(timeLimitMs)
+  })
+
   it('says so to those that come again one after the other, and not for longer than set', async () => {
     const gate = createGate(gateBounds({ ...retry, maxMs: 10_000 }))
     await bringDown(gate, 'a')
