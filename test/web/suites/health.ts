@@ -64,6 +64,37 @@ export const health = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('has the failures of a destination also where another one took the event, and leads to them', async () => {
+      await using good = await startReceiver()
+      await using bad = await startReceiver()
+      bad.answer({ status: 404 })
+      const source = await web.node.createSource('Half taken')
+      const taking = await web.node.connect([source], [good.url])
+      const refusing = await web.node.connect([source], [bad.url])
+      await post(source, 'ada')
+      await Promise.all([good.received(1), bad.received(1)])
+      await until('the list has it', async () => {
+        const path = `/deliveries/count?sourceId=${source.id}&status=partly_delivered`
+        return (await web.node.api<{ count: number }>('GET', path)).body.count === 1
+      })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${refusing.id}`)
+      const failures = section(page, 'Recent failures')
+      await failures.getByRole('link', { name: 'Signed Up' }).waitFor()
+      await failures.getByText(/404/).waitFor()
+      await page.goto(`${web.node.url}/destinations/${taking.id}`)
+      await failures.getByText('None: no delivery to it has failed.').waitFor()
+
+      await page.goto(`${web.node.url}/?sourceId=${source.id}`)
+      await page.getByText('Partly delivered').waitFor()
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&status=failed`)
+      await page.getByText('No delivery fits').waitFor()
+      await page.getByRole('link', { name: '1 more was taken by some destinations only' }).click()
+      await page.getByRole('row', { name: /Signed Up.*Partly delivered|Partly delivered.*Signed Up/ }).waitFor()
+      expect([good.requests.length, bad.requests.length]).toEqual([1, 1])
+      expect(errors).toEqual([])
+    })
+
     it('says that an endpoint is down, since when and when it is probed, until it is back', async () => {
       await using receiver = await startReceiver()
       receiver.answer({ status: 503 })

@@ -4,6 +4,7 @@ import type {
   Delivery,
   DeliveryDetail,
   DeliveryFilter,
+  DeliveryStatus,
   DeliverySteered,
   RedeliveryPart,
   Steerable,
@@ -15,12 +16,28 @@ import { request, segment, type Page } from './request.ts'
 export const deliveriesQuery = (filter: DeliveryFilter) =>
   pagedQuery<Delivery>(['deliveries', 'list'], '/deliveries', { ...filter, limit: 50 })
 
-/** The newest deliveries to a destination that failed for good. */
+/** Failures that are shown of a destination. */
+const mostFailures = 5
+
+/** The newest deliveries that failed for good at a destination, also those that others took; with the reason there. */
 export const recentFailuresQuery = (destinationId: string) =>
   queryOptions({
     queryKey: ['deliveries', 'failures', destinationId],
-    queryFn: ({ signal }) =>
-      request<Page<Delivery>>('GET', '/deliveries', { query: { destinationId, status: 'failed', limit: 5 }, signal }),
+    queryFn: async ({ signal }): Promise<Delivery[]> => {
+      const newest = async (status: DeliveryStatus): Promise<Delivery[]> => {
+        const query = { destinationId, status, limit: mostFailures }
+        return (await request<Page<Delivery>>('GET', '/deliveries', { query, signal })).items
+      }
+      const failedHere = async ({ id }: Delivery): Promise<Delivery[]> => {
+        const delivery = await readDelivery(id, signal)
+        const here = delivery.destinations.find((one) => one.destinationId === destinationId)
+        if (here?.status !== 'failed') return []
+        return [{ ...delivery, reason: here.endpoints.find(({ status }) => status === 'failed')?.reason ?? null }]
+      }
+      const partly = (await newest('partly_delivered')).map(failedHere)
+      const all = [...(await newest('failed')), ...(await Promise.all(partly)).flat()]
+      return all.sort((a, b) => b.startedAt.localeCompare(a.startedAt)).slice(0, mostFailures)
+    },
   })
 
 export const deliveryCountQuery = (filter: DeliveryFilter) =>
@@ -65,8 +82,11 @@ async function steerableOf(action: SteeringAction, ids: readonly string[], signa
 export const deliveryQuery = (id: string) =>
   queryOptions({
     queryKey: ['deliveries', 'detail', id],
-    queryFn: ({ signal }) => request<DeliveryDetail>('GET', `/deliveries/${segment(id)}`, { signal }),
+    queryFn: ({ signal }) => readDelivery(id, signal),
   })
+
+const readDelivery = (id: string, signal: AbortSignal): Promise<DeliveryDetail> =>
+  request('GET', `/deliveries/${segment(id)}`, { signal })
 
 /** What is sent again: to a part of its destinations only, and not what was before. */
 export interface RedeliveryChoice {

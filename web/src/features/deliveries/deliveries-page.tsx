@@ -13,6 +13,7 @@ import { BulkBar } from './bulk-bar.tsx'
 import { DeliveryTable } from './delivery-table.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { NothingHere } from './nothing-here.tsx'
+import { PartlyDelivered } from './partly-delivered.tsx'
 
 /** How often the newest deliveries are read, in milliseconds. */
 const liveMs = 3_000
@@ -63,6 +64,7 @@ export function DeliveriesPage() {
       {canChange && deliveries.length > 0 && (
         <BulkBar filter={filter} selected={selected} onDone={() => setSelected(new Set())} />
       )}
+      {filter.status === 'failed' && <PartlyDelivered filter={filter} />}
       <QueryView query={query}>
         {() =>
           deliveries.length === 0 ? (

@@ -1,4 +1,4 @@
-import { Skeleton, Stack, Text } from '@mantine/core'
+import { Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import type { Overview } from '../../../../src/schemas/overview.ts'
@@ -50,18 +50,18 @@ function Figures({ overview: { series, latency, attemptDuration } }: { overview:
 const percentiles = ({ p50Ms, p95Ms }: Overview['latency']): string =>
   p50Ms === null || p95Ms === null ? '–' : `${formatSpan(p50Ms)} / ${formatSpan(p95Ms)}`
 
-/** The newest deliveries that failed for good, and why. */
+/** The newest deliveries that failed for good there, and why. */
 export function RecentFailures({ destinationId }: { destinationId: string }) {
   const query = useQuery({ ...recentFailuresQuery(destinationId), refetchInterval: refreshMs })
   return (
     <Section title="Recent failures">
       <QueryView query={query}>
-        {({ items }) =>
-          items.length === 0 ? (
+        {(failures) =>
+          failures.length === 0 ? (
             <Text size="sm">None: no delivery to it has failed.</Text>
           ) : (
             <Stack gap="xs">
-              {items.map(({ id, event, type, reason, startedAt }) => (
+              {failures.map(({ id, event, type, reason, startedAt }) => (
                 <div key={id} style={{ overflowWrap: 'anywhere' }}>
                   <Link to="/deliveries/$id" params={{ id }} fw={600}>
                     {event ?? type}
@@ -72,9 +72,14 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
                   <Text size="sm">{reason ?? 'No reason is known.'}</Text>
                 </div>
               ))}
-              <Link size="sm" to="/deliveries" search={{ destinationId, status: 'failed' }}>
-                All that failed
-              </Link>
+              <Group gap="md">
+                <Link size="sm" to="/deliveries" search={{ destinationId, status: 'failed' }}>
+                  All that failed
+                </Link>
+                <Link size="sm" to="/deliveries" search={{ destinationId, status: 'partly_delivered' }}>
+                  All that only some destinations took
+                </Link>
+              </Group>
             </Stack>
           )
         }
