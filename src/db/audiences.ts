@@ -14,6 +14,7 @@ import {
 } from '../schemas/audience.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Database, Queryable } from './database.ts'
+import { expectUniqueName, type NameRule } from './unique-name.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 
 interface AudienceRow {
@@ -53,11 +54,12 @@ export interface AudienceStore {
   get(id: string): Promise<Audience>
   /** The audience with its secrets, also while it is being deleted. @throws AppError not_found */
   getStored(id: string): Promise<StoredAudience>
-  /** @throws AppError bad_request when a destination does not exist; conflict when it has another audience's key */
-  create(input: NewAudience & { key: string }): Promise<Audience>
-  /** @param newKey  the key to take from now on: nothing counts as acknowledged under it
+  /** @throws AppError bad_request when a destination does not exist; conflict when it has another audience's key, or its name
+   *  where that is not wanted */
+  create(input: NewAudience & { key: string }, names?: NameRule): Promise<Audience>
+  /** @param options.newKey  the key to take from now on: nothing counts as acknowledged under it
    *  @throws AppError not_found, bad_request, conflict */
-  update(id: string, patch: AudiencePatch, newKey?: string): Promise<Audience>
+  update(id: string, patch: AudiencePatch, options?: NameRule & { newKey?: string | undefined }): Promise<Audience>
   setPaused(id: string, paused: boolean): Promise<Audience>
   /** Hides an audience; the sync that follows removes its data.
    *  @param notify  its destinations stay connected until their members have been told
@@ -164,9 +166,10 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
     },
     get: async (id) => toAudience(await read(database, id)),
     getStored: async (id) => toStored(await read(database, id, true)),
-    create: (input) =>
+    create: (input, { uniqueName = false } = {}) =>
       database.transaction(async (tx) => {
         const id = newAudienceId()
+        if (uniqueName) await expectUniqueName(tx, 'audience', { id, name: input.name })
         await tx.query(
           `insert into audiences (id, name, key, kind, membership_kind, membership_encrypted, schedule,
              max_bad_row_share, max_removal_share, max_per_second)
@@ -187,9 +190,10 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
         await connect(tx, id, input.key, input.destinationIds)
         return toAudience(await read(tx, id))
       }),
-    update: (id, patch, newKey) =>
+    update: (id, patch, { newKey, uniqueName = false } = {}) =>
       database.transaction(async (tx) => {
         const before = toStored(await read(tx, id))
+        if (uniqueName && patch.name !== undefined) await expectUniqueName(tx, 'audience', { id, name: patch.name })
         const membership = patch.membership && withKeptSecrets(patch.membership, before.membership)
         if (newKey !== undefined) await forgetAcknowledged(tx, id)
         await tx.query(

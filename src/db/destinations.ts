@@ -7,6 +7,7 @@ import type { Database, Queryable } from './database.ts'
 import { requestRecheck } from './destination-rechecks.ts'
 import { pageOf, startOfPage, type Page, type PageRequest } from './page.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
+import { expectUniqueName, type NameRule } from './unique-name.ts'
 import {
   selectDestinations,
   toDestination,
@@ -22,10 +23,10 @@ export interface DestinationStore {
   all(ids?: readonly string[]): Promise<StoredDestination[]>
   /** @throws AppError not_found */
   get(id: string): Promise<Destination>
-  /** @throws AppError bad_request when a source does not exist */
-  create(input: NewDestination): Promise<Destination>
-  /** @throws AppError not_found; bad_request when a source or an entry's id does not exist */
-  update(id: string, patch: DestinationPatch): Promise<Destination>
+  /** @throws AppError bad_request when a source does not exist; conflict when the name is another's and that is not wanted */
+  create(input: NewDestination, names?: NameRule): Promise<Destination>
+  /** @throws AppError not_found; bad_request when a source or an entry's id does not exist; conflict as for `create` */
+  update(id: string, patch: DestinationPatch, names?: NameRule): Promise<Destination>
   /** @throws AppError not_found */
   delete(id: string): Promise<void>
 }
@@ -54,18 +55,20 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
       return rows.map((row) => toStored(row, secrets))
     },
     get: (id) => read(database, id),
-    create: (input) =>
+    create: (input, { uniqueName = false } = {}) =>
       database.transaction(async (tx) => {
         const id = newDestinationId()
         await raiseSettingsVersion(tx)
+        if (uniqueName) await expectUniqueName(tx, 'destination', { id, name: input.name })
         await insertDestination(tx, id, input, sealed(input.settings.sharedSecret ?? null))
         await connectSources(tx, id, input.sourceIds)
         await replaceEndpoints(tx, id, input.settings.webhooks, secrets)
         return read(tx, id)
       }),
-    update: (id, patch) =>
+    update: (id, patch, { uniqueName = false } = {}) =>
       database.transaction(async (tx) => {
         await raiseSettingsVersion(tx)
+        if (uniqueName && patch.name !== undefined) await expectUniqueName(tx, 'destination', { id, name: patch.name })
         await updateDestination(tx, id, patch)
         if (patch.paused !== undefined) await setPaused(tx, id, patch.paused)
         if (patch.paused === false || patch.enabled === false) await requestRecheck(tx, id)

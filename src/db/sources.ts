@@ -4,6 +4,7 @@ import type { NewSource, Source, SourcePatch } from '../schemas/source.ts'
 import type { Database, Queryable } from './database.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
+import { expectUniqueName, type NameRule } from './unique-name.ts'
 
 interface SourceRow {
   id: string
@@ -82,10 +83,16 @@ export async function getSource(database: Queryable, id: string): Promise<Source
   return found(await database.query<SourceRow>(`select ${columns} from sources where id = $1`, [id]), id)
 }
 
-export async function createSource(database: Database, { name }: NewSource): Promise<Source> {
+/** @throws AppError conflict when the name is another's and that is not wanted */
+export async function createSource(
+  database: Database,
+  { name }: NewSource,
+  { uniqueName = false }: NameRule = {},
+): Promise<Source> {
   const id = newSourceId()
   return database.transaction(async (tx) => {
     await raiseSettingsVersion(tx)
+    if (uniqueName) await expectUniqueName(tx, 'source', { id, name })
     const rows = await tx.query<SourceRow>(
       `insert into sources (id, name, write_key) values ($1, $2, $3) returning ${columns}`,
       [id, name, newWriteKey()],
@@ -94,10 +101,16 @@ export async function createSource(database: Database, { name }: NewSource): Pro
   })
 }
 
-/** @throws AppError not_found */
-export async function updateSource(database: Database, id: string, patch: SourcePatch): Promise<Source> {
+/** @throws AppError not_found; conflict when the name is another's and that is not wanted */
+export async function updateSource(
+  database: Database,
+  id: string,
+  patch: SourcePatch,
+  { uniqueName = false }: NameRule = {},
+): Promise<Source> {
   return database.transaction(async (tx) => {
     await raiseSettingsVersion(tx)
+    if (uniqueName && patch.name !== undefined) await expectUniqueName(tx, 'source', { id, name: patch.name })
     const rows = await tx.query<SourceRow>(
       `update sources set name = coalesce($2, name), enabled = coalesce($3, enabled)
        where id = $1 returning ${columns}`,

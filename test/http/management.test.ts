@@ -65,6 +65,36 @@ describe('a write key that is replaced', () => {
   })
 })
 
+describe('a name', () => {
+  const kinds = [
+    ['sources', {}],
+    ['destinations', { type: 'webhooks', enabled: false, sourceIds: [], settings: { webhooks: [] } }],
+    ['audiences', {}],
+  ] as const
+
+  it.each(kinds)('of %s may be that of others, unless the caller wants it to be unique', async (kind, members) => {
+    const create = (name: string, query = '') =>
+      node.api<{ id: string }>('POST', `/${kind}${query}`, { name, ...members })
+    const only = '?uniqueName=true'
+    expect([(await create('Twin')).status, (await create('Twin')).status]).toEqual([201, 201])
+    const refused = { status: 409, body: { code: 'conflict', path: 'name' } }
+    expect(await create('Twin', only)).toMatchObject(refused)
+
+    // Of two at once, one has it.
+    const both = await Promise.all([create('Single', only), create('Single', only)])
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
+
+    const other = (await create('Other', only)).body
+    const change = (id: string, name: string) =>
+      node.api('PATCH', `/${kind}/${id}${only}`, { name, ...(kind === 'audiences' && { keepKey: true }) })
+    expect(await change(other.id, 'Single')).toMatchObject(refused)
+    expect((await change(other.id, 'Free')).status).toBe(200)
+    // One that has shared its name before may keep it.
+    const twin = (await create('Twin')).body
+    expect((await change(twin.id, 'Twin')).status).toBe(200)
+  })
+})
+
 describe('a destination', () => {
   it('has up to 5 webhooks, none at first', async () => {
     expect((await create(destination({ webhooks: webhooks(5) }))).status).toBe(201)

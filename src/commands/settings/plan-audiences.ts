@@ -42,7 +42,7 @@ function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {
       const { key, kind } = entry
       const all = new Set(Object.keys(entry))
       const body = { name, key, kind, ...commonOf(context, entry, all), membership }
-      const { id } = await api.call('POST', '/audiences', AudienceSchema, body)
+      const { id } = await api.call('POST', '/audiences?uniqueName=true', AudienceSchema, body)
       if (paused === true) await setPaused(id)
     }
     return [{ kind: 'audiences', action: 'create', name, before: null, after, apply }]

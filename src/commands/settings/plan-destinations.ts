@@ -40,7 +40,7 @@ function planDestination(context: PlanContext, entry: DestinationEntry): Change[
     const settings = settingsOf(context, entry, new Set(Object.keys(entry)))
     const apply = async () => {
       const body = { name, type: 'webhooks', ...commonOf(context, entry, new Set(Object.keys(entry))), settings }
-      const { id } = await api.call('POST', '/destinations', DestinationSchema, body)
+      const { id } = await api.call('POST', '/destinations?uniqueName=true', DestinationSchema, body)
       created('destinations', name, id)
       if (entry.paused === true) await pause(id)
     }

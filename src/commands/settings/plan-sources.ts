@@ -18,7 +18,7 @@ function planSource({ api, current, created }: PlanContext, entry: SourceEntry):
   const enable = (id: string) => api.call('PATCH', `/sources/${segment(id)}`, SourceSchema, { enabled })
   if (source === undefined) {
     const apply = async () => {
-      const { id } = await api.call('POST', '/sources', SourceSchema, { name })
+      const { id } = await api.call('POST', '/sources?uniqueName=true', SourceSchema, { name })
       created('sources', name, id)
       if (enabled === false) await enable(id)
     }

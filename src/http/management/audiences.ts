@@ -15,7 +15,7 @@ import { putSchedule } from '../../temporal/audience-schedules.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
 import { checkMembership } from './check-membership.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
-import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+import { errorResponses, IdParamsSchema, NameRuleSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 const tags = ['audiences']
 
@@ -47,10 +47,18 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
 
   app.post(
     '/audiences',
-    { schema: { tags, security, body: NewAudienceSchema, response: { 201: AudienceSchema, ...errorResponses } } },
-    async ({ body }, reply) => {
+    {
+      schema: {
+        tags,
+        security,
+        querystring: NameRuleSchema,
+        body: NewAudienceSchema,
+        response: { 201: AudienceSchema, ...errorResponses },
+      },
+    },
+    async ({ body, query }, reply) => {
       checkMembership(body.membership, pullGuard, { isNew: true })
-      const audience = await audiences.create({ ...body, key: body.key ?? keyOf(body.name) })
+      const audience = await audiences.create({ ...body, key: body.key ?? keyOf(body.name) }, query)
       try {
         if (audience.schedule !== null) await reschedule(audience.id, audience.schedule, false)
       } catch (error) {
@@ -74,12 +82,13 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
         tags,
         security,
         params: IdParamsSchema,
+        querystring: NameRuleSchema,
         body: AudiencePatchSchema,
         response: { 200: AudienceSchema, ...errorResponses },
       },
     },
     async (request, reply) => {
-      const { params, body } = request
+      const { params, query, body } = request
       if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
       const before = await audiences.get(params.id)
       expectUnchanged(request, before, body)
@@ -87,7 +96,7 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
       const reschedules = body.schedule !== undefined
       if (reschedules) await reschedule(params.id, body.schedule ?? null, before.paused)
       try {
-        return tagged(request, reply, await audiences.update(params.id, body, newKey))
+        return tagged(request, reply, await audiences.update(params.id, body, { ...query, newKey }))
       } catch (error) {
         if (reschedules) await reschedule(params.id, before.schedule, before.paused)
         throw error

@@ -15,7 +15,15 @@ import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '.
 import type { Settings } from '../../settings/settings.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
-import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+import {
+  DoneSchema,
+  errorResponses,
+  IdParamsSchema,
+  NameRuleSchema,
+  PageQuerySchema,
+  pageSchema,
+  security,
+} from './schemas.ts'
 import { testDestination, testDraft } from './test-destination.ts'
 
 export interface DestinationDependencies {
@@ -59,13 +67,14 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
       schema: {
         tags,
         security,
+        querystring: NameRuleSchema,
         body: NewDestinationSchema,
         response: { 201: DestinationViewSchema, ...errorResponses },
       },
     },
-    async ({ body }, reply) => {
+    async ({ body, query }, reply) => {
       checkWebhooks(body.settings.webhooks, guard)
-      const destination = await destinations.create(body)
+      const destination = await destinations.create(body, query)
       await settings.refresh()
       return reply.code(201).send(await withState(destination))
     },
@@ -84,15 +93,16 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
         tags,
         security,
         params: IdParamsSchema,
+        querystring: NameRuleSchema,
         body: DestinationPatchSchema,
         response: { 200: DestinationViewSchema, ...errorResponses },
       },
     },
     async (request, reply) => {
-      const { params, body } = request
+      const { params, query, body } = request
       checkWebhooks(body.settings?.webhooks ?? [], guard)
       expectUnchanged(request, await destinations.get(params.id), body)
-      const destination = await destinations.update(params.id, body)
+      const destination = await destinations.update(params.id, body, query)
       await settings.refresh()
       onDestinationChanged()
       return withState(tagged(request, reply, destination))

@@ -26,6 +26,14 @@ export const PageQuerySchema = z.strictObject({
   cursor: z.string().optional(),
 })
 
+/** Whether a name that another one has is refused. */
+export const NameRuleSchema = z.object({
+  uniqueName: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
+})
+
 export const pageSchema = <Item extends z.ZodType>(item: Item) =>
   z.object({ items: z.array(item), nextCursor: z.string().nullable() })
 

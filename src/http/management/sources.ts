@@ -12,7 +12,15 @@ import {
 import { NewSourceSchema, RotateKeySchema, SourcePatchSchema, SourceSchema } from '../../schemas/source.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
-import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+import {
+  DoneSchema,
+  errorResponses,
+  IdParamsSchema,
+  NameRuleSchema,
+  PageQuerySchema,
+  pageSchema,
+  security,
+} from './schemas.ts'
 
 export interface SourceDependencies {
   database: Database
@@ -37,9 +45,17 @@ export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (ap
 
   app.post(
     '/sources',
-    { schema: { tags, security, body: NewSourceSchema, response: { 201: SourceSchema, ...errorResponses } } },
-    async ({ body }, reply) => {
-      const source = await createSource(database, body)
+    {
+      schema: {
+        tags,
+        security,
+        querystring: NameRuleSchema,
+        body: NewSourceSchema,
+        response: { 201: SourceSchema, ...errorResponses },
+      },
+    },
+    async ({ body, query }, reply) => {
+      const source = await createSource(database, body, query)
       await settings.refresh()
       return reply.code(201).send(source)
     },
@@ -58,14 +74,15 @@ export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (ap
         tags,
         security,
         params: IdParamsSchema,
+        querystring: NameRuleSchema,
         body: SourcePatchSchema,
         response: { 200: SourceSchema, ...errorResponses },
       },
     },
     async (request, reply) => {
-      const { params, body } = request
+      const { params, query, body } = request
       expectUnchanged(request, await getSource(database, params.id), body)
-      const source = await updateSource(database, params.id, body)
+      const source = await updateSource(database, params.id, body, query)
       await settings.refresh()
       return tagged(request, reply, source)
     },

@@ -128,7 +128,12 @@ export const connecting = (web: WebTest) =>
         ['Reloaded', true],
       ])
       await page.goto(`${web.node.url}/catalog/webhooks`)
-      expect(await page.getByLabel('Name of the destination').inputValue()).toBe('Webhooks')
+      const name = page.getByLabel('Name of the destination')
+      // The name of the one that was connected first is taken.
+      await eventually(() => name.inputValue()).toBe('Webhooks 2')
+      await name.fill('Reloaded')
+      await next.click()
+      await page.getByText('Another destination has this name').waitFor()
     })
 
     it('asks before it switches a destination off for which something waits, and pauses it instead', async () => {

@@ -11,7 +11,7 @@ import type {
   SyncUserOutcome,
 } from '../../../src/schemas/audience.ts'
 import { pagedQuery, readAll } from './query-client.ts'
-import { request, requestTagged, segment, type Tagged } from './request.ts'
+import { request, requestTagged, segment, type Tagged, uniqueName } from './request.ts'
 
 export type NewAudience = z.input<typeof NewAudienceSchema>
 
@@ -49,11 +49,12 @@ export const syncUsersQuery = (id: string, syncId: string, filter: SyncUsersFilt
 export const membersQuery = (id: string, search: string) =>
   pagedQuery<AudienceMember>(['audiences', id, 'members'], path(id, '/members'), { search, limit: 50 })
 
-export const createAudience = (body: NewAudience): Promise<Audience> => request('POST', '/audiences', { body })
+export const createAudience = (body: NewAudience): Promise<Audience> =>
+  request('POST', '/audiences', { body, query: uniqueName })
 
 /** @param ifMatch  refuses it when somebody changed since what it would overwrite */
 export const changeAudience = (id: string, body: AudiencePatch, ifMatch: string | null): Promise<Tagged<Audience>> =>
-  requestTagged('PATCH', path(id), { body, ifMatch })
+  requestTagged('PATCH', path(id), { body, ifMatch, query: uniqueName })
 
 /** @param notify  destinations are told first that its members no longer belong to it */
 export const deleteAudience = (id: string, notify: boolean): Promise<unknown> =>

@@ -5,7 +5,7 @@ import type { MessageType } from '../../../src/schemas/message.ts'
 import type { CatalogItem } from '../../../src/schemas/system.ts'
 import type { DraftTestRequest, EndpointTest } from '../../../src/schemas/endpoint-test.ts'
 import { readAll } from './query-client.ts'
-import { request, requestTagged, segment, type Tagged } from './request.ts'
+import { request, requestTagged, segment, type Tagged, uniqueName } from './request.ts'
 
 export type NewDestination = z.input<typeof NewDestinationSchema>
 
@@ -21,14 +21,15 @@ export const destinationQuery = (id: string) =>
   })
 
 export const createDestination = (body: NewDestination): Promise<DestinationView> =>
-  request('POST', '/destinations', { body })
+  request('POST', '/destinations', { body, query: uniqueName })
 
 /** @param ifMatch  refuses it when somebody changed since what it would overwrite */
 export const changeDestination = (
   id: string,
   body: DestinationPatch,
   ifMatch: string | null = null,
-): Promise<Tagged<DestinationView>> => requestTagged('PATCH', `/destinations/${segment(id)}`, { body, ifMatch })
+): Promise<Tagged<DestinationView>> =>
+  requestTagged('PATCH', `/destinations/${segment(id)}`, { body, ifMatch, query: uniqueName })
 
 export const deleteDestination = (id: string): Promise<unknown> => request('DELETE', `/destinations/${segment(id)}`)
 

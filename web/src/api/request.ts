@@ -42,6 +42,9 @@ export interface Call {
   limitMs?: number
 }
 
+/** Refuses a name that another one has. */
+export const uniqueName: Query = { uniqueName: 'true' }
+
 /** How long an answer may take, in milliseconds. What is changed may wait for an endpoint. */
 const readLimitMs = 30_000
 const changeLimitMs = 90_000

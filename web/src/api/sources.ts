@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { NewSource, RotateKey, Source, SourcePatch } from '../../../src/schemas/source.ts'
 import { readAll } from './query-client.ts'
-import { request, segment } from './request.ts'
+import { request, segment, uniqueName } from './request.ts'
 
 export const sourcesQuery = queryOptions({
   queryKey: ['sources'],
@@ -14,10 +14,11 @@ export const sourceQuery = (id: string) =>
     queryFn: ({ signal }) => request<Source>('GET', `/sources/${segment(id)}`, { signal }),
   })
 
-export const createSource = (body: NewSource): Promise<Source> => request('POST', '/sources', { body })
+export const createSource = (body: NewSource): Promise<Source> =>
+  request('POST', '/sources', { body, query: uniqueName })
 
 export const changeSource = (id: string, body: SourcePatch): Promise<Source> =>
-  request('PATCH', `/sources/${segment(id)}`, { body })
+  request('PATCH', `/sources/${segment(id)}`, { body, query: uniqueName })
 
 export const deleteSource = (id: string): Promise<unknown> => request('DELETE', `/sources/${segment(id)}`)
 

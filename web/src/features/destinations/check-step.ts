@@ -1,15 +1,18 @@
 import type { DestinationValues } from './destination-form.ts'
 
 /** What is missing or wrong in a step of the wizard, by the form's fields.
- *  @param isForAudiences  a destination that needs no source */
+ *  @param isForAudiences  a destination that needs no source
+ *  @param taken  names of other destinations */
 export function checkStep(
   step: number,
   { name, sourceIds, webhooks }: DestinationValues,
   isForAudiences: boolean,
+  taken: readonly string[],
 ): Record<string, string> {
   if (step === 0)
     return {
       ...(name.trim() === '' && { name: 'Enter a name' }),
+      ...(taken.includes(name.trim()) && { name: 'Another destination has this name' }),
       ...(sourceIds.length === 0 && !isForAudiences && { sourceIds: 'Choose at least one source, or create one' }),
     }
   if (step !== 1) return {}
@@ -28,3 +31,10 @@ export function checkStep(
 }
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text.trim()) && URL.canParse(text.trim())
+
+/** A name that no other destination has: the wanted one, or that with a number. */
+export function freeName(wanted: string, taken: readonly string[]): string {
+  let name = wanted
+  for (let n = 2; taken.includes(name); n++) name = `${wanted} ${n}`
+  return name
+}

@@ -2,9 +2,10 @@ import { Alert, Button, Checkbox, Group, Stack, Stepper, Text, TextInput } from 
 import { useForm } from '@mantine/form'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconCircleCheck, IconLock } from '@tabler/icons-react'
-import { useEffect, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
-import { changeDestination, createDestination } from '../../api/destinations.ts'
+import { changeDestination, createDestination, destinationsQuery } from '../../api/destinations.ts'
 import { ApiError } from '../../api/request.ts'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
@@ -14,7 +15,7 @@ import { PageHeader } from '../../shared/page-header.tsx'
 import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
-import { checkStep } from './check-step.ts'
+import { checkStep, freeName } from './check-step.ts'
 import { dropDraft, keepDraft, readDraft } from './connect-draft.ts'
 import { emptyDestination, fieldOf, toNewDestination, toPatch, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
@@ -67,6 +68,15 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   })
   const values = form.getValues()
   const isOn = connected !== undefined
+  const { data: destinations } = useQuery(destinationsQuery)
+  const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
+  const hasName = useRef(draft !== undefined)
+  useEffect(() => {
+    if (hasName.current || destinations === undefined) return
+    hasName.current = true
+    const free = freeName(values.name, taken)
+    if (free !== values.name) form.setFieldValue('name', free)
+  })
   useEffect(() => {
     if (!isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret })
   }, [isOn, step, values, isForAudiences, destinationId, hasSecret])
@@ -101,7 +111,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   })
 
   const isComplete = (checked: number): boolean => {
-    const errors = checkStep(checked, values, isForAudiences)
+    const errors = checkStep(checked, values, isForAudiences, taken)
     form.setErrors(errors)
     return Object.keys(errors).length === 0
   }
