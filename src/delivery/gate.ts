@@ -21,14 +21,14 @@ export interface GatedEndpoint {
  *  pass, or none; `unused`: nothing was sent. */
 export type AttemptResult = 'answered' | 'failed' | 'unused'
 
-/** `leave` is called when the attempt is over, exactly once; further calls do nothing.
- *  `later`: come again in so many milliseconds; the reason is in words for the operator. */
+/** The answer of the gate. `go`: the attempt may be made, and whoever makes it calls `leave` when it is over; further calls do nothing.
+ *  `later`: the attempt must not be made now; it may ask again in `inMs` milliseconds. The reason is in words for the operator. */
 export type Admission =
   { kind: 'go'; leave: (result: AttemptResult) => void } | { kind: 'later'; inMs: number; reason: string }
 
 export interface Gate {
-  /** At once where there is a place or none is to be expected; first attempts may wait for one in line, first come, first
-   *  served.
+  /** Asks for an attempt. The answer comes at once where there is a place, or none is to be expected soon; otherwise a first attempt
+   *  waits in line for one, first come, first served.
    *  @param isOrdered  whether an operator ordered the attempt: an endpoint that is down gets it although no probe is due */
   admit(endpoint: GatedEndpoint, kind: AttemptKind, isOrdered?: boolean): Admission | Promise<Admission>
   /** Forgets what is known of the endpoint where that was at another address: it tells nothing of this one. An admission does so
@@ -36,11 +36,11 @@ export interface Gate {
   forgetMoved(endpoint: GatedEndpoint): void
   /** Whether a first attempt would be turned away now. */
   isShut(endpointId: string): boolean
-  /** Whether attempts come back with answers; not so where nothing is known yet. */
+  /** Whether attempts at the endpoint come back with answers; false where nothing is known yet. */
   isAnswering(endpointId: string): boolean
-  /** Whether nothing has come back yet, or lately, nor does of what is under way. */
+  /** Whether no attempt at the endpoint was answered yet, or lately, and those under way take longer than they should. */
   isUnheard(endpointId: string): boolean
-  /** Whether nothing has come back yet, or lately, in the time that an attempt has. */
+  /** Whether no attempt at the endpoint was answered yet, or lately, in the time that an attempt has. */
   isHanging(endpointId: string): boolean
   /** When an attempt may find out whether an endpoint that is down is back, in milliseconds from now; 0 when it is not down, or
    *  a probe is due. */
@@ -60,14 +60,14 @@ export const gatedEndpoint = ({ id, url }: { id: string; url: string }): GatedEn
 
 interface Attempt {
   at: number
-  /** Nobody else has come for as long as one delivery alone pauses. */
+  /** No other attempt came to the endpoint for as long as a single delivery pauses: it may be one delivery that tries again and again. */
   isAlone: boolean
   isProbe: boolean
 }
 
 /** The first attempts at an endpoint, or its retries. */
 interface Share extends ShareBounds {
-  /** How many it may have under way; it earns them by answers. */
+  /** Attempts that may be under way: each answer earns one more. */
   places: number
   /** Those that are under way, oldest first. */
   taken: Set<Attempt>
@@ -87,9 +87,9 @@ interface Endpoint extends Record<AttemptKind, Share> {
   missed: number
   /** When an attempt came or was over for the last time. */
   seenAt: number
-  /** How many were told to come again and are not yet through, and when that was so. */
+  /** Attempts that were told to come again later and have not yet, as they were counted at `at`. */
   booked: { attempts: number; at: number }
-  /** When the one comes that was told to be the next probe. */
+  /** When the attempt asks again that was told to be the next probe. */
   proberAt: number
 }
 
@@ -99,21 +99,22 @@ const maxRemembered = 5_000
 /** Weight of the newest attempt in the average: a few show that an endpoint has recovered. */
 const newestShare = 0.25
 
-/** An endpoint that answers nobody needs fewer attempts to show that it is back; each costs Temporal as much as a delivery. */
+/** What an endpoint that hangs keeps of its places: few attempts show that it is back, and each costs Temporal as much as a
+ *  delivery. */
 const hangingShare = 0.25
 
-/** From then on an attempt without an answer speaks against its endpoint, in milliseconds. */
+/** An attempt that is under way for so long without an answer speaks against its endpoint, in milliseconds. */
 const patienceMs = 500
 
-/** So many failures in a row make an endpoint one that does not answer. */
+/** After so many failures in a row an endpoint counts as one that does not answer. */
 const manyMissed = 4
 
-/** How far apart those come in all that endpoints keep away while they are down, in milliseconds, and those of one endpoint at most:
- *  they come in vain, but for one, and each costs Temporal as much as an attempt. */
+/** Attempts that wait for endpoints that are down ask again one after the other, so far apart in all, in milliseconds, and those of one
+ *  endpoint so far at most: all but the probe ask in vain, and each time costs Temporal as much as an attempt. */
 const closedPaceMs = 50
 const longestClosedPaceMs = 2_000
 
-/** When to come again where the places that all share are taken, in milliseconds. */
+/** How long an attempt stays away when all places that endpoints share are taken, in milliseconds. */
 const crowdedMs = 500
 
 /** A gate that nobody has passed. */
@@ -124,7 +125,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   const endpoints = new LRUCache<string, Endpoint>({ max: maxRemembered, dispose: (_, id) => closed.delete(id) })
   const hosts = createRooms(bounds.perOrigin)
   const rooms = { first: createRoom(first.inAll), retry: createRoom(retry.inAll) }
-  /** Where somebody waits. */
+  /** The lines that are not empty, and the endpoint of each. */
   const lines = new Map<Share, Endpoint>()
 
   const forgetMoved = ({ id, url }: GatedEndpoint): void => {
@@ -154,7 +155,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     return endpoint
   }
 
-  /** Whether nothing has come back for longer than it used to take. */
+  /** Whether the oldest attempt under way takes much longer than attempts at the endpoint used to. */
   const isSilent = (endpoint: Endpoint, now: number): boolean =>
     oldestAgeMs(endpoint, now) > Math.max(patienceMs, 2 * endpoint.heldMs)
 
@@ -185,12 +186,13 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
   const mayProbe = (endpoint: Endpoint, now: number, isOrdered: boolean): boolean =>
     !endpoint.breaker.isProbing() && (isOrdered || endpoint.breaker.probeInMs(now) === 0 || isAlone(endpoint, now))
 
-  /** Whether an attempt gets a place now, whoever waits. */
+  /** Whether there is a place for an attempt now, without regard to those that wait in line. */
   const fits = (endpoint: Endpoint, share: Share, now: number, isOrdered = false): boolean =>
     (isClosed(endpoint) ? mayProbe(endpoint, now, isOrdered) : hasOwnPlace(endpoint, share, now)) &&
     hasPlaceAtHost(endpoint, share, now)
 
-  /** Whether one more may wait: none does where nothing came back for as long, or where too many are ahead. */
+  /** Whether one more attempt may wait in line: not where the oldest one under way has taken longer than anyone may wait, nor where so many
+   *  are ahead that no place is to be expected in that time. */
   const letsWait = (endpoint: Endpoint, share: Share, now: number): boolean => {
     const { taken, waiting, maxWaiting, waitMs } = share
     const [oldest] = taken
@@ -199,8 +201,8 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     return !isClosed(endpoint) && !hangs && waiting.size < maxWaiting && expectedMs <= waitMs
   }
 
-  /** How often the endpoint gives a place back to a retry, in milliseconds. One that keeps a place much longer than it used to
-   *  hangs, it seems: an attempt that comes too early comes in vain. */
+  /** How much time passes until the endpoint has a place for one more retry, in milliseconds. An endpoint that keeps a place much longer
+   *  than it used to seems to hang: then the estimate is longer, as an attempt that asks too early is sent away once more. */
   const paceMs = (endpoint: Endpoint, now: number): number => {
     const { retry, heldMs } = endpoint
     const ageMs = oldestAgeMs(endpoint, now)
@@ -209,7 +211,9 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
       : Math.max(ageMs, heldMs, 1) / limitOf(endpoint, retry, now)
   }
 
-  /** @returns when to come, in milliseconds: behind those that were told so before, at this pace */
+  /** Counts one more attempt that is sent away.
+   *  @param pace  milliseconds between two attempts that come back
+   *  @returns when it may come back, in milliseconds from now: after those that were sent away before it */
   const book = (endpoint: Endpoint, pace: number, now: number): number => {
     const ahead = Math.max(0, endpoint.booked.attempts - (now - endpoint.booked.at) / pace)
     const attempts = Math.min(ahead + 1, maxAwayMs / pace)
@@ -233,7 +237,7 @@ export function createGate({ first, retry, ...bounds }: GateBounds): Gate {
     }
   }
 
-  /** One comes for the next probe; the others behind it, one after the other. */
+  /** How long an attempt stays away from an endpoint that is down: one asks again when the next probe is due, the others behind it. */
   const inMsWhileDown = (endpoint: Endpoint, probeInMs: number, now: number): number => {
     if (endpoint.proberAt < now) {
       endpoint.proberAt = now + probeInMs
