@@ -11,46 +11,44 @@ import type { InboxTurns, NextTurns } from './inbox-turns.ts'
 import { maxSingles, type ParcelStarts } from './start-parcels.ts'
 import type { SingleStarts } from './start-singles.ts'
 
-/** How long this node has events for itself: longer than starting them takes, and how long they lie when the node dies.
- *  Events that another node takes meanwhile are started once all the same. */
+/** How long leased events belong to this node alone, in milliseconds: longer than starting them takes. When the node dies they wait for
+ *  so long. An event that another node takes all the same is still started only once. */
 export const leaseMs = 10_000
 
-/** Events that have waited for so long share workflows, however few they are, in milliseconds. */
+/** Events that have waited for longer travel in parcels, however few they are, in milliseconds. */
 const maxSinglesAgeMs = 1_000
 
-/** For so long after more events of a turn waited parcels are made of fewer, too, in milliseconds. */
+/** A turn of which many events waited is served in parcels for so long, also while few of its events wait, in milliseconds. */
 const behindMs = 1_000
 
-/** Singles that are leased together, and where no parcels are made. */
+/** Events that are leased together to be started on their own; more where no parcels are made. */
 const singlesTogether = 16
 const singlesBatch = 50
 
-/** Pauses of a drainer that finds nothing to do, of one whose endpoints take no more, and of one that Temporal or the database
- *  failed, in milliseconds. */
+/** Pauses in milliseconds: while the inbox is empty, while the endpoints of all that waits take nothing, and after Temporal or the database
+ *  failed. */
 const idlePauseMs = 1_000
 const shutPauseMs = 100
-
-/** A look at many turns is followed by a pause of so many times its length: it takes a tenth of the database's time at most. */
-const pausePerLook = 9
-
 const failurePauseMs = 1_000
 
-/** Turns with endpoints of which nothing has come back that are seen to together, and those that are due for a probe: what they
- *  cost must leave room for the others. */
+/** A look at all turns is followed by a pause of so many times its length, so that looks take a tenth of the database's time at most. */
+const pausePerLook = 9
+
+/** Turns whose endpoints are not known to answer that are served together, and as many that are due for a probe: their starts must leave
+ *  Temporal free for the others. */
 const trialsTogether = 4
 
-/** How long the same turns go on while more events wait than are taken, in milliseconds. */
+/** How long a look at the turns is used while only one of them has events to start, in milliseconds. */
 const turnsAgeMs = 250
 
-/** How often events are looked for that waited for an endpoint for too long, in milliseconds, and how many are given up
- *  together. */
+/** How often the drainer looks for events that waited for an endpoint for too long, in milliseconds, and how many it gives up together. */
 const overduePauseMs = 10_000
 const overdueBatch = 10_000
 
 export interface Drainer {
-  /** Events have come: ends an idle pause. */
+  /** To be called when events were written to the inbox: ends a pause. */
   wake: () => void
-  /** Parcels can be started that could not before: ends a pause, too. */
+  /** To be called when parcels of a turn can be started that could not before: ends a pause. */
   goOn: () => void
   /** Lets the starts under way finish; what was not started goes back. */
   stop(): Promise<void>
@@ -75,9 +73,10 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const { database, inboxTurns, singles, parcels, isResting, isProven, windowMs, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
-  /** What is in a parcel cannot be cancelled before Temporal has it: a single event finds out whether it takes any. */
+  /** Whether parcels may be made now. An event in a parcel cannot be cancelled before Temporal has it, so that a single event finds out
+   *  first whether Temporal takes any. */
   const mayTravel = (): boolean => parcels !== undefined && isProven()
-  /** Turns of which parcels are made, however few of their events wait, and until when. */
+  /** By turn: until when parcels are made of its events, however few wait. */
   const behindUntil = new Map<string, number>()
   const isBehind = (turn: string): boolean => mayTravel() && performance.now() < (behindUntil.get(turn) ?? 0)
   const noteBehind = (turn: string): void => {
@@ -107,7 +106,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     return Math.min(parcels === undefined ? singlesBatch : maxSingles + 1, Math.max(2, Math.ceil(share)))
   }
 
-  /** Gives events back whose turns travel in parcels from now on. @returns the others */
+  /** Gives leased events back to the inbox whose turns travel in parcels from now on. @returns the others */
   const withoutLate = async (events: readonly LeasedEvent[], turns: readonly string[]): Promise<LeasedEvent[]> => {
     const late = mayTravel() ? turns.filter((turn) => areTooMany(events.filter(isOf(turn)))) : []
     for (const turn of late) noteBehind(turn)
@@ -128,7 +127,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     const noteEmptied = inboxTurns.beginTaking()
     const leased = await leaseFromInbox(database, turns, perTurn, leaseMs)
     const events = await withoutLate(leased, turns)
-    // What comes from now on is started beside them: a source that posts all the time would stay in the inbox for ever.
+    // What comes from now on is started beside them. If it had to wait, a source that posts all the time would stay in the inbox for ever.
     for (const turn of turns) if (!isBehind(turn) && leased.filter(isOf(turn)).length < perTurn) noteEmptied(turn)
     let areStarted = false
     try {
@@ -150,7 +149,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const free = (turns: readonly string[]): string[] => rotated(turns.filter((id) => parcels?.isBusy(id) !== true))
   const some = (turns: readonly string[]): string[] => free(turns).slice(0, trialsTogether)
 
-  /** Finds out whether endpoints answer, some at a time; nobody waits for that. */
+  /** Begins to find out whether endpoints answer, some at a time; the drainer goes on meanwhile. */
   const beginTrials = (turns: NextTurns): void => {
     trying ??= Promise.all([start(some(turns.trial)), probe(some(turns.probe))])
       .then(([started]) => started > 0 && pause.wake())
@@ -209,7 +208,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const draining = drain()
   return {
     wake() {
-      // They may be of another source.
+      // The events may be of a turn that the last look did not see.
       turnsUntil = 0
       pause.wake()
     },
@@ -224,7 +223,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 
 const neverTaken = 'not attempted: its endpoints were down for as long as it might be retried'
 
-/** From another place each time, so that none is always first. */
+/** Returns the turns in the same order, but from another one on each time, so that none is always first. */
 function rotated(ids: readonly string[]): string[] {
   const first = Math.floor(Math.random() * ids.length)
   return [...ids.slice(first), ...ids.slice(0, first)]

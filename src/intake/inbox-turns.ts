@@ -7,20 +7,20 @@ import { turnsInInbox, type Turn } from '../db/inbox.ts'
 /** Turns that are looked at together. */
 const maxTurns = 50
 
-/** How long a turn of which something came is no newcomer, in milliseconds, and how many of them are remembered. */
+/** How long a turn is no newcomer after an event of it came, in milliseconds, and how many such turns are remembered. */
 const lateMs = 250
 const maxLate = 10_000
 
-/** Whether the endpoints of some destinations take attempts now. `open`: all that come; `trial`: some, as nothing has come back
- *  yet or lately; `probe`: one, to find out whether they are back; `shut`: none. */
+/** How many attempts the endpoints of some destinations take now. `open`: all that come; `trial`: some, as they have answered nothing yet or
+ *  lately; `probe`: one, which finds out whether they answer again; `shut`: none. */
 export type Readiness = 'open' | 'trial' | 'probe' | 'shut'
 
 export type NextTurns = Record<Readiness, string[]>
 
 export interface InboxTurns {
-  /** Tells the next turns; when there are more than can be looked at together, it goes on behind them the next time. */
+  /** Reads the next turns from the inbox. Where there are more than can be read together, the next call goes on behind them. */
   next: () => Promise<NextTurns>
-  /** Events of the turn came, wherever they went. */
+  /** To be called when events of a turn came, wherever they went. */
   noteCome(turn: string): void
   /** Events of these turns are about to be written to the inbox.
    *  @returns to be called when they are, or when that failed */
@@ -32,8 +32,7 @@ export interface InboxTurns {
   /** Whether events of the turn may wait in the inbox: there were some when it was last looked at, or some came since. Nothing
    *  is known to wait before all turns were looked at. */
   mayWait(turn: string): boolean
-  /** Whether nothing of the turn waits, and nothing of it came a moment ago: what follows closely upon others goes together with
-   *  them. */
+  /** Whether nothing of the turn waits, and nothing of it came a moment ago. */
   isNewcomer(turn: string): boolean
 }
 
@@ -43,13 +42,13 @@ export function createInboxTurns(
   readiness: (destinationIds: readonly string[]) => Readiness,
 ): InboxTurns {
   let after = ''
-  /** Those that waited when all were looked at, by as many looks as it took; undefined before that. */
+  /** The turns that were found by the last looks that saw all of them; undefined before that. */
   let waited: Set<string> | undefined
-  /** Those of the looks since then, and those that came before these looks began, and since. */
+  /** The turns found by the looks since then; those written to before these looks began, and since, each with the number of its last write. */
   let seen = new Set<string>()
   let writtenBefore = new Map<string, number>()
   let written = new Map<string, number>()
-  /** How many writes began, and those under way: each with its turns. */
+  /** The number of the last write that began, and the turns of each write that is under way. */
   let writes = 0
   const underWay = new Set<readonly string[]>()
   const lately = new LRUCache<string, true>({ max: maxLate, ttl: lateMs })
