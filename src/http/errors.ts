@@ -52,10 +52,17 @@ const codesByStatus: Record<number, ErrorCode> = {
   429: 'too_many_requests',
 }
 
+/** Fastify's own errors in words that say how to mend them, by its codes. */
+const words: Record<string, string> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON: check it for a missing quote, comma or bracket.',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty: send JSON, or leave out the content type.',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this call accepts: send less at a time.',
+}
+
 /** The error that the caller gets. What is unknown becomes `internal_error`, whose message says nothing. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
-  const { statusCode, message, validation, validationContext } = error as Partial<FastifyError>
+  const { code = '', statusCode, message, validation, validationContext } = error as Partial<FastifyError>
   const fault = validation?.[0]
   if (fault !== undefined) {
     const path = memberPath(`${fault.instancePath}/${unknownMember(fault.params) ?? ''}`)
@@ -64,7 +71,7 @@ function toAppError(error: unknown): AppError {
   }
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500)
     return new AppError('internal_error', 'The server failed; its log has the details.', { cause: error })
-  return new AppError(codesByStatus[statusCode] ?? 'bad_request', message ?? 'The request is not valid.')
+  return new AppError(codesByStatus[statusCode] ?? 'bad_request', words[code] ?? message ?? 'The request is not valid.')
 }
 
 /** The first member that the schema does not know, when that is the fault. */

@@ -25,6 +25,9 @@ const bound = (which: 'at least' | 'at most', amount: number | bigint, origin: s
   return noun === undefined ? `must be ${which} ${amount}` : `must have ${which} ${plural(amount, noun)}`
 }
 
+const oneOf = (values: readonly unknown[]): string =>
+  values.length === 1 ? `must be ${String(values[0])}` : `must be one of ${values.map(String).join(', ')}`
+
 function describe(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -36,15 +39,13 @@ function describe(issue: Issue): string | undefined {
     case 'too_big':
       return bound('at most', issue.maximum, issue.origin)
     case 'invalid_value':
-      return issue.values.length === 1
-        ? `must be ${String(issue.values[0])}`
-        : `must be one of ${issue.values.map(String).join(', ')}`
+      return oneOf(issue.values)
     case 'unrecognized_keys':
-      return 'is not known here'
+      return 'is not a known member: check its spelling, or leave it out'
     case 'invalid_format':
-      return issue.format === 'datetime' ? 'must be a time such as 2026-01-31T12:00:00Z' : 'has not the right form'
+      return issue.format === 'datetime' ? 'must be a time such as 2026-01-31T12:00:00Z' : 'is not in the right format'
     case 'invalid_union':
-      return 'has not the right form'
+      return !Array.isArray(issue.options) ? 'is not in the right format' : oneOf(issue.options)
     default:
       return undefined
   }

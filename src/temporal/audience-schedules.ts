@@ -94,6 +94,6 @@ function asBadRequest(error: unknown): Error {
   const cause = (error as { cause?: { code?: number; details?: string } }).cause
   if (cause?.code !== invalidArgument) return error as Error
   // Temporal says no more when it refuses a change of a schedule.
-  const reason = cause.details || 'Temporal does not take this cron expression, time zone or interval'
+  const reason = cause.details || 'Temporal does not accept this cron expression, time zone or interval'
   return new AppError('bad_request', `schedule: ${reason}`, { path: 'schedule' })
 }

@@ -74,7 +74,11 @@ const isOver = (state: LimitState): state is Exclude<LimitState, { isAllowed: tr
   !state.isAllowed && state.isExceeded
 
 const wrongToken = (path?: string): AppError =>
-  new AppError('unauthorized', 'the token is wrong', path === undefined ? {} : { path })
+  new AppError(
+    'unauthorized',
+    'The token is not known: use the admin token, or an API token that has not been revoked.',
+    path === undefined ? {} : { path },
+  )
 
 const mustWait = (seconds: number): AppError =>
   new AppError('too_many_requests', 'too many wrong tokens came from this address', {

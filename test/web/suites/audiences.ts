@@ -168,7 +168,7 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('option', { name: 'By cron' }).click()
       await page.getByLabel('Cron, in UTC').fill('every day')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await page.getByText('Temporal does not take this cron expression').waitFor()
+      await page.getByText('Temporal does not accept this cron expression').waitFor()
       await page.getByLabel('Cron, in UTC').fill('30 4 * * 1')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Saved', { exact: true }).waitFor()
