@@ -149,7 +149,9 @@ describe('a viewer', () => {
       paths: Record<string, Record<string, unknown>>
     }
     const writes = Object.entries(paths)
-      .filter(([path]) => path.startsWith('/api/v1/') && path !== '/api/v1/session')
+      // Signing in and out, and a count whose ids are too many for a URL, change nothing.
+      .filter(([path]) => !['/api/v1/session', '/api/v1/deliveries/steerable'].includes(path))
+      .filter(([path]) => path.startsWith('/api/v1/'))
       .flatMap(([path, methods]) => Object.keys(methods).map((method) => [method.toUpperCase(), path] as const))
       .filter(([method]) => method !== 'GET')
     expect(writes.length).toBeGreaterThan(10)
