@@ -15,8 +15,9 @@ export interface EmbeddedNode extends NodeProcess {
 }
 
 /** Starts a node and its Temporal server. `kill` leaves the server alone; `stop` ends it whatever state it is in.
- *  @param dataDir  stays when the node ends, so that the next one finds what this one left */
-export async function startEmbeddedNode(dataDir: string): Promise<EmbeddedNode> {
+ *  @param dataDir  stays when the node ends, so that the next one finds what this one left
+ *  @param settings  beside those of a test; with a `PORT`, the next node can be found where this one was */
+export async function startEmbeddedNode(dataDir: string, settings: Record<string, string> = {}): Promise<EmbeddedNode> {
   const [temporalPort, uiPort] = await findFreePorts('127.0.0.1', 2)
   const node = await startNodeProcess({
     namespace: '',
@@ -27,6 +28,7 @@ export async function startEmbeddedNode(dataDir: string): Promise<EmbeddedNode> 
       POSTRIDER_TEMPORAL_PORT: String(temporalPort),
       POSTRIDER_TEMPORAL_UI_PORT: String(uiPort),
       POSTRIDER_QUICKSTART_PORT: '0',
+      ...settings,
     },
   })
   return {

@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Those that take half a minute or more. They begin in this order: what mostly waits beside what mostly works. */
 const longest = [
   'test/web/setting-up.test.ts',
+  'test/web/night.test.ts',
   'test/system/crash.test.ts',
   'test/system/inbox.test.ts',
   'test/web/operating.test.ts',

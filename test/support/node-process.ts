@@ -36,19 +36,20 @@ export interface NodeProcess
 export async function startNodeProcess({ namespace, dataDir, environment }: NodeProcessOptions): Promise<NodeProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-log-'))
   const logFile = join(folder, 'log')
-  const [port] = await findFreePorts('127.0.0.1', 1)
+  const [freePort] = await findFreePorts('127.0.0.1', 1)
+  const port = environment?.['PORT'] ?? String(freePort)
   const node = await spawnTethered(process.execPath, [...commandInTest, 'start'], {
     logFile,
     removeAfterwards: folder,
     env: {
       PATH: process.env['PATH'],
       ...testEnvironment(namespace, dataDir),
-      PORT: String(port),
+      PORT: port,
       LOG_LEVEL: 'warn',
       ...environment,
     },
   })
-  const url = `http://127.0.0.1:${String(port)}`
+  const url = `http://127.0.0.1:${port}`
   const output = (): Promise<string> => readFile(logFile, 'utf8')
   const isReady = async (): Promise<boolean> => {
     if (!node.isRunning()) throw new Error(`the node ended: ${await output()}`)

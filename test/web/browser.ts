@@ -65,7 +65,10 @@ export function nodeAndBrowser(): WebTest {
   return web
 }
 
-async function openPage(browser: Browser, { signedInTo, token = adminToken }: PageOptions = {}): Promise<TestPage> {
+export async function openPage(
+  browser: Browser,
+  { signedInTo, token = adminToken }: PageOptions = {},
+): Promise<TestPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
   onTestFinished(() => context.close())
   if (signedInTo !== undefined) await beginSession(context, signedInTo, token)

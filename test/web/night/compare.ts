@@ -1,0 +1,119 @@
+/** Holds every page against the account, until there is no difference. */
+
+import type { Page } from 'playwright-core'
+import { eventually } from '../browser.ts'
+import type { Account, Target } from './account.ts'
+import { deliveryPath, visit } from './operator.ts'
+import { cellsOf, readDelivery, readFacts, readFunnel, readList } from './screen.ts'
+
+export interface Sight {
+  page: Page
+  account: Account
+  /** Id of a delivery by its key. */
+  idOf: (key: string) => string
+}
+
+/** What differs between two records, as `name: shown, expected`. */
+function differences(shown: Record<string, unknown>, expected: Record<string, unknown>): string[] {
+  const names = new Set([...Object.keys(shown), ...Object.keys(expected)])
+  return [...names].flatMap((name) => {
+    const [one, other] = [JSON.stringify(shown[name]), JSON.stringify(expected[name])]
+    return one === other ? [] : [`${name}: shown ${one}, expected ${other}`]
+  })
+}
+
+/** Attempts may come meanwhile: what is expected is asked for after each look. */
+const untilSame = (read: () => Promise<object>, expected: () => object): Promise<void> =>
+  eventually(async () => {
+    const shown = await read()
+    return differences({ ...shown }, { ...expected() })
+  }).toEqual([])
+
+export async function compareList({ page, account }: Sight): Promise<void> {
+  await visit(page, '/deliveries')
+  await untilSame(
+    () => readList(page),
+    () => account.rows(),
+  )
+}
+
+export async function compareDelivery({ page, account, idOf }: Sight, key: string): Promise<void> {
+  await visit(page, deliveryPath(idOf(key)))
+  await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+  await untilSame(
+    () => readDelivery(page),
+    () => account.delivery(key),
+  )
+}
+
+export async function compareFunnel({ page, account }: Sight, door: () => Record<string, number>): Promise<void> {
+  const outcomes = [
+    'Delivering',
+    'Retrying',
+    'Held',
+    'Delivered',
+    'Partly delivered',
+    'Failed',
+    'Discarded',
+    'Cancelled',
+  ]
+  const always = ['Delivering', 'Retrying', 'Held', 'Delivered', 'Failed']
+  await visit(page, '/')
+  await untilSame(
+    () => readFunnel(page),
+    () => {
+      const counts = outcomes.map((status) => [status, account.count(status)] as const)
+      return {
+        ...door(),
+        ...Object.fromEntries(counts.filter(([status, count]) => always.includes(status) || count > 0)),
+      }
+    },
+  )
+}
+
+export async function compareDestination({ page, account }: Sight, target: Target): Promise<void> {
+  await visit(page, `/destinations/${target.id}`)
+  await untilSame(
+    async () => {
+      const facts = await readFacts(page)
+      return {
+        succeeded: facts['Requests that succeeded'],
+        failed: facts['Requests that failed'],
+        rate: facts['Success rate'],
+      }
+    },
+    () => {
+      const { succeeded, failed } = account.requests(target)
+      const rate = ((succeeded / (succeeded + failed)) * 100).toFixed(1)
+      return { succeeded: String(succeeded), failed: String(failed), rate: `${rate} %` }
+    },
+  )
+}
+
+/** The list of destinations: whether each is on, how its endpoints do, and how many requests succeeded and failed. */
+export async function compareDestinations({ page, account }: Sight, targets: readonly Target[]): Promise<void> {
+  await visit(page, '/destinations')
+  await untilSame(
+    async () =>
+      Object.fromEntries(
+        (await cellsOf(page)).map(([name = '', state = '', requests = '']) => [name, { state, requests }]),
+      ),
+    () =>
+      Object.fromEntries(
+        targets.map((target) => {
+          const { succeeded, failed } = account.requests(target)
+          const requests = `${succeeded}${failed > 0 ? `${failed} failed` : ''}`
+          return [target.name, { state: account.stateOf(target), requests }]
+        }),
+      ),
+  )
+}
+
+/** The list of sources: how many events came. */
+export async function compareSources(page: Page, expected: () => Record<string, string>): Promise<void> {
+  await visit(page, '/sources')
+  await untilSame(
+    async () => Object.fromEntries((await cellsOf(page)).map(([name = '', , events = '']) => [name, events])),
+    expected,
+  )
+}
