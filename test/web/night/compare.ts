@@ -1,5 +1,6 @@
 /** Holds every page against the account, until there is no difference. */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
 import { eventually } from '../browser.ts'
 import type { Account, Target } from './account.ts'
@@ -13,13 +14,13 @@ export interface Sight {
   idOf: (key: string) => string
 }
 
-/** What differs between two records, as `name: shown, expected`. */
+/** What differs between two records, as `name: shown, expected`. Lists have an order, names of members have none:
+ *  destinations stand in the order in which they were found when the event came. */
 function differences(shown: Record<string, unknown>, expected: Record<string, unknown>): string[] {
   const names = new Set([...Object.keys(shown), ...Object.keys(expected)])
-  return [...names].flatMap((name) => {
-    const [one, other] = [JSON.stringify(shown[name]), JSON.stringify(expected[name])]
-    return one === other ? [] : [`${name}: shown ${one}, expected ${other}`]
-  })
+  return [...names]
+    .filter((name) => !isDeepStrictEqual(shown[name], expected[name]))
+    .map((name) => `${name}: shown ${JSON.stringify(shown[name])}, expected ${JSON.stringify(expected[name])}`)
 }
 
 /** Attempts may come meanwhile: what is expected is asked for after each look. */

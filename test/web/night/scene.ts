@@ -26,8 +26,10 @@ export interface Scene {
   trackNonsense(source: Source): Promise<void>
   /** Id of a delivery by its key. */
   idOf(this: void, key: string): string
-  /** Holds the pages against the account: all lists and figures, and each delivery that is not as it was at the last time. */
-  compareAll(page: Page): Promise<void>
+  /** Holds the list of deliveries against the account, and each delivery that is not as it was at the last time. */
+  compareChanged(this: void, page: Page): Promise<void>
+  /** Holds all lists and figures against it too. For when nothing is under way: figures change with every attempt. */
+  compareAll(this: void, page: Page): Promise<void>
 }
 
 export function setScene({ api, connect, createSource, post }: EmbeddedNode, receivers: Receivers): Scene {
@@ -57,9 +59,21 @@ export function setScene({ api, connect, createSource, post }: EmbeddedNode, rec
     return `${(accepted.get(id) ?? 0) + refused}${refused > 0 ? `${refused} rejected` : ''}`
   }
 
+  const compareChanged = async (page: Page): Promise<void> => {
+    const sight = { page, account, idOf }
+    await compareList(sight)
+    for (const key of account.keys()) {
+      const state = JSON.stringify(account.delivery(key))
+      if (compared.get(key) === state) continue
+      await compareDelivery(sight, key)
+      compared.set(key, state)
+    }
+  }
+
   return {
     account,
     idOf,
+    compareChanged,
     async source(name) {
       const source = await createSource(name)
       sources.push(source)
@@ -97,14 +111,8 @@ export function setScene({ api, connect, createSource, post }: EmbeddedNode, rec
       add(rejected, source.id)
     },
     async compareAll(page) {
+      await compareChanged(page)
       const sight = { page, account, idOf }
-      await compareList(sight)
-      for (const key of account.keys()) {
-        const state = JSON.stringify(account.delivery(key))
-        if (compared.get(key) === state) continue
-        await compareDelivery(sight, key)
-        compared.set(key, state)
-      }
       for (const target of targets) await compareDestination(sight, target)
       await compareDestinations(sight, targets)
       await compareSources(page, () => Object.fromEntries(sources.map((source) => [source.name, eventsOf(source)])))
