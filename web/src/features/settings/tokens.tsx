@@ -92,7 +92,7 @@ function NewToken() {
             label="Role"
             data={roleChoices}
             allowDeselect={false}
-            w={240}
+            w={300}
             key={form.key('role')}
             {...form.getInputProps('role')}
           />
