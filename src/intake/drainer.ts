@@ -56,7 +56,7 @@ export interface Drainer {
 
 export interface DrainerDependencies {
   database: Database
-  inboxTurns: Pick<InboxTurns, 'beginTaking' | 'next' | 'noteWriting'>
+  inboxTurns: Pick<InboxTurns, 'beginTaking' | 'next'>
   singles: SingleStarts
   /** Undefined when events never share a workflow. */
   parcels: ParcelStarts | undefined
@@ -127,14 +127,9 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     const noteEmptied = inboxTurns.beginTaking()
     const leased = await leaseFromInbox(database, turns, perTurn, leaseMs)
     const events = await withoutLate(leased, turns)
-    // What comes from now on is started beside them. If it had to wait, a source that posts all the time would stay in the inbox for ever.
-    for (const turn of turns) if (!isBehind(turn) && leased.filter(isOf(turn)).length < perTurn) noteEmptied(turn)
-    let areStarted = false
-    try {
-      areStarted = await singles.start(events, stopping.signal)
-    } finally {
-      if (!areStarted) inboxTurns.noteWriting(turns)()
-    }
+    const areStarted = await singles.start(events, stopping.signal)
+    if (areStarted)
+      for (const turn of turns) if (!isBehind(turn) && leased.filter(isOf(turn)).length < perTurn) noteEmptied(turn)
     return leased.length
   }
 

@@ -26,8 +26,8 @@ export interface InboxTurns {
    *  @returns to be called when they are, or when that failed */
   noteWriting(turns: readonly string[]): () => void
   /** Events are about to be taken from the inbox.
-   *  @returns to be called with each turn of which nothing was left: unless more of it was written meanwhile, nothing of it waits
-   *  any more */
+   *  @returns to be called with each turn of which nothing was left, once what was taken has been started: unless more of it was written
+   *  meanwhile, nothing of it waits any more */
   beginTaking(): (emptied: string) => void
   /** Whether events of the turn may wait in the inbox: there were some when it was last looked at, or some came since. Nothing
    *  is known to wait before all turns were looked at. */

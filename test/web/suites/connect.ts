@@ -113,7 +113,7 @@ export const connecting = (web: WebTest) =>
       await page.getByText('Must be a full http or https URL').waitFor()
       await url.fill(receiver.url)
       await page.reload()
-      expect(await url.inputValue()).toBe(receiver.url)
+      await eventually(() => url.inputValue()).toBe(receiver.url)
       await next.click()
       await page.getByRole('button', { name: 'Save and test' }).click()
       await page.getByRole('button', { name: 'Send a test event' }).waitFor()
@@ -124,9 +124,8 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Save and test' }).click()
       await page.getByRole('button', { name: 'Switch on', exact: true }).click()
       await page.getByText('Reloaded is on').waitFor()
-      expect((await destinations()).slice(known).map(({ name, enabled }) => [name, enabled])).toEqual([
-        ['Reloaded', true],
-      ])
+      const added = async () => (await destinations()).slice(known).map(({ name, enabled }) => [name, enabled])
+      await eventually(added).toEqual([['Reloaded', true]])
       await page.goto(`${web.node.url}/catalog/webhooks`)
       const name = page.getByLabel('Name of the destination')
       // The name of the one that was connected first is taken.
