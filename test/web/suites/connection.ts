@@ -66,7 +66,7 @@ export const connection = (web: WebTest) =>
 
       web.wayToTemporal.freeze()
       await page.getByText(/^Not up to date: as it was .* ago, at /).waitFor()
-      await page.getByText(/^Temporal is away: .*this page continues by itself when it is back\.$/).waitFor()
+      await page.getByText(/^Temporal is away: .*this page goes on by itself when it is back\.$/).waitFor()
       await page.getByText('Not updating', { exact: true }).waitFor()
       await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Meanwhile', messageId: 'in-the-inbox' })
       await page.goto(`${web.node.url}/deliveries?messageId=in-the-inbox`)

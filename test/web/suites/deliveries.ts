@@ -110,7 +110,7 @@ export const deliveries = (web: WebTest) =>
         })
         .waitFor()
       await page.getByRole('link', { name: 'Rung' }).click()
-      await page.getByText(/It will be tried again until .*, 4 h after its first attempt/).waitFor()
+      await page.getByText(/It is tried again until .*, 4 h after its first attempt/).waitFor()
 
       await page.goto(`${web.node.url}/deliveries`)
       await page.getByLabel('Event name, exact').fill('Lost')

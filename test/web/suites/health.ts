@@ -88,7 +88,7 @@ export const health = (web: WebTest) =>
       await page.goto(`${web.node.url}/?sourceId=${source.id}`)
       await page.getByText('Partly delivered').waitFor()
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&status=failed`)
-      await page.getByText('No delivery matches these filters').waitFor()
+      await page.getByText('No delivery fits').waitFor()
       await page.getByRole('link', { name: '1 more was taken by some destinations only' }).click()
       await page.getByRole('row', { name: /Signed Up.*Partly delivered|Partly delivered.*Signed Up/ }).waitFor()
       expect([good.requests.length, bad.requests.length]).toEqual([1, 1])
