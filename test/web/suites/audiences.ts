@@ -131,7 +131,7 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('option', { name: 'At an interval' }).click()
       await dialog.getByLabel('Interval').fill('6h')
       await dialog.getByRole('button', { name: 'Create', exact: true }).click()
-      await dialog.getByText('Line 1 is not a header').waitFor()
+      await dialog.getByText('Line 1 is no header').waitFor()
       await dialog.getByLabel('Headers').fill('X-Key: 1')
       await dialog.getByRole('button', { name: 'Create', exact: true }).click()
       await page.getByRole('heading', { name: 'Fetched Readers', level: 1 }).waitFor()
