@@ -13,8 +13,7 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { size: 'sm' } },
     Table: { styles: { td: { overflowWrap: 'anywhere' } } },
-    Badge: { defaultProps: { tt: 'none' }, styles: { root: { minWidth: 'fit-content' } } },
-    Checkbox: { styles: { labelWrapper: { minWidth: 0 }, label: { overflowWrap: 'anywhere' } } },
+    Badge: { defaultProps: { tt: 'none' } },
     Tooltip: { defaultProps: { withArrow: true, events: { hover: true, focus: true, touch: false } } },
   },
 })

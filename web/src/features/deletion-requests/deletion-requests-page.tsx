@@ -71,7 +71,7 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
           <Table.Th>Requested</Table.Th>
           <Table.Th>Status</Table.Th>
           <Table.Th>Users</Table.Th>
-          <Table.Th visibleFrom="sm">Notifications</Table.Th>
+          <Table.Th>Notifications</Table.Th>
           <Table.Th visibleFrom="sm">Cancelled deliveries</Table.Th>
           <Table.Th visibleFrom="md">Sources</Table.Th>
         </Table.Tr>
@@ -92,14 +92,8 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
                 {request.status}
               </Badge>
             </Table.Td>
+            <Table.Td>{request.users.toLocaleString()}</Table.Td>
             <Table.Td>
-              {request.users.toLocaleString()}
-              <Text size="xs" c="dimmed" hiddenFrom="sm">
-                {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()}{' '}
-                notifications started
-              </Text>
-            </Table.Td>
-            <Table.Td visibleFrom="sm">
               {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()} started
               {request.skipped > 0 && (
                 <Text size="xs" c="dimmed">

@@ -7,7 +7,6 @@ import { overviewQuery } from '../../api/system.ts'
 import { Fact, Facts } from '../../shared/facts.tsx'
 import { Link } from '../../shared/link.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
-import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
 import { Ago, formatSpan } from '../../shared/time.tsx'
 import { loadFile } from '../../shared/load-file.ts'
@@ -70,7 +69,7 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
                   <Text span size="sm" c="dimmed">
                     <Ago at={startedAt} />
                   </Text>
-                  <Text size="sm">{reason === null ? 'No reason is known.' : readableReason(reason)}</Text>
+                  <Text size="sm">{reason ?? 'No reason is known.'}</Text>
                 </div>
               ))}
               <Group gap="md">

@@ -105,7 +105,7 @@ function Figure({ name, value, note, behind }: FigureProps) {
       <Link to="/deliveries" search={behind} size="sm">
         {name}
       </Link>
-      <Text fz={22} fw={650}>
+      <Text fz={26} fw={650}>
         {value}
       </Text>
       {note !== undefined && (

@@ -71,7 +71,7 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
           {entries.map((entry) => (
             <Table.Tr key={entry.id}>
               <Table.Td visibleFrom="sm">{formatTime(entry.at)}</Table.Td>
-              <Table.Td visibleFrom="sm" miw={90} style={{ overflowWrap: 'anywhere' }} dir="auto">
+              <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
                 {entry.actor}
               </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>

@@ -28,7 +28,6 @@ const verbs: Record<string, string> = {
   sync: 'Synced',
   resync: 'Sent every member of',
   backfill: 'Made up for missed syncs of',
-  members: 'Changed the members of',
   'members.create': 'Changed members of',
   'members.replace': 'Uploaded the members of',
   'syncs.confirm': 'Confirmed a sync of',

@@ -92,7 +92,7 @@ function NewToken() {
             label="Role"
             data={roleChoices}
             allowDeselect={false}
-            w={300}
+            w={240}
             key={form.key('role')}
             {...form.getInputProps('role')}
           />

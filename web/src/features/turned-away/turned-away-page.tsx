@@ -144,17 +144,8 @@ function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (ev
         {events.map((event) => (
           <Table.Tr key={event.id}>
             <Table.Td style={{ overflowWrap: 'anywhere' }}>
-              <Text size="sm" fw={600} dir="auto" lineClamp={3}>
+              <Text size="sm" fw={600}>
                 {event.event ?? event.type ?? 'Unreadable'}
-              </Text>
-              <Text size="xs" c="dimmed" hiddenFrom="sm" dir="auto" lineClamp={2}>
-                {event.userId ?? 'no user'}
-              </Text>
-              <Text size="xs" c="dimmed" hiddenFrom="lg" ff="monospace" lineClamp={2}>
-                {event.messageId ?? 'no message id'}
-              </Text>
-              <Text size="xs" c="dimmed" hiddenFrom="xs">
-                <Ago at={event.at} />
               </Text>
             </Table.Td>
             <Table.Td>
