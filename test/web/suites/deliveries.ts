@@ -134,7 +134,7 @@ export const deliveries = (web: WebTest) =>
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
       await page.getByRole('checkbox', { name: /^Choose One/ }).click()
       await page.getByRole('checkbox', { name: /^Choose Three/ }).click()
-      await page.getByText('2 selected:').waitFor()
+      await page.getByText('2 chosen:').waitFor()
       await page.getByRole('button', { name: 'Redeliver …' }).click()
       await page.getByText('2 deliveries').waitFor()
       await page.getByLabel('Why').fill('the receiver lost them')
@@ -231,7 +231,7 @@ export const deliveries = (web: WebTest) =>
       const { page } = await web.open({ signedInTo: web.node.url })
       const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}&limit=1`)
       await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(body.items[0]?.id ?? '')}`)
-      await page.getByText('Its destination is paused: resume the destination to send it.').waitFor()
+      await page.getByText('Held by a paused destination: resume it to send what waits.').waitFor()
       expect(await page.getByRole('button', { name: 'Retry now …' }).isDisabled()).toBe(true)
 
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&status=held`)
@@ -260,7 +260,7 @@ export const deliveries = (web: WebTest) =>
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/deliveries`)
       await page.getByLabel('User id').fill('nobody')
-      await page.getByText('No delivery matches these filters').waitFor()
+      await page.getByText('No delivery fits').waitFor()
       for (const [name, option] of [
         ['Source', 'Filtered'],
         ['Status', 'Failed'],
@@ -273,7 +273,7 @@ export const deliveries = (web: WebTest) =>
       const wanted = { status: 'failed', sourceId: source.id, type: 'identify', userId: 'nobody', messageId: 'm-1' }
       await eventually(() => Object.fromEntries(new URL(page.url()).searchParams)).toEqual(wanted)
       await page.reload()
-      await page.getByText('No delivery matches these filters').waitFor()
+      await page.getByText('No delivery fits').waitFor()
       expect(await page.getByLabel('User id').inputValue()).toBe('nobody')
       await page.getByRole('button', { name: 'Clear filters' }).first().click()
       await eventually(() => page.url()).toBe(`${web.node.url}/deliveries`)

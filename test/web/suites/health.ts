@@ -44,7 +44,7 @@ export const health = (web: WebTest) =>
       await page.getByRole('row', { name: /Watched shop On 3/ }).waitFor()
 
       await page.goto(`${web.node.url}/destinations/${destination.id}`)
-      const now = section(page, 'State of the endpoints')
+      const now = section(page, 'Endpoints now')
       await now.getByText('Failing', { exact: true }).waitFor()
       await now.getByText('The endpoint answered 503 Service Unavailable.').waitFor()
       await eventually(() => fact(page, 'Requests that failed').textContent()).toBe(String(broken.requests.length))
@@ -102,7 +102,7 @@ export const health = (web: WebTest) =>
       const destination = await web.node.connect([source], [receiver.url])
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${destination.id}`)
-      const now = section(page, 'State of the endpoints')
+      const now = section(page, 'Endpoints now')
       await now.getByText('No attempt yet').waitFor()
       let sent = 0
       await until('it is down', async () => {
@@ -154,10 +154,10 @@ export const health = (web: WebTest) =>
       expect((arrived?.arrivedAt.getTime() ?? 0) - postedAt).toBeGreaterThan(2_000)
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/?destinationId=${destination.id}`)
-      const tile = page.getByRole('region', { name: 'From accepted to delivered' })
+      const tile = page.getByRole('region', { name: 'Accepted until delivered' })
       await tile.getByText(/^[\d.]+ (s|min) \/ [\d.]+ (s|min)$/).waitFor()
       await page
-        .getByRole('region', { name: 'A single attempt' })
+        .getByRole('region', { name: 'One attempt alone' })
         .getByText(/^[\d.]+ \S+ \/ [\d.]+ \S+$/)
         .waitFor()
     })

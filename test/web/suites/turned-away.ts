@@ -37,7 +37,7 @@ export const turnedAway = (web: WebTest) =>
       await page.getByRole('button', { name: 'Show it' }).click()
       await page.getByRole('row', { name: /Taken.*Delivered/ }).waitFor()
       await page.goto(`${web.node.url}/deliveries?messageId=never-sent`)
-      await page.getByText('Nor was an event with this message id turned away').waitFor()
+      await page.getByText('No event with this message id was turned away').waitFor()
 
       await page.goto(`${web.node.url}/?sourceId=${source.id}`)
       await page.getByRole('link', { name: 'Rejected', exact: true }).click()

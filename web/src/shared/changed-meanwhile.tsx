@@ -19,15 +19,15 @@ export const isChangedMeanwhile = (error: Error | null): boolean =>
 export function ChangedMeanwhile({ error, isSaving, onReload, onOverwrite }: Props) {
   if (error === null || !isChangedMeanwhile(error)) return null
   return (
-    <Alert color="yellow" role="alert" title="Not saved: somebody else has changed this in the meantime">
+    <Alert color="yellow" role="alert" title="Not saved: somebody else changed this meanwhile">
       <Stack gap="sm" align="flex-start">
         {error.message.split('. ')[0]}.
         <Group>
           <Button variant="default" onClick={onReload}>
-            Discard mine and show theirs
+            Show what is saved now
           </Button>
           <Button color="red.9" loading={isSaving} onClick={onOverwrite}>
-            Overwrite theirs with mine
+            Save mine over it
           </Button>
         </Group>
       </Stack>

@@ -11,16 +11,16 @@ export function ScheduleFields({ form }: { form: UseFormReturnType<AudienceValue
         label="Schedule"
         allowDeselect={false}
         data={[
-          { value: 'none', label: 'None: only when asked for' },
+          { value: 'none', label: 'None: on demand' },
           { value: 'interval', label: 'At an interval' },
-          { value: 'cron', label: 'By a cron expression' },
+          { value: 'cron', label: 'By cron' },
         ]}
         {...form.getInputProps('schedule')}
       />
       {schedule === 'interval' && (
         <TextInput
           label="Interval"
-          description="For example 15m, 6h or 1d"
+          description="As in 15m, 6h or 1d"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           {...form.getInputProps('interval')}
         />

@@ -30,12 +30,12 @@ export function DeletionRequestsPage() {
     ...deletionRequestsQuery,
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
   })
-  const create = canChange && <Button onClick={open}>Request a deletion</Button>
+  const create = canChange && <Button onClick={open}>Ask for a deletion</Button>
   return (
     <>
       <PageHeader
         title="Deletion requests"
-        description="Users to be deleted. Each destination is told once per user; the user ids are forgotten once that is done."
+        description="Users who are to be deleted: each destination of the sources is told once per user. User ids are forgotten once they are done."
         actions={create}
       />
       <QueryView query={query}>
@@ -44,7 +44,7 @@ export function DeletionRequestsPage() {
           if (requests.length > 0) return <RequestTable requests={requests} />
           return (
             <EmptyState icon={<IconUserX aria-hidden />} title="No deletion request yet" action={create}>
-              A request cancels the deliveries of its users that wait, and tells destinations to delete these users.
+              A request removes what waits of its users, and tells destinations to delete them.
             </EmptyState>
           )
         }}
@@ -55,7 +55,7 @@ export function DeletionRequestsPage() {
         hasFailed={query.isFetchNextPageError}
         onMore={query.fetchNextPage}
       />
-      <Dialog opened={isOpen} onClose={close} title="Request a deletion" closeOnClickOutside={false}>
+      <Dialog opened={isOpen} onClose={close} title="Ask for a deletion" closeOnClickOutside={false}>
         <NewRequest onDone={close} />
       </Dialog>
     </>
@@ -68,11 +68,11 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
     <Table verticalSpacing="xs">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>Requested</Table.Th>
+          <Table.Th>Asked for</Table.Th>
           <Table.Th>Status</Table.Th>
           <Table.Th>Users</Table.Th>
           <Table.Th>Notifications</Table.Th>
-          <Table.Th visibleFrom="sm">Cancelled deliveries</Table.Th>
+          <Table.Th visibleFrom="sm">Called off</Table.Th>
           <Table.Th visibleFrom="md">Sources</Table.Th>
         </Table.Tr>
       </Table.Thead>
@@ -94,7 +94,7 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
             </Table.Td>
             <Table.Td>{request.users.toLocaleString()}</Table.Td>
             <Table.Td>
-              {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()} started
+              {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()} begun
               {request.skipped > 0 && (
                 <Text size="xs" c="dimmed">
                   {request.skipped.toLocaleString()} without a destination
@@ -126,7 +126,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
   const ask = useChange({
     change: () => requestDeletion({ userIds, suppress, ...(sourceIds.length > 0 && { sourceIds }) }),
     stale: ['deletion-requests'],
-    done: 'The deletion has been requested',
+    done: 'The deletion is asked for',
     onDone,
     onFailed: (error) => setProblem(explain(error)),
   })
@@ -134,7 +134,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
     <Stack>
       <Textarea
         label="User ids"
-        description="One per line"
+        description="One a line"
         required
         autosize
         minRows={3}
@@ -144,7 +144,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
       />
       <MultiSelect
         label="Sources"
-        description="All sources, unless you select some"
+        description="All, unless some are chosen"
         data={sources.map(({ id, name }) => ({ value: id, label: name }))}
         value={sourceIds}
         onChange={setSourceIds}
@@ -154,7 +154,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
         checked={suppress}
         onChange={({ currentTarget }) => setSuppress(currentTarget.checked)}
       />
-      <FormProblem title="Not requested" problem={problem} />
+      <FormProblem title="Not asked for" problem={problem} />
       <Button color="red" disabled={userIds.length === 0} loading={ask.isPending} onClick={() => ask.mutate()}>
         Delete {userIds.length === 1 ? '1 user' : `${userIds.length.toLocaleString()} users`}
       </Button>

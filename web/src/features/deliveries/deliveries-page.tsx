@@ -44,10 +44,10 @@ export function DeliveriesPage() {
     <>
       <PageHeader
         title="Deliveries"
-        description="Every accepted event, newest first, and where it stands."
+        description="Every event that was taken, newest first, and where it stands."
         badge={
           <Badge variant="dot" color={isLive ? 'teal' : 'gray'}>
-            {isLive ? 'Live' : 'Not updating'}
+            {isLive ? 'Live' : 'Not live'}
           </Badge>
         }
         actions={

@@ -30,15 +30,15 @@ function Figures({ overview: { series, latency, attemptDuration } }: { overview:
   const sum = (member: 'delivered' | 'failed'): number => series.reduce((total, step) => total + step[member], 0)
   const [delivered, failed] = [sum('delivered'), sum('failed')]
   const made = delivered + failed
-  if (made === 0) return <Text size="sm">No request was sent to it.</Text>
+  if (made === 0) return <Text size="sm">No request was made to it.</Text>
   return (
     <>
       <Facts>
         <Fact name="Success rate">{((delivered / made) * 100).toFixed(1)} %</Fact>
         <Fact name="Requests that succeeded">{delivered.toLocaleString()}</Fact>
         <Fact name="Requests that failed">{failed.toLocaleString()}</Fact>
-        <Fact name="From accepted to delivered, median / 95th percentile">{percentiles(latency)}</Fact>
-        <Fact name="A single attempt, median / 95th percentile">{percentiles(attemptDuration)}</Fact>
+        <Fact name="Accepted until delivered, median and 95th percentile">{percentiles(latency)}</Fact>
+        <Fact name="One attempt alone, likewise">{percentiles(attemptDuration)}</Fact>
       </Facts>
       <Suspense fallback={<Skeleton height={300} />}>
         <EventChart series={series} members={['delivered', 'failed']} />
@@ -58,7 +58,7 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
       <QueryView query={query}>
         {(failures) =>
           failures.length === 0 ? (
-            <Text size="sm">None.</Text>
+            <Text size="sm">None: no delivery to it has failed.</Text>
           ) : (
             <Stack gap="xs">
               {failures.map(({ id, event, type, reason, startedAt }) => (
@@ -74,10 +74,10 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
               ))}
               <Group gap="md">
                 <Link size="sm" to="/deliveries" search={{ destinationId, status: 'failed' }}>
-                  Show all that failed
+                  All that failed
                 </Link>
                 <Link size="sm" to="/deliveries" search={{ destinationId, status: 'partly_delivered' }}>
-                  Show all that only some destinations took
+                  All that only some destinations took
                 </Link>
               </Group>
             </Stack>

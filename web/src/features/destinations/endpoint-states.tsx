@@ -10,7 +10,7 @@ import { RetryWaiting } from './retry-waiting.tsx'
 export function EndpointStates({ destination: { id, settings, endpoints } }: { destination: DestinationView }) {
   const canChange = useCanChange()
   return (
-    <Section title="State of the endpoints">
+    <Section title="Endpoints now">
       <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
         {endpoints.map((endpoint) => (
           <Group key={endpoint.id} component="li" gap="sm" align="flex-start">
@@ -22,7 +22,7 @@ export function EndpointStates({ destination: { id, settings, endpoints } }: { d
           </Group>
         ))}
       </Stack>
-      {endpoints.length === 0 && <Text size="sm">It has no endpoint, so its events are not sent anywhere.</Text>}
+      {endpoints.length === 0 && <Text size="sm">It has no endpoint: its events go nowhere.</Text>}
       {canChange && <RetryWaiting destinationId={id} />}
     </Section>
   )
@@ -36,13 +36,12 @@ function StateText({ endpoint }: { endpoint: EndpointState }) {
       {downSince !== null && (
         <Text size="sm" c="dimmed">
           Down since <Ago at={downSince} />
-          {downOnNodes > 1 && ` on ${downOnNodes} nodes`}: only a single attempt is made now and then, to see whether it
-          works again.{' '}
+          {downOnNodes > 1 && ` on ${downOnNodes} nodes`}: attempts are kept from it, but for a probe now and then.{' '}
           {nextProbeAt === null ? (
-            'The next event or retry is the next such attempt.'
+            'The next event or retry is the next probe.'
           ) : (
             <>
-              The next one is made <Countdown to={nextProbeAt} />.
+              Next probe <Countdown to={nextProbeAt} />.
             </>
           )}
         </Text>

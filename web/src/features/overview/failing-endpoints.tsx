@@ -55,7 +55,7 @@ function FailingRow({ failing }: { failing: Failing }) {
         <Text size="sm">{url}</Text>
         <Text size="sm">{reason}</Text>
         <Text size="sm" c="dimmed">
-          Failing since <Ago at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'} in
+          First failure <Ago at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'} in
           this range.
           {state !== undefined && state.downSince !== null && (
             <>
@@ -63,7 +63,7 @@ function FailingRow({ failing }: { failing: Failing }) {
               Down since <Ago at={state.downSince} />
               {state.nextProbeAt !== null && (
                 <>
-                  , next attempt <Countdown to={state.nextProbeAt} />
+                  , next probe <Countdown to={state.nextProbeAt} />
                 </>
               )}
               .

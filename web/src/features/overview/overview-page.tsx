@@ -72,15 +72,15 @@ function Figures({ overview, filter }: { overview: Overview; filter: DeliveryFil
     <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
       <Figure name="Received" value={funnel.received.toLocaleString()} behind={filter} />
       <Figure
-        name="From accepted to delivered"
+        name="Accepted until delivered"
         value={percentiles(latency)}
-        note="Median / 95th percentile, including the inbox, retries and pauses"
+        note="Median and 95th percentile, with the time in the inbox, retries and pauses"
         behind={delivered}
       />
       <Figure
-        name="A single attempt"
+        name="One attempt alone"
         value={percentiles(attemptDuration)}
-        note="Median / 95th percentile of the requests that succeeded"
+        note="Median and 95th percentile of the requests that succeeded"
         behind={delivered}
       />
       <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} behind={{ status: 'queued' }} />
