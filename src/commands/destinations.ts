@@ -48,7 +48,7 @@ const show = (destination: DestinationView): string =>
     }),
     '',
     table(
-      ['endpoint', 'url', 'headers', 'state', 'since', 'next probe', 'reason'],
+      ['endpoint', 'url', 'headers', 'state', 'since', 'next attempt', 'reason'],
       destination.settings.webhooks.map(({ id, url, headers }) => [
         id,
         url,

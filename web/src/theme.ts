@@ -13,7 +13,8 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { size: 'sm' } },
     Table: { styles: { td: { overflowWrap: 'anywhere' } } },
-    Badge: { defaultProps: { tt: 'none' } },
+    Badge: { defaultProps: { tt: 'none' }, styles: { root: { minWidth: 'fit-content' } } },
+    Checkbox: { styles: { labelWrapper: { minWidth: 0 }, label: { overflowWrap: 'anywhere' } } },
     Tooltip: { defaultProps: { withArrow: true, events: { hover: true, focus: true, touch: false } } },
   },
 })

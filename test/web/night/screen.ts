@@ -64,8 +64,6 @@ export interface ShownEndpoint {
 /** The page of a delivery. */
 export async function readDelivery(page: Page): Promise<ShownDelivery> {
   const shown = await page.getByRole('main').evaluate((main) => {
-    const texts = (selector: string, within: Element = main): string[] =>
-      [...within.querySelectorAll(selector)].map(({ textContent }) => textContent)
     const section = (title: string): Element | undefined =>
       [...main.querySelectorAll('section')].find((one) => one.querySelector('h2')?.textContent === title)
     return {
@@ -73,9 +71,9 @@ export async function readDelivery(page: Page): Promise<ShownDelivery> {
       groups: [...main.querySelectorAll('[role=group][aria-label^="Result of "]')].map((group) => ({
         name: group.getAttribute('aria-label')?.slice('Result of '.length) ?? '',
         head: group.firstElementChild?.lastElementChild?.textContent ?? '',
-        rows: [...group.querySelectorAll('tr')].map((row) => [
-          row.querySelector('td p')?.textContent ?? '',
-          ...texts('td', row).slice(1),
+        rows: [...group.querySelectorAll('li')].map((row) => [
+          row.querySelector('p')?.textContent ?? '',
+          ...[...(row.lastElementChild?.children ?? [])].map(({ textContent }) => textContent),
         ]),
       })),
       entries: [...(section('Attempts')?.querySelectorAll('.mantine-Timeline-item') ?? [])].map((item) => ({

@@ -50,7 +50,7 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('dialog').waitFor({ state: 'detached' })
 
       await page.getByRole('button', { name: 'Undo' }).click()
-      await page.getByRole('button', { name: 'Undo it' }).click()
+      await page.getByRole('button', { name: 'Undo the sync' }).click()
       const requests = await receiver.received(4)
       expect(requests.slice(2).map(traitsOf)).toEqual([
         { userId: 'ada', big_spenders: false },
@@ -95,7 +95,7 @@ export const audiences = (web: WebTest) =>
         .getByRole('row', { name: /3 sent/ })
         .getByRole('button', { name: 'Undo' })
         .click()
-      await page.getByRole('button', { name: 'Undo it' }).click()
+      await page.getByRole('button', { name: 'Undo the sync' }).click()
       await receiver.received(10)
       await eventually(() => syncs.getByText('3 sent').count()).toBe(2)
       await page.getByRole('region', { name: 'Members', exact: true }).getByText('jean').waitFor()
@@ -124,14 +124,14 @@ export const audiences = (web: WebTest) =>
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Name').fill('Fetched Readers')
       await dialog.getByRole('combobox', { name: 'Members come from' }).click()
-      await page.getByRole('option', { name: 'An address that is fetched' }).click()
+      await page.getByRole('option', { name: 'A file at a URL' }).click()
       await dialog.getByLabel('URL').fill(members.url)
       await dialog.getByLabel('Headers').fill('X-Key 1')
       await dialog.getByRole('combobox', { name: 'Schedule' }).click()
       await page.getByRole('option', { name: 'At an interval' }).click()
       await dialog.getByLabel('Interval').fill('6h')
       await dialog.getByRole('button', { name: 'Create', exact: true }).click()
-      await dialog.getByText('Line 1 is no header').waitFor()
+      await dialog.getByText('Line 1 is not a header').waitFor()
       await dialog.getByLabel('Headers').fill('X-Key: 1')
       await dialog.getByRole('button', { name: 'Create', exact: true }).click()
       await page.getByRole('heading', { name: 'Fetched Readers', level: 1 }).waitFor()
@@ -165,7 +165,7 @@ export const audiences = (web: WebTest) =>
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/audiences/${audience.id}`)
       await page.getByRole('combobox', { name: 'Schedule' }).click()
-      await page.getByRole('option', { name: 'By cron' }).click()
+      await page.getByRole('option', { name: 'By a cron expression' }).click()
       await page.getByLabel('Cron, in UTC').fill('every day')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Temporal does not accept this cron expression').waitFor()
@@ -196,7 +196,7 @@ export const audiences = (web: WebTest) =>
       await page.getByText('select 1 as user_id').first().waitFor()
       await page.getByRole('textbox', { name: 'Query' }).fill('select id as user_id from users')
       await page.getByLabel('Bad rows allowed').fill('2.5')
-      await page.getByLabel('Calls a second, at most').fill('40')
+      await page.getByLabel('Most calls per second').fill('40')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Saved', { exact: true }).waitFor()
       expect((await web.node.api<Audience>('GET', path)).body).toMatchObject({
@@ -234,7 +234,7 @@ export const audiences = (web: WebTest) =>
       await members.getByText('ada').waitFor({ state: 'detached' })
       await members.getByRole('row', { name: /grace.*"plan":"pro"/ }).waitFor()
       await page.getByLabel('User id begins with').fill('nobody')
-      await page.getByText('No member has such a user id.').waitFor()
+      await page.getByText('No member’s user id begins with this.').waitFor()
     })
 
     it('reads no more members of a large audience than are asked for', async () => {

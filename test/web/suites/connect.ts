@@ -34,7 +34,7 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('combobox', { name: 'Type of the sample event for endpoint 1' }).click()
       await page.getByRole('option', { name: 'identify' }).click()
       await page.getByRole('button', { name: 'Test endpoint 1' }).click()
-      await first.getByText('The endpoint took the event').waitFor()
+      await first.getByText('The endpoint accepted the event').waitFor()
       const [typed] = await receiver.received(1)
       expect(typed?.headers['x-team']).toBe('growth')
       expect(JSON.parse(typed?.body.toString() ?? '')).toMatchObject({ type: 'identify' })
@@ -61,8 +61,8 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Save and test' }).click()
 
       await page.getByRole('button', { name: 'Send a test event' }).click()
-      await page.getByText('The endpoint took the event').waitFor()
-      await page.getByText('The endpoint did not take the event').waitFor()
+      await page.getByText('The endpoint accepted the event').waitFor()
+      await page.getByText('The endpoint did not accept the event').waitFor()
       await page.getByText('HTTP 500').waitFor()
       const [, test] = await receiver.received(2)
       expect(test?.headers['x-team']).toBe('growth')
@@ -170,12 +170,12 @@ export const connecting = (web: WebTest) =>
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
       await page.getByRole('button', { name: 'Pause' }).click()
-      await page.getByText('It holds 0 deliveries.').waitFor()
+      await page.getByText('0 deliveries wait for it.').waitFor()
       await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
       const held = `/deliveries/count?destinationId=${id}&status=held`
       await eventually(async () => (await web.node.api('GET', held)).body).toEqual({ count: 1 })
       await page.reload()
-      await page.getByRole('link', { name: 'It holds 1 delivery.' }).waitFor()
+      await page.getByRole('link', { name: '1 delivery waits for it.' }).waitFor()
       expect(receiver.requests).toEqual([])
       await page.getByRole('button', { name: 'Resume' }).click()
       await receiver.received(1)
@@ -196,7 +196,7 @@ export const connecting = (web: WebTest) =>
       await added.getByLabel('URL').fill(second.url)
       await added.getByRole('button', { name: 'Add a header' }).click()
       await added.getByRole('button', { name: 'Remove header 1' }).click()
-      await page.getByRole('radio', { name: 'When every endpoint took it' }).check()
+      await page.getByRole('radio', { name: 'When every endpoint has accepted it' }).check()
       await save.click()
       await eventually(async () => (await stored()).successPolicy).toBe('all')
 
@@ -228,7 +228,7 @@ export const connecting = (web: WebTest) =>
       await page.goto(`${web.node.url}/destinations/${id}`)
       const signatures = async (overlap: string, count: number, signer: string): Promise<number> => {
         await page.getByLabel('New shared secret').fill(`secret ${count}`)
-        await page.getByRole('combobox', { name: 'The old secret goes on signing' }).click()
+        await page.getByRole('combobox', { name: 'Keep signing with the old secret for' }).click()
         await page.getByRole('option', { name: overlap }).click()
         await page.getByRole('button', { name: 'Save', exact: true }).click()
         await eventually(() => page.getByLabel('New shared secret').inputValue()).toBe('')
@@ -241,6 +241,6 @@ export const connecting = (web: WebTest) =>
         return String(sent?.headers['webhook-signature']).split(' ').length
       }
       expect(await signatures('One week', 1, 'the old secret')).toBe(2)
-      expect(await signatures('Not at all', 2, 'secret 2')).toBe(1)
+      expect(await signatures('No time: it stops at once', 2, 'secret 2')).toBe(1)
     })
   })

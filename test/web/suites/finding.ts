@@ -39,7 +39,7 @@ export const finding = (web: WebTest) =>
       await web.node.connect([source], [receiver.url])
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/deletion-requests`)
-      await page.getByRole('button', { name: 'Ask for a deletion' }).first().click()
+      await page.getByRole('button', { name: 'Request a deletion' }).first().click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('User ids').fill('gone-1\ngone-2\n')
       await dialog.getByRole('combobox', { name: 'Sources' }).press('ArrowDown')
@@ -50,7 +50,7 @@ export const finding = (web: WebTest) =>
         ({ body }) => (JSON.parse(body.toString()) as { type: string }).type,
       )
       expect(told).toEqual(['delete', 'delete'])
-      await page.getByRole('row', { name: /completed 2 2 of 2 begun.*Forgetful/ }).waitFor()
+      await page.getByRole('row', { name: /completed 2 2 of 2 started.*Forgetful/ }).waitFor()
 
       await page.goto(`${web.node.url}/settings?tab=audit`)
       await page.getByRole('combobox', { name: 'Changes of' }).click()

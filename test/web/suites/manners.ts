@@ -15,7 +15,8 @@ export const manners = (web: WebTest) =>
     it('show on a narrow screen who, when and which message, and never a long name beyond the page', async () => {
       const name = 'A'.repeat(200)
       const source = await web.node.createSource(name)
-      await web.node.connect([source], ['http://127.0.0.1:9/hook'])
+      const destination = await web.node.connect([source], ['http://127.0.0.1:9/hook'])
+      await web.node.api('POST', '/deletion-requests', { userIds: ['nobody'] })
       const event = { userId: 'ada', event: 'Narrow', messageId: 'narrow-1' }
       await web.node.post('/track', source.writeKey, event)
       const { page } = await web.open({ signedInTo: web.node.url })
@@ -28,13 +29,39 @@ export const manners = (web: WebTest) =>
       await page.goto(`${web.node.url}/settings?tab=audit`)
       const entry = page.getByRole('row', { name: /Created source/ }).first()
       await entry.getByText(/^admin, \d+ \w+ \d{4}, \d\d:\d\d:\d\d /).waitFor()
-      for (const path of ['/sources', `/sources/${source.id}`, '/destinations', '/deliveries', '/settings?tab=audit']) {
+      const paths = [
+        '/sources',
+        `/sources/${source.id}`,
+        '/destinations',
+        `/destinations/${destination.id}`,
+        '/catalog/webhooks',
+        '/deliveries',
+        '/deletion-requests',
+        '/settings?tab=audit',
+      ]
+      for (const path of paths) {
         await page.goto(web.node.url + path)
         await page.getByRole('heading', { level: 1 }).waitFor()
         await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
         expect(overflow, path).toBeLessThanOrEqual(0)
       }
+    })
+
+    it('show on a narrow screen which events were turned away, and results that can be read', async () => {
+      const source = await web.node.createSource('Narrow results')
+      await web.node.connect([source], ['http://127.0.0.1:9/a-hook-with-quite-a-long-path'])
+      await web.node.post('/track', source.writeKey, { userId: 'grace', messageId: 'narrow-bad' })
+      await web.node.post('/track', source.writeKey, { userId: 'grace', event: 'Seen', messageId: 'narrow-good' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.setViewportSize({ width: 375, height: 800 })
+      await page.goto(`${web.node.url}/turned-away?sourceId=${source.id}`)
+      const row = page.getByRole('row', { name: /narrow-bad/ })
+      for (const text of ['grace', 'narrow-bad', /ago|just now/]) await row.getByText(text).first().waitFor()
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/narrow-good`)}`)
+      const url = page.getByRole('group', { name: /^Result of/ }).getByText('http://127.0.0.1:9/a-hook')
+      await url.waitFor()
+      expect((await url.boundingBox())?.width).toBeGreaterThan(200)
     })
 
     it('keep the frame where nothing is', async () => {

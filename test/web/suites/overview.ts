@@ -47,7 +47,7 @@ export const overview = (web: WebTest) =>
       web.wayToTemporal.freeze()
       await banner.waitFor()
       expect(await banner.textContent()).toMatch(
-        /^Temporal does not answer.*Events are taken and wait in the inbox.*Since /,
+        /^Temporal does not answer.*Events are still accepted and wait in the inbox.*Since /,
       )
       expect(await seriousFindings(page)).toEqual([])
       await page.getByRole('link', { name: 'Sources' }).first().click()

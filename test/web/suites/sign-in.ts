@@ -14,7 +14,7 @@ export const signingIn = (web: WebTest) =>
       await page.goto(`${web.node.url}/deliveries`)
       await page.getByLabel('Token').fill('not-the-token')
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('alert').getByText('This token is not known').waitFor()
+      await page.getByRole('alert').getByText('This token is unknown').waitFor()
       expect(new URL(page.url()).pathname).toBe('/login')
     })
 
@@ -52,7 +52,7 @@ export const signingIn = (web: WebTest) =>
       await page.goto(`${web.node.url}/sources/${source.id}`)
       await page.getByText('Viewer', { exact: true }).waitFor()
       await page.getByRole('heading', { name: 'Website', level: 1 }).waitFor()
-      await page.getByText('Write keys are shown to administrators alone.').waitFor()
+      await page.getByText('Only administrators can see write keys.').waitFor()
       expect(await page.content()).not.toContain(source.writeKey)
       for (const name of ['Delete source', 'Rotate']) expect(await page.getByRole('button', { name }).count()).toBe(0)
 
@@ -82,7 +82,7 @@ export const signingIn = (web: WebTest) =>
       await guest.getByRole('button', { name: 'Create a source' }).first().waitFor()
 
       await page.getByRole('button', { name: 'Revoke Deploys' }).click()
-      await page.getByRole('button', { name: 'Revoke it' }).click()
+      await page.getByRole('button', { name: 'Revoke the token' }).click()
       await page.getByRole('cell', { name: 'Deploys', exact: true }).waitFor({ state: 'detached' })
       await guest.reload()
       await guest.getByRole('heading', { name: 'Sign in to Postrider' }).waitFor()

@@ -29,15 +29,17 @@ export const turnedAway = (web: WebTest) =>
       expect(JSON.parse((await body.textContent()) ?? '')).toEqual(JSON.parse(got?.body.toString() ?? ''))
 
       await page.goto(`${web.node.url}/deliveries?messageId=picky-filtered&status=failed`)
-      await page.getByText('The event came in and became no delivery. Its “integrations” exclude').waitFor()
+      await page
+        .getByText('The event arrived but was not delivered to anyone. Its “integrations” member excludes')
+        .waitFor()
       await page.getByRole('link', { name: 'Look at it' }).click()
       await page.getByRole('row', { name: /Filtered.*ada.*Picky/ }).waitFor()
       await page.goto(`${web.node.url}/deliveries?messageId=picky-taken&status=failed`)
-      await page.getByText('One delivery of this message id is there, and the other filters leave it out.').waitFor()
+      await page.getByText('One delivery of this message id is there, but the other filters hide it.').waitFor()
       await page.getByRole('button', { name: 'Show it' }).click()
       await page.getByRole('row', { name: /Taken.*Delivered/ }).waitFor()
       await page.goto(`${web.node.url}/deliveries?messageId=never-sent`)
-      await page.getByText('No event with this message id was turned away').waitFor()
+      await page.getByText('Nor was an event with this message id turned away').waitFor()
 
       await page.goto(`${web.node.url}/?sourceId=${source.id}`)
       await page.getByRole('link', { name: 'Rejected', exact: true }).click()

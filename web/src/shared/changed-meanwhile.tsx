@@ -19,15 +19,15 @@ export const isChangedMeanwhile = (error: Error | null): boolean =>
 export function ChangedMeanwhile({ error, isSaving, onReload, onOverwrite }: Props) {
   if (error === null || !isChangedMeanwhile(error)) return null
   return (
-    <Alert color="yellow" role="alert" title="Not saved: somebody else changed this meanwhile">
+    <Alert color="yellow" role="alert" title="Not saved: somebody else has changed this in the meantime">
       <Stack gap="sm" align="flex-start">
         {error.message.split('. ')[0]}.
         <Group>
           <Button variant="default" onClick={onReload}>
-            Show what is saved now
+            Discard mine and show theirs
           </Button>
           <Button color="red.9" loading={isSaving} onClick={onOverwrite}>
-            Save mine over it
+            Overwrite theirs with mine
           </Button>
         </Group>
       </Stack>

@@ -5,18 +5,17 @@ import { ApiError } from '../api/request.ts'
 /** What the app says itself about an error, by its code: the server's words are for programs. */
 const ownSentences: Record<string, string> = {
   unreachable: 'Postrider does not answer: check that it is running and that you are connected, then try again.',
-  no_answer: 'Something before Postrider answered with an error: check that it is running, then try again.',
+  no_answer: 'A proxy in front of Postrider answered with an error: check that Postrider is running, then try again.',
   unauthorized: 'Your session has ended: sign in again.',
-  forbidden:
-    'Your role may look at everything but change nothing: ask an administrator, or sign in with an admin token.',
-  too_many_requests: 'There were too many tries: wait a moment, then try again.',
-  internal_error: 'Postrider failed on its own account: its log has the details.',
+  forbidden: 'Viewers can look at everything but change nothing: ask an administrator, or sign in with an admin token.',
+  too_many_requests: 'There were too many requests: wait a minute, then try again.',
+  internal_error: 'Postrider made a mistake: try again, and if it happens again, look for the details in its log.',
 }
 
 /** What the reader can do, behind the server's own sentence. */
 const remedies: Record<string, string> = {
-  not_found: 'it may have been deleted, or its retention time is over',
-  unavailable: 'this page goes on by itself when it is back',
+  not_found: 'it may have been deleted, or it is older than what is kept',
+  unavailable: 'this page continues by itself when it is back',
 }
 
 /** One sentence that says what is wrong and, where that is known, how to mend it. */

@@ -19,7 +19,7 @@ export function TurnedAwayBody({ id }: { id: string }) {
           </Text>
           {body === null ? (
             <Text size="sm" c="dimmed">
-              It came in a request that could not be taken apart, so its body is not kept.
+              Its request could not be read as JSON, so its body was not kept.
             </Text>
           ) : (
             <CodeBlock name="body" value={formatted(body)} />

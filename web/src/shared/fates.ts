@@ -14,8 +14,8 @@ export const fateLooks: Record<LiveEvent['fate'], { label: string; color: string
 /** Why an event became no delivery, and what to do about it. */
 export const fateReasons: Record<TurnedAwayFate, string> = {
   rejected: 'It was refused, and its sender got the error.',
-  filtered: 'Its “integrations” exclude every destination of the source.',
-  no_destination: 'Its source had no destination that was switched on.',
-  suppressed: 'Its user asked to be forgotten: nothing of what it said is kept.',
-  dropped: 'Its sender got a success although the source was switched off.',
+  filtered: 'Its “integrations” member excludes every destination of the source.',
+  no_destination: 'No destination of its source was switched on.',
+  suppressed: 'Its user asked to be forgotten, so it was deleted.',
+  dropped: 'Its source was switched off or its write key unknown; the sender was told that it was accepted.',
 }

@@ -11,7 +11,7 @@ export default function NotThere({ error }: { error: Error }) {
       <PageHeader title="Not found" />
       <EmptyState
         icon={<IconMapOff aria-hidden />}
-        title="It is not here, or not any more"
+        title="Nothing was found here"
         action={<ButtonLink to="/">Go to the overview</ButtonLink>}
       >
         {explain(error)}

@@ -53,7 +53,7 @@ function Stale({ at, error }: { at: number; error: Error }) {
       role="status"
       mb="md"
       icon={<IconClockExclamation aria-hidden />}
-      title={`As it was ${formatSpan(age, { whole: true })} ago, at ${formatTime(at)}`}
+      title={`Not up to date: as it was ${formatSpan(age, { whole: true })} ago, at ${formatTime(at)}`}
     >
       {explain(error)}
     </Alert>

@@ -56,5 +56,5 @@ export function TokenForm({ enter, children }: Props) {
 
 const describe = (error: Error): string =>
   error instanceof ApiError && error.status === 401
-    ? 'This token is not known. Copy it again from the start-up text, or ask who runs Postrider for one.'
+    ? 'This token is unknown. Copy it again from the text that Postrider prints when it starts, or ask an administrator for one.'
     : explain(error)

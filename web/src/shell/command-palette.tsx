@@ -90,7 +90,7 @@ export default function CommandPalette({ request }: { request: number }) {
       query={query}
       onQueryChange={setQuery}
       shortcut={null}
-      nothingFound="Nothing has this name"
+      nothingFound="Nothing found. Try part of a name, or a whole user or message id."
       limit={12}
       scrollable
       maxHeight={420}

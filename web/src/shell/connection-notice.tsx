@@ -9,9 +9,12 @@ import { useConnection } from '../shared/use-connection.ts'
 const texts: Record<MissingPart['part'], { name: string; consequence: string }> = {
   temporal: {
     name: 'Temporal',
-    consequence: 'Events are taken and wait in the inbox; deliveries go on when it is back.',
+    consequence: 'Events are still accepted and wait in the inbox. Deliveries continue when it is back.',
   },
-  database: { name: 'The database', consequence: 'Settings cannot be changed, and the inbox takes no events.' },
+  database: {
+    name: 'The database',
+    consequence: 'Settings cannot be changed, and no event can be put into the inbox.',
+  },
 }
 
 /** On every page: that the server, or something that it stands on, does not answer. All that is shown is read again when the
@@ -38,7 +41,7 @@ function ServerGone({ answeredAt }: { answeredAt: number }) {
     <Notice color="red" title="Postrider does not answer">
       {answeredAt > 0 &&
         `What you see is from ${formatTime(answeredAt)}, ${formatSpan(age, { whole: true })} ago, and may have changed. `}
-      It is asked again every few seconds: leave this page open, and it goes on by itself.
+      The app tries again every few seconds. Leave this page open: it continues by itself.
     </Notice>
   )
 }

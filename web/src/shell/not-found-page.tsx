@@ -12,7 +12,7 @@ export function NotFoundPage() {
         title="Nothing is at this address"
         action={<ButtonLink to="/">Go to the overview</ButtonLink>}
       >
-        Look for a letter that is missing or too much, or start from the overview.
+        Check the address for a typing mistake, or start from the overview.
       </EmptyState>
     </>
   )

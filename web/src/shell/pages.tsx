@@ -16,9 +16,14 @@ export const pages = [
   { to: '/sources', label: 'Sources', hint: 'Write keys, snippets, live events', Icon: IconBox },
   { to: '/destinations', label: 'Destinations', hint: 'Endpoints that events go to', Icon: IconPlugConnected },
   { to: '/catalog', label: 'Catalog', hint: 'Connect a new destination', Icon: IconLayoutGrid },
-  { to: '/deliveries', label: 'Deliveries', hint: 'Every event on its way', Icon: IconSend },
-  { to: '/turned-away', label: 'Turned away', hint: 'Events that became no delivery, and why', Icon: IconFilterOff },
+  { to: '/deliveries', label: 'Deliveries', hint: 'Every event and where it stands', Icon: IconSend },
+  {
+    to: '/turned-away',
+    label: 'Turned away',
+    hint: 'Events that were not delivered to anyone, and why',
+    Icon: IconFilterOff,
+  },
   { to: '/audiences', label: 'Audiences', hint: 'Members and their syncs', Icon: IconUsers },
-  { to: '/deletion-requests', label: 'Deletion requests', hint: 'Users who are to be deleted', Icon: IconUserX },
+  { to: '/deletion-requests', label: 'Deletion requests', hint: 'Users to be forgotten', Icon: IconUserX },
   { to: '/settings', label: 'Settings', hint: 'Tokens, audit log, state of the system', Icon: IconSettings },
 ] as const

@@ -53,7 +53,7 @@ function toSchedule({ from, schedule, interval, cron }: AudienceValues): NewAudi
 /** What is wrong with the lines of headers; null when nothing is. */
 export function headersError(lines: string): string | null {
   const wrong = lines.split('\n').findIndex((line) => line.trim() !== '' && !/^\s*[^\s:][^:]*:/.test(line))
-  return wrong === -1 ? null : `Line ${wrong + 1} is no header: write it as “Name: value”`
+  return wrong === -1 ? null : `Line ${wrong + 1} is not a header: write it as “Name: value”`
 }
 
 /** One header a line, as in `Authorization: Bearer …`. */

@@ -72,11 +72,11 @@ function Deletion({ audience: { id, name } }: { audience: Audience }) {
     <DeleteSection
       noun="audience"
       name={name}
-      note="Its members and the history of its syncs are gone for good."
+      note="Its members and the history of its syncs are deleted for good."
       warning={
         tells
-          ? 'Destinations are told first that its members no longer belong to it. Then its members and the history of its syncs are gone for good.'
-          : 'Destinations are told nothing: they go on as if its members belonged to it. Its members and the history of its syncs are gone for good.'
+          ? 'Destinations are told first that its members no longer belong to it. Then its members and the history of its syncs are deleted for good.'
+          : 'Destinations are not told, and still treat its members as members. Its members and the history of its syncs are deleted for good.'
       }
       remove={() => deleteAudience(id, tells)}
       stale={['audiences']}
@@ -95,7 +95,7 @@ function Steering({ audience: { id, schedule, paused } }: { audience: Audience }
   const sync = useChange({
     change: (kind: 'sync' | 'resync') => startSync(id, kind),
     stale: ['audiences'],
-    done: 'A sync is requested',
+    done: 'A sync has been requested',
   })
   const pause = useChange({ change: () => setAudiencePaused(id, !paused), stale: ['audiences'] })
   return (
@@ -112,7 +112,7 @@ function Steering({ audience: { id, schedule, paused } }: { audience: Audience }
         onClick={() =>
           confirm({
             title: 'Send every member again?',
-            text: 'Each destination gets an Identify call for every member, also for those that it has already.',
+            text: 'Each destination gets an Identify call for every member, including those it already has.',
             yes: 'Send all',
             dangerous: false,
             onYes: () => sync.mutate('resync'),
@@ -160,8 +160,8 @@ function AudienceFacts({ audience }: { audience: Audience }) {
         </Fact>
       )}
       <Fact name="Bad rows allowed">{percent(audience.maxBadRowShare)} of the rows</Fact>
-      <Fact name="Calls a second">{audience.maxPerSecond?.toLocaleString() ?? 'as many as it takes'}</Fact>
-      <Fact name="Asks before removing more than">{percent(audience.maxRemovalShare)} of the members</Fact>
+      <Fact name="Calls per second">{audience.maxPerSecond?.toLocaleString() ?? 'as many as possible'}</Fact>
+      <Fact name="Needs confirmation to remove more than">{percent(audience.maxRemovalShare)} of the members</Fact>
     </Facts>
   )
 }

@@ -25,14 +25,15 @@ export function AudiencesPage() {
     <>
       <PageHeader
         title="Audiences"
-        description="Groups of users. Each sync tells the destinations who came in and who left."
+        description="Groups of users. Each sync tells the destinations who joined and who left."
         actions={create}
       />
       <QueryView query={query}>
         {(audiences) =>
           audiences.length === 0 ? (
             <EmptyState icon={<IconUsers aria-hidden />} title="No audience yet" action={create}>
-              Create an audience, then upload its members as a file, or let it fetch them from an address or a database.
+              Create an audience, then upload its members as a file, or let Postrider fetch them from a URL or a
+              database.
             </EmptyState>
           ) : (
             <Table verticalSpacing="sm" highlightOnHover>

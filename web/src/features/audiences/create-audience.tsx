@@ -31,14 +31,14 @@ export function CreateAudience() {
       <Stack>
         <TextInput
           label="Name"
-          description="Receivers see it in snake_case, as a trait of the user"
+          description="Receivers get it in snake_case, as a trait of the user"
           required
           data-autofocus
           {...form.getInputProps('name')}
         />
         <Radio.Group label="What is sent" {...form.getInputProps('kind')}>
           <Stack gap="xs" mt="xs">
-            <Radio value="audience" label="Membership: true for who is in, false for who left" />
+            <Radio value="audience" label="Membership: true for members, false for users who left" />
             <Radio value="trait" label="A computed trait: a value for each user" />
           </Stack>
         </Radio.Group>
@@ -52,7 +52,7 @@ export function CreateAudience() {
           allowDeselect={false}
           data={[
             { value: 'push', label: 'Uploads: a file here, or the API' },
-            { value: 'http', label: 'An address that is fetched' },
+            { value: 'http', label: 'A file at a URL' },
             { value: 'sql', label: 'A query on a PostgreSQL database' },
           ]}
           {...form.getInputProps('from')}
@@ -84,7 +84,7 @@ function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
           />
           <Textarea
             label="Headers"
-            description="One a line"
+            description="One per line"
             placeholder="Authorization: Bearer …"
             autosize
             minRows={2}
@@ -96,14 +96,14 @@ function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
           <PasswordInput
             label="Connection"
             required
-            description="Encrypted, and the server is checked; ?sslmode=disable for one without TLS"
+            description="Uses TLS and checks the certificate; add ?sslmode=disable for a server without TLS"
             placeholder="postgres://user:password@host:5432/database"
             autoComplete="new-password"
             {...form.getInputProps('connectionString')}
           />
           <Textarea
             label="Query"
-            description="Gives a column user_id; further columns become traits"
+            description="Must return a column user_id; other columns become traits"
             required
             autosize
             minRows={3}

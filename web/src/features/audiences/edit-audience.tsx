@@ -65,9 +65,9 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
         {form.getValues().from !== 'push' && <ScheduleFields form={form} />}
         <GuardFields form={form} />
         {save.error !== null && asksForKey(save.error) && (
-          <Alert color="yellow" role="alert" title="Receivers know it by another trait">
+          <Alert color="yellow" role="alert" title="Receivers know this audience by another trait">
             <Stack gap="sm" align="flex-start">
-              Its members have the trait {audience.key}. With a new one, every member is sent again.
+              Its members have the trait {audience.key}. With a new trait, every member is sent again.
               <Group>
                 <Button loading={save.isPending} onClick={() => save.mutate({ keepKey: true })}>
                   Keep {audience.key}

@@ -16,7 +16,7 @@ export function OriginFields({ form }: Props) {
         <TextInput label="URL" required maw={620} {...form.getInputProps('url')} />
         <Textarea
           label="New headers"
-          description="One a line, in place of all present ones; empty: they stay as long as the server of the URL does"
+          description="One per line; they replace all current headers. Leave empty to keep those, as long as the URL stays on the same server"
           placeholder="Authorization: Bearer …"
           maw={620}
           autosize
@@ -29,7 +29,7 @@ export function OriginFields({ form }: Props) {
     <>
       <PasswordInput
         label="New connection"
-        description="Empty: the present one stays"
+        description="Leave empty to keep the current one"
         placeholder="postgres://user:password@host:5432/database"
         autoComplete="off"
         maw={620}
@@ -44,7 +44,7 @@ export function OriginFields({ form }: Props) {
 export const GuardFields = ({ form }: Props) => (
   <Group align="flex-start">
     <NumberInput
-      label="Asks before removing more than"
+      label="Needs confirmation to remove more than"
       description="Share of the members"
       suffix=" %"
       min={0}
@@ -62,8 +62,8 @@ export const GuardFields = ({ form }: Props) => (
       {...form.getInputProps('maxBadRowPercent')}
     />
     <NumberInput
-      label="Calls a second, at most"
-      description="Empty: as many as it takes"
+      label="Most calls per second"
+      description="Leave empty for no limit"
       min={1}
       max={100_000}
       allowDecimal={false}

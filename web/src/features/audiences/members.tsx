@@ -57,7 +57,7 @@ interface TableProps {
 
 function MemberTable({ audience: { kind, destinationIds }, members, search }: TableProps) {
   if (members.length === 0)
-    return <Text c="dimmed">{search === '' ? 'It has no members yet.' : 'No member has such a user id.'}</Text>
+    return <Text c="dimmed">{search === '' ? 'It has no members yet.' : 'No member’s user id begins with this.'}</Text>
   return (
     <ScrollArea.Autosize mah={480} tabIndex={0} role="region" aria-label="Members">
       <Table verticalSpacing="xs" stickyHeader>
@@ -66,7 +66,7 @@ function MemberTable({ audience: { kind, destinationIds }, members, search }: Ta
             <Table.Th>User id</Table.Th>
             {kind === 'trait' && <Table.Th>Value</Table.Th>}
             <Table.Th visibleFrom="sm">Traits</Table.Th>
-            <Table.Th>Known by</Table.Th>
+            <Table.Th>Sent to</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -80,7 +80,7 @@ function MemberTable({ audience: { kind, destinationIds }, members, search }: Ta
               )}
               <Table.Td visibleFrom="sm">{traits === null ? '–' : <Json value={traits} />}</Table.Td>
               <Table.Td>
-                {acknowledgedBy.length} of {destinationIds.length}
+                {acknowledgedBy.length} of {destinationIds.length} destinations
               </Table.Td>
             </Table.Tr>
           ))}

@@ -17,7 +17,7 @@ export function NextSync({ audience }: { audience: Audience }) {
   const upload = useChange({
     change: (members: File) => uploadMembers(audience.id, members),
     stale: ['audiences'],
-    done: 'The membership is taken; its sync begins',
+    done: 'The members are uploaded and are being synced',
     onDone: () => {
       setFile(null)
       preview.reset()
@@ -31,7 +31,7 @@ export function NextSync({ audience }: { audience: Audience }) {
         {isPushed && (
           <FileInput
             label="Members"
-            description="CSV with a column userId, or NDJSON: the whole membership"
+            description="All members, as CSV with a column userId or as NDJSON"
             placeholder="Choose a file"
             accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
             clearable
@@ -73,7 +73,7 @@ function PreviewTable({ preview }: { preview: Preview }) {
   const destinations = useQuery(destinationsQuery).data ?? []
   if (preview.refusal !== null)
     return (
-      <Alert color="red" role="alert" title="A sync would send nothing: it would fail">
+      <Alert color="red" role="alert" title="A sync would fail and send nothing">
         {preview.refusal}
         <BadRows preview={preview} />
       </Alert>
@@ -104,12 +104,12 @@ function PreviewTable({ preview }: { preview: Preview }) {
         </Table.Tbody>
       </Table>
       {preview.destinations.some(({ needsConfirmation }) => needsConfirmation) && (
-        <Alert color="yellow" title="This removes an unusual share of the members">
+        <Alert color="yellow" title="This removes unusually many members">
           The sync will wait until it is confirmed.
         </Alert>
       )}
       {preview.badRows > 0 && (
-        <Alert color="yellow" title={`${preview.badRows} of ${preview.rowsRead} rows are no members`}>
+        <Alert color="yellow" title={`${preview.badRows} of ${preview.rowsRead} rows cannot be read as members`}>
           <BadRows preview={preview} />
         </Alert>
       )}

@@ -11,16 +11,16 @@ export function ScheduleFields({ form }: { form: UseFormReturnType<AudienceValue
         label="Schedule"
         allowDeselect={false}
         data={[
-          { value: 'none', label: 'None: on demand' },
+          { value: 'none', label: 'None: only when asked for' },
           { value: 'interval', label: 'At an interval' },
-          { value: 'cron', label: 'By cron' },
+          { value: 'cron', label: 'By a cron expression' },
         ]}
         {...form.getInputProps('schedule')}
       />
       {schedule === 'interval' && (
         <TextInput
           label="Interval"
-          description="As in 15m, 6h or 1d"
+          description="For example 15m, 6h or 1d"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           {...form.getInputProps('interval')}
         />

@@ -102,7 +102,7 @@ function SyncRow({ sync }: { sync: Sync }) {
         <Text size="sm">{sent.toLocaleString()} sent</Text>
         {handedOn > 0 && (
           <Link size="sm" to="/deliveries" search={{ sourceId: audienceId, since: requestedAt }}>
-            {handedOn.toLocaleString()} as deliveries
+            {handedOn.toLocaleString()} retried as deliveries
           </Link>
         )}
         {failed > 0 && <Text size="sm">{failed.toLocaleString()} failed</Text>}
@@ -145,7 +145,7 @@ function SyncActions({ sync: { id, audienceId, status, undoable } }: { sync: Syn
         confirm({
           title: 'Undo this sync?',
           text: 'Destinations get the opposite: users who were added are removed, and users who were removed are added.',
-          yes: 'Undo it',
+          yes: 'Undo the sync',
           onYes: () => steer.mutate('undo'),
         })
       }

@@ -30,12 +30,12 @@ export function DeletionRequestsPage() {
     ...deletionRequestsQuery,
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
   })
-  const create = canChange && <Button onClick={open}>Ask for a deletion</Button>
+  const create = canChange && <Button onClick={open}>Request a deletion</Button>
   return (
     <>
       <PageHeader
         title="Deletion requests"
-        description="Users who are to be deleted: each destination of the sources is told once per user. User ids are forgotten once they are done."
+        description="Users to be deleted. Each destination is told once per user; the user ids are forgotten once that is done."
         actions={create}
       />
       <QueryView query={query}>
@@ -44,7 +44,7 @@ export function DeletionRequestsPage() {
           if (requests.length > 0) return <RequestTable requests={requests} />
           return (
             <EmptyState icon={<IconUserX aria-hidden />} title="No deletion request yet" action={create}>
-              A request removes what waits of its users, and tells destinations to delete them.
+              A request cancels the deliveries of its users that wait, and tells destinations to delete these users.
             </EmptyState>
           )
         }}
@@ -55,7 +55,7 @@ export function DeletionRequestsPage() {
         hasFailed={query.isFetchNextPageError}
         onMore={query.fetchNextPage}
       />
-      <Dialog opened={isOpen} onClose={close} title="Ask for a deletion" closeOnClickOutside={false}>
+      <Dialog opened={isOpen} onClose={close} title="Request a deletion" closeOnClickOutside={false}>
         <NewRequest onDone={close} />
       </Dialog>
     </>
@@ -68,11 +68,11 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
     <Table verticalSpacing="xs">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>Asked for</Table.Th>
+          <Table.Th>Requested</Table.Th>
           <Table.Th>Status</Table.Th>
           <Table.Th>Users</Table.Th>
-          <Table.Th>Notifications</Table.Th>
-          <Table.Th visibleFrom="sm">Called off</Table.Th>
+          <Table.Th visibleFrom="sm">Notifications</Table.Th>
+          <Table.Th visibleFrom="sm">Cancelled deliveries</Table.Th>
           <Table.Th visibleFrom="md">Sources</Table.Th>
         </Table.Tr>
       </Table.Thead>
@@ -92,9 +92,15 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
                 {request.status}
               </Badge>
             </Table.Td>
-            <Table.Td>{request.users.toLocaleString()}</Table.Td>
             <Table.Td>
-              {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()} begun
+              {request.users.toLocaleString()}
+              <Text size="xs" c="dimmed" hiddenFrom="sm">
+                {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()}{' '}
+                notifications started
+              </Text>
+            </Table.Td>
+            <Table.Td visibleFrom="sm">
+              {(request.started + request.skipped).toLocaleString()} of {request.notifications.toLocaleString()} started
               {request.skipped > 0 && (
                 <Text size="xs" c="dimmed">
                   {request.skipped.toLocaleString()} without a destination
@@ -126,7 +132,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
   const ask = useChange({
     change: () => requestDeletion({ userIds, suppress, ...(sourceIds.length > 0 && { sourceIds }) }),
     stale: ['deletion-requests'],
-    done: 'The deletion is asked for',
+    done: 'The deletion has been requested',
     onDone,
     onFailed: (error) => setProblem(explain(error)),
   })
@@ -134,7 +140,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
     <Stack>
       <Textarea
         label="User ids"
-        description="One a line"
+        description="One per line"
         required
         autosize
         minRows={3}
@@ -144,7 +150,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
       />
       <MultiSelect
         label="Sources"
-        description="All, unless some are chosen"
+        description="All sources, unless you select some"
         data={sources.map(({ id, name }) => ({ value: id, label: name }))}
         value={sourceIds}
         onChange={setSourceIds}
@@ -154,7 +160,7 @@ function NewRequest({ onDone }: { onDone: () => void }) {
         checked={suppress}
         onChange={({ currentTarget }) => setSuppress(currentTarget.checked)}
       />
-      <FormProblem title="Not asked for" problem={problem} />
+      <FormProblem title="Not requested" problem={problem} />
       <Button color="red" disabled={userIds.length === 0} loading={ask.isPending} onClick={() => ask.mutate()}>
         Delete {userIds.length === 1 ? '1 user' : `${userIds.length.toLocaleString()} users`}
       </Button>

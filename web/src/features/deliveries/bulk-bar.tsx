@@ -24,7 +24,7 @@ export function BulkBar({ filter, selected, onDone }: Props) {
   return (
     <Group gap="xs" mb="sm">
       <Text size="sm" role="status">
-        {selected.size > 0 ? `${selected.size} chosen:` : 'All that match:'}
+        {selected.size > 0 ? `${selected.size} selected:` : 'All that match the filter:'}
       </Text>
       {actions.map((name) => (
         <Button key={name} variant="default" size="xs" onClick={() => setAction(name)}>
@@ -86,7 +86,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               </Text>
               {count.data?.obstacles.map((kept) => (
                 <Text key={kept.obstacle} size="sm">
-                  {label} cannot act on {kept.count.toLocaleString()}: {obstacleTexts[kept.obstacle]}.
+                  Not possible for {kept.count.toLocaleString()}: {obstacleTexts[kept.obstacle]}.
                 </Text>
               ))}
               {redelivered > 0 && (
@@ -122,7 +122,7 @@ interface ProgressProps extends BulkState {
   onClose: () => void
 }
 
-const endings = { completed: 'Done', stopped: 'Stopped', failed: 'It failed on the way' } as const
+const endings = { completed: 'Done', stopped: 'Stopped', failed: 'Failed before the end' } as const
 
 function BulkProgress({ status, matched, done, failed, failures, onStop, onClose }: ProgressProps) {
   const share = matched === 0 ? 100 : Math.min(100, ((done + failed) / matched) * 100)

@@ -44,10 +44,10 @@ export function DeliveriesPage() {
     <>
       <PageHeader
         title="Deliveries"
-        description="Every event that was taken, newest first, and where it stands."
+        description="Every accepted event, newest first, and where it stands."
         badge={
           <Badge variant="dot" color={isLive ? 'teal' : 'gray'}>
-            {isLive ? 'Live' : 'Not live'}
+            {isLive ? 'Live' : 'Not updating'}
           </Badge>
         }
         actions={

@@ -11,6 +11,7 @@ import { Fact, Facts } from '../../shared/facts.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -53,7 +54,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
             {delivery.temporalUiUrl !== null && <TemporalLink url={delivery.temporalUiUrl} />}
           </>
         }
-        {...(delivery.reason !== null && { description: withUrls(delivery.reason) })}
+        {...(delivery.reason !== null && { description: readableReason(withUrls(delivery.reason)) })}
       />
       <Stack gap="lg">
         <RelatedDeliveries id={delivery.id} messageId={delivery.messageId} />

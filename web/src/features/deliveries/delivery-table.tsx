@@ -5,6 +5,7 @@ import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Link } from '../../shared/link.tsx'
+import { readableReason } from '../../shared/readable-reason.ts'
 import { Ago, Countdown } from '../../shared/time.tsx'
 import { RedeliveryBadge } from './redelivery.tsx'
 import { StatusBadge } from './status-badge.tsx'
@@ -53,7 +54,7 @@ export function DeliveryTable({ deliveries, selection }: Props) {
             delivery={delivery}
             sourceName={sources.find(({ id }) => id === delivery.sourceId)?.name ?? delivery.sourceId}
             destinationNames={delivery.destinationIds.map(nameOf)}
-            reason={delivery.reason === null ? null : withUrls(delivery.reason)}
+            reason={delivery.reason === null ? null : readableReason(withUrls(delivery.reason))}
             {...(selection && { selection })}
           />
         ))}
@@ -86,7 +87,7 @@ function Row({ delivery, sourceName, destinationNames, reason, selection }: RowP
         </Table.Td>
       )}
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
-        <Link to="/deliveries/$id" params={{ id }} fw={600} dir="auto">
+        <Link to="/deliveries/$id" params={{ id }} fw={600} dir="auto" lineClamp={3} title={event ?? type}>
           {event ?? type}
         </Link>
         <RedeliveryBadge id={id} />
@@ -95,10 +96,10 @@ function Row({ delivery, sourceName, destinationNames, reason, selection }: RowP
             {type}
           </Text>
         )}
-        <Text size="xs" c="dimmed" hiddenFrom="sm" dir="auto">
+        <Text size="xs" c="dimmed" hiddenFrom="sm" dir="auto" lineClamp={2}>
           {userId ?? 'no user'}
         </Text>
-        <Text size="xs" c="dimmed" hiddenFrom="lg" ff="monospace">
+        <Text size="xs" c="dimmed" hiddenFrom="lg" ff="monospace" lineClamp={2}>
           {messageId}
         </Text>
         <Text size="xs" c="dimmed" hiddenFrom="sm">
@@ -121,11 +122,15 @@ function Row({ delivery, sourceName, destinationNames, reason, selection }: RowP
         </Stack>
       </Table.Td>
       <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
-        {userId ?? '–'}
+        <Text size="sm" lineClamp={3} title={userId ?? ''}>
+          {userId ?? '–'}
+        </Text>
       </Table.Td>
       <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }} dir="auto">
-        {sourceName}
-        <Text size="xs" c="dimmed">
+        <Text size="sm" lineClamp={2} title={sourceName}>
+          {sourceName}
+        </Text>
+        <Text size="xs" c="dimmed" lineClamp={3}>
           to {destinationNames.join(', ')}
         </Text>
       </Table.Td>

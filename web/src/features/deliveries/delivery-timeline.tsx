@@ -6,9 +6,9 @@ import { Countdown, formatSpan, formatTime } from '../../shared/time.tsx'
 
 /** What an operator did, as an entry of the history. */
 const steeringDone: Record<DeliveryDetail['steering'][number]['action'], string> = {
-  retry: 'Retried by hand',
-  redeliver: 'Delivered again by hand',
-  cancel: 'Cancelled by hand',
+  retry: 'Retry ordered',
+  redeliver: 'Redelivery ordered',
+  cancel: 'Cancelled',
 }
 
 type Entry =
@@ -57,7 +57,7 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
         >
           <Text size="sm">
             {running ? (
-              'An attempt is under way'
+              'An attempt is being made now'
             ) : nextAttemptAt === null ? (
               'The next attempt is waiting'
             ) : (
@@ -76,9 +76,9 @@ const isDelivered = ({ status, error }: DeliveryAttempt): boolean => error === n
 
 const Bullet = ({ isGood }: { isGood: boolean }) =>
   isGood ? (
-    <IconCheck size={14} color="var(--mantine-color-teal-7)" aria-label="taken" />
+    <IconCheck size={14} color="var(--mantine-color-teal-7)" aria-label="succeeded" />
   ) : (
-    <IconX size={14} color="var(--mantine-color-red-7)" aria-label="not taken" />
+    <IconX size={14} color="var(--mantine-color-red-7)" aria-label="failed" />
   )
 
 function Attempt({ attempt: { at, durationMs, status, error, excerpt } }: { attempt: DeliveryAttempt }) {
@@ -119,10 +119,10 @@ function NoAttempt({ delivery: { status } }: { delivery: DeliveryDetail }) {
   if (status === 'queued')
     return (
       <Alert color="gray">
-        It waits in the inbox: until Temporal takes it, or until its endpoints, which hang or are overrun, take
-        attempts.
+        It waits in the inbox, until Temporal accepts it or until its endpoints, which hang or are overloaded, can be
+        tried again.
       </Alert>
     )
   if (status === 'cancelled') return <Text c="dimmed">It was cancelled before its first attempt.</Text>
-  return <Text c="dimmed">No attempt was made yet.</Text>
+  return <Text c="dimmed">No attempt has been made yet.</Text>
 }

@@ -1,8 +1,9 @@
-import { Group, Stack, Table, Text } from '@mantine/core'
+import { Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { DeliveryDestination, DeliveryDetail, DeliveryEndpoint } from '../../../../src/schemas/delivery.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { Link } from '../../shared/link.tsx'
+import { readableReason } from '../../shared/readable-reason.ts'
 import { StatusBadge } from './status-badge.tsx'
 
 /** What the delivery has come to at each of its destinations, endpoint by endpoint. */
@@ -29,13 +30,11 @@ const DestinationResult = ({ result: { destinationId, status, endpoints }, name 
       </Link>
       <StatusBadge status={status} />
     </Group>
-    <Table verticalSpacing={4} withRowBorders={false} layout="fixed">
-      <Table.Tbody>
-        {endpoints.map((endpoint) => (
-          <EndpointRow key={endpoint.endpointId} endpoint={endpoint} />
-        ))}
-      </Table.Tbody>
-    </Table>
+    <Stack component="ul" gap={4} m={0} p={0} style={{ listStyle: 'none' }}>
+      {endpoints.map((endpoint) => (
+        <EndpointRow key={endpoint.endpointId} endpoint={endpoint} />
+      ))}
+    </Stack>
   </div>
 )
 
@@ -45,22 +44,20 @@ interface ResultProps {
 }
 
 const EndpointRow = ({ endpoint: { endpointId, url, status, attempts, reason } }: { endpoint: DeliveryEndpoint }) => (
-  <Table.Tr>
-    <Table.Td style={{ overflowWrap: 'anywhere' }}>
+  <Group component="li" gap="xs" align="flex-start" pl="sm">
+    <div style={{ flex: '1 1 14rem', minWidth: 0, overflowWrap: 'anywhere' }}>
       <Text size="sm">{url ?? endpointId}</Text>
       {reason !== null && (
         <Text size="xs" c="dimmed">
-          {reason}
+          {readableReason(reason)}
         </Text>
       )}
-    </Table.Td>
-    <Table.Td w={160} style={{ verticalAlign: 'top' }}>
+    </div>
+    <Group gap="xs" w={240} justify="space-between">
       <StatusBadge status={status} />
-    </Table.Td>
-    <Table.Td w={110} ta="right" style={{ verticalAlign: 'top' }}>
       <Text size="sm">
         {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
       </Text>
-    </Table.Td>
-  </Table.Tr>
+    </Group>
+  </Group>
 )

@@ -21,7 +21,7 @@ export function NothingHere({ filter, onChange }: Props) {
   return (
     <EmptyState
       icon={<IconSend aria-hidden />}
-      title="No delivery fits"
+      title="No delivery matches these filters"
       action={<Button onClick={() => onChange({})}>Clear filters</Button>}
     >
       <Stack gap="xs" component="span">
@@ -45,7 +45,7 @@ function LeftOut({ filter, onChange }: Props) {
   return (
     <Text span>
       {count === 1 ? 'One delivery' : `${count.toLocaleString()} deliveries`} of {what} {count === 1 ? 'is' : 'are'}{' '}
-      there, and the other filters leave {count === 1 ? 'it' : 'them'} out.{' '}
+      there, but the other filters hide {count === 1 ? 'it' : 'them'}.{' '}
       <Button variant="subtle" size="compact-sm" onClick={() => onChange(wanted)}>
         Show {count === 1 ? 'it' : 'them'}
       </Button>
@@ -68,11 +68,12 @@ function TurnedAway({ filter: { messageId, userId, sourceId, since, until } }: P
   const newest = query.data?.pages[0]?.items[0]
   if (newest === undefined)
     return messageId === undefined || query.data === undefined ? null : (
-      <Text span>No event with this message id was turned away within the last 24 hours either.</Text>
+      <Text span>Nor was an event with this message id turned away within the last 24 hours.</Text>
     )
   return (
     <Text span>
-      {messageId === undefined ? 'The newest such event' : 'The event'} came in and became no delivery. {whyOf(newest)}{' '}
+      {messageId === undefined ? 'The newest such event' : 'The event'} arrived but was not delivered to anyone.{' '}
+      {whyOf(newest)}{' '}
       <Link to="/turned-away" search={wanted}>
         Look at it
       </Link>
@@ -87,7 +88,7 @@ function Gone() {
   if (retentionMs === undefined) return null
   return (
     <Text span c="dimmed">
-      Deliveries that ended more than {Math.round(retentionMs / 3_600_000)} hours ago are gone.
+      Deliveries that ended more than {Math.round(retentionMs / 3_600_000)} hours ago are no longer kept.
     </Text>
   )
 }

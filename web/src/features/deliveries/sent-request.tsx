@@ -49,7 +49,7 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
                   .join('\n')}
               />
               <Text size="xs" c="dimmed" mt="xs">
-                With the present settings, signed for the time of the last attempt.
+                As the current settings make them, signed for the time of the last attempt.
               </Text>
             </>
           )}
@@ -66,4 +66,4 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
   )
 }
 
-const EndpointsGone = () => <Text c="dimmed">Its endpoints were deleted.</Text>
+const EndpointsGone = () => <Text c="dimmed">Its endpoints have been deleted.</Text>

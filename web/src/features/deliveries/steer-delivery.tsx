@@ -24,7 +24,7 @@ export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
     <>
       {isHeld && (
         <Text size="sm" id={whyNot}>
-          Held by a paused destination: resume it to send what waits.
+          Its destination is paused: resume the destination to send it.
         </Text>
       )}
       {fitting.map((action, index) => {

@@ -11,37 +11,37 @@ interface SteeringText {
 export const steeringTexts: Record<SteeringAction, SteeringText> = {
   retry: {
     label: 'Retry now',
-    one: 'Endpoints that wait for their next attempt get it now.',
-    many: 'Deliveries that wait for their next attempt make it now. Others stay as they are.',
+    one: 'The next attempt is made now instead of later.',
+    many: 'Deliveries that wait for their next attempt are tried now. Others stay as they are.',
   },
   redeliver: {
     label: 'Redeliver',
-    one: 'The event is sent again, with the present settings. Endpoints may get it twice.',
-    many: 'Deliveries that have ended start again, with the present settings. Endpoints may get an event twice.',
+    one: 'The event is sent again, with the current settings. Endpoints may get it twice.',
+    many: 'Deliveries that have ended start again, with the current settings. Endpoints may get an event twice.',
   },
   cancel: {
     label: 'Cancel',
     one: 'The delivery stops. It can be redelivered later.',
-    many: 'Deliveries that are under way stop. They can be redelivered later.',
+    many: 'Deliveries that have not ended stop. They can be redelivered later.',
   },
 }
 
 /** Texts of what keeps an action from deliveries. */
 export const obstacleTexts: Record<SteeringObstacle, string> = {
-  held: 'held by paused destinations, resume those to send them',
-  over: 'over already',
-  under_way: 'still under way',
-  queued: 'still in the inbox',
+  held: 'paused destinations hold them; resume those to send them',
+  over: 'they have already ended',
+  under_way: 'they have not ended yet',
+  queued: 'they are still in the inbox',
   no_destination: 'none of their destinations is left and switched on',
   gone: 'nothing is known of them any more',
 }
 
 /** Texts that are shown once a delivery took an action. */
 export const steeredTexts: Record<DeliverySteered | 'redelivered', string> = {
-  retrying: 'The next attempt is made now',
-  started: 'Its delivery has started',
-  queued: 'It waits in the inbox until Temporal takes it',
+  retrying: 'The next attempt is being made now',
+  started: 'The delivery has started',
+  queued: 'It waits in the inbox until Temporal accepts it',
   cancelled: 'It was cancelled before its delivery started',
   cancelling: 'It is being cancelled',
-  redelivered: 'It is delivered again',
+  redelivered: 'The event is being sent again',
 }

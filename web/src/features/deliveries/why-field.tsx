@@ -12,7 +12,7 @@ interface Props {
 export const WhyField = ({ value, onChange }: Props) => (
   <TextInput
     label="Why"
-    description="Optional; stands in the history of each delivery"
+    description="Optional; shown in the history of each delivery"
     maxLength={maxLength}
     value={value}
     onChange={({ currentTarget }) => onChange(currentTarget.value)}

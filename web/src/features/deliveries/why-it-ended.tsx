@@ -15,7 +15,7 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   if (status === 'retrying' && retry !== undefined && first !== undefined)
     return (
       <Alert color="yellow">
-        It is tried again until {formatTime(new Date(Date.parse(first.at) + retry.windowMs).toISOString())},{' '}
+        It will be tried again until {formatTime(new Date(Date.parse(first.at) + retry.windowMs).toISOString())},{' '}
         {formatSpan(retry.windowMs)} after its first attempt; time in which its destination is paused does not count.
       </Alert>
     )
@@ -24,9 +24,9 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   return (
     <Alert color="red">
       {final === undefined
-        ? 'It is not tried again: its time for retries is over, or the failure is one that does not pass by itself.'
-        : `HTTP ${final} is final: it is not tried again. Only answers of 408, 425, 429 and 5xx are.`}{' '}
-      Once the cause is mended, it can be redelivered.
+        ? 'It will not be tried again: the time for retries is over, or the failure is one that does not pass by itself.'
+        : `HTTP ${final} is final: it will not be tried again. Only answers of 408, 425, 429 and 5xx are retried.`}{' '}
+      Once the cause is fixed, you can redeliver it.
     </Alert>
   )
 }

@@ -69,7 +69,7 @@ function CatalogCard({ item: { name, description, eventTypes } }: { item: Catalo
           <Badge variant="default">All source types</Badge>
         </Group>
         <Text size="sm" c="dimmed">
-          Takes {eventTypes.join(', ')} calls.
+          Accepts {eventTypes.join(', ')} calls.
         </Text>
         {canChange ? (
           <ButtonLink to="/catalog/webhooks">Connect {name}</ButtonLink>

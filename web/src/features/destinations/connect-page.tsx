@@ -47,7 +47,7 @@ const NotForViewers = () => (
       title="Only administrators can connect a destination"
       action={<ButtonLink to="/destinations">See the destinations</ButtonLink>}
     >
-      Your role may look at everything and change nothing. Ask an administrator, or sign in with an admin token.
+      Viewers can look at everything but change nothing. Ask an administrator, or sign in with an admin token.
     </EmptyState>
   </>
 )
@@ -126,7 +126,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     <>
       <PageHeader
         title="Connect Webhooks"
-        description="Sends events to your own HTTP endpoints, signed, in cloud mode. All source types can use it."
+        description="Sends events to your own HTTP endpoints. All source types can use it."
         actions={
           draft !== undefined && (
             <Button variant="subtle" onClick={onStartOver}>
@@ -150,8 +150,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
           mb="lg"
           orientation={isNarrow ? 'vertical' : 'horizontal'}
         >
-          <Stepper.Step label="Sources" description="Whose events">
-            <Section title="Whose events should be sent?">
+          <Stepper.Step label="Sources" description="Which events">
+            <Section title="Which sources should it get events from?">
               <TextInput
                 label="Name of the destination"
                 required
@@ -161,7 +161,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
               />
               <SourceChoice form={form} />
               <Checkbox
-                label="No source: only audiences are sent to it"
+                label="No source: this destination only gets audiences"
                 checked={isForAudiences}
                 disabled={values.sourceIds.length > 0}
                 onChange={({ currentTarget }) => setForAudiences(currentTarget.checked)}
@@ -184,8 +184,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
           <Stepper.Step label="Test" description="And switch on">
             <Section title="Does it arrive?">
               <Text>
-                The destination is saved, and off: nothing is sent but your tests. Correct what a test shows by going
-                back.
+                The destination is saved but switched off: only your tests are sent. Go back to correct what a test
+                shows.
               </Text>
               {destinationId !== null && <EndpointTestPanel destinationId={destinationId} />}
             </Section>

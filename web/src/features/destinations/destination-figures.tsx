@@ -7,6 +7,7 @@ import { overviewQuery } from '../../api/system.ts'
 import { Fact, Facts } from '../../shared/facts.tsx'
 import { Link } from '../../shared/link.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
 import { Ago, formatSpan } from '../../shared/time.tsx'
 import { loadFile } from '../../shared/load-file.ts'
@@ -30,15 +31,15 @@ function Figures({ overview: { series, latency, attemptDuration } }: { overview:
   const sum = (member: 'delivered' | 'failed'): number => series.reduce((total, step) => total + step[member], 0)
   const [delivered, failed] = [sum('delivered'), sum('failed')]
   const made = delivered + failed
-  if (made === 0) return <Text size="sm">No request was made to it.</Text>
+  if (made === 0) return <Text size="sm">No request was sent to it.</Text>
   return (
     <>
       <Facts>
         <Fact name="Success rate">{((delivered / made) * 100).toFixed(1)} %</Fact>
         <Fact name="Requests that succeeded">{delivered.toLocaleString()}</Fact>
         <Fact name="Requests that failed">{failed.toLocaleString()}</Fact>
-        <Fact name="Accepted until delivered, median and 95th percentile">{percentiles(latency)}</Fact>
-        <Fact name="One attempt alone, likewise">{percentiles(attemptDuration)}</Fact>
+        <Fact name="From accepted to delivered, median / 95th percentile">{percentiles(latency)}</Fact>
+        <Fact name="A single attempt, median / 95th percentile">{percentiles(attemptDuration)}</Fact>
       </Facts>
       <Suspense fallback={<Skeleton height={300} />}>
         <EventChart series={series} members={['delivered', 'failed']} />
@@ -58,7 +59,7 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
       <QueryView query={query}>
         {(failures) =>
           failures.length === 0 ? (
-            <Text size="sm">None: no delivery to it has failed.</Text>
+            <Text size="sm">None.</Text>
           ) : (
             <Stack gap="xs">
               {failures.map(({ id, event, type, reason, startedAt }) => (
@@ -69,15 +70,15 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
                   <Text span size="sm" c="dimmed">
                     <Ago at={startedAt} />
                   </Text>
-                  <Text size="sm">{reason ?? 'No reason is known.'}</Text>
+                  <Text size="sm">{reason === null ? 'No reason is known.' : readableReason(reason)}</Text>
                 </div>
               ))}
               <Group gap="md">
                 <Link size="sm" to="/deliveries" search={{ destinationId, status: 'failed' }}>
-                  All that failed
+                  Show all that failed
                 </Link>
                 <Link size="sm" to="/deliveries" search={{ destinationId, status: 'partly_delivered' }}>
-                  All that only some destinations took
+                  Show all that only some destinations took
                 </Link>
               </Group>
             </Stack>

@@ -61,8 +61,8 @@ function DestinationDetails({ tagged }: { tagged: Tagged<DestinationView> }) {
           <DeleteSection
             noun="destination"
             name={destination.name}
-            note="Deliveries that are under way to it end as discarded. To stop sending for a while, pause it instead."
-            warning="Its settings and its secret are gone for good, and deliveries under way end as discarded."
+            note="Deliveries that have not ended are discarded. To stop sending for a while, pause it instead."
+            warning="Its settings and its secret are deleted for good, and deliveries that have not ended are discarded."
             remove={() => deleteDestination(destination.id)}
             stale={['destinations']}
             list="/destinations"
@@ -105,10 +105,10 @@ function HeldNotice({ destination: { id, paused } }: { destination: Destination 
   return (
     <Alert color="yellow" icon={<IconPlayerPause aria-hidden />} title="Paused: deliveries wait, none is lost">
       {count.data === undefined ? (
-        'Counting the deliveries that it holds …'
+        'Counting the deliveries that wait …'
       ) : (
         <Link to="/deliveries" search={{ destinationId: id, status: 'held' }}>
-          It holds {count.data.count} {count.data.count === 1 ? 'delivery' : 'deliveries'}.
+          {count.data.count.toLocaleString()} {count.data.count === 1 ? 'delivery waits' : 'deliveries wait'} for it.
         </Link>
       )}
     </Alert>

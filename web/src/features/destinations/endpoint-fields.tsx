@@ -53,7 +53,7 @@ export function EndpointFields({ form, destinationId }: Props) {
         onClick={() => form.insertListItem('webhooks', emptyEndpoint())}
         style={{ alignSelf: 'flex-start' }}
       >
-        {webhooks.length >= maxEndpoints ? 'Five endpoints are the most' : 'Add an endpoint'}
+        {webhooks.length >= maxEndpoints ? 'A destination can have five endpoints' : 'Add an endpoint'}
       </Button>
     </Stack>
   )

@@ -1,5 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core'
 import type { DestinationView, EndpointState } from '../../../../src/schemas/destination.ts'
+import { advice } from '../../shared/failure-advice.ts'
+import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
 import { Ago, Countdown } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -9,8 +11,12 @@ import { RetryWaiting } from './retry-waiting.tsx'
 /** How each endpoint does: since when, why, and what comes next. */
 export function EndpointStates({ destination: { id, settings, endpoints } }: { destination: DestinationView }) {
   const canChange = useCanChange()
+  // After a final failure nothing waits for this destination; what is retried goes to others.
+  const mayWait = endpoints.some(
+    ({ state, reason }) => state !== 'failing' || reason === null || !advice(reason).isFinal,
+  )
   return (
-    <Section title="Endpoints now">
+    <Section title="State of the endpoints">
       <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
         {endpoints.map((endpoint) => (
           <Group key={endpoint.id} component="li" gap="sm" align="flex-start">
@@ -22,8 +28,8 @@ export function EndpointStates({ destination: { id, settings, endpoints } }: { d
           </Group>
         ))}
       </Stack>
-      {endpoints.length === 0 && <Text size="sm">It has no endpoint: its events go nowhere.</Text>}
-      {canChange && <RetryWaiting destinationId={id} />}
+      {endpoints.length === 0 && <Text size="sm">It has no endpoint, so its events are not sent anywhere.</Text>}
+      {canChange && mayWait && <RetryWaiting destinationId={id} />}
     </Section>
   )
 }
@@ -32,16 +38,17 @@ function StateText({ endpoint }: { endpoint: EndpointState }) {
   const { state, lastAttemptAt, failingSince, downSince, nextProbeAt, downOnNodes, reason } = endpoint
   return (
     <>
-      {reason !== null && <Text size="sm">{reason}</Text>}
+      {reason !== null && <Text size="sm">{readableReason(reason)}</Text>}
       {downSince !== null && (
         <Text size="sm" c="dimmed">
           Down since <Ago at={downSince} />
-          {downOnNodes > 1 && ` on ${downOnNodes} nodes`}: attempts are kept from it, but for a probe now and then.{' '}
+          {downOnNodes > 1 && ` on ${downOnNodes} nodes`}: only a single attempt is made now and then, to see whether it
+          works again.{' '}
           {nextProbeAt === null ? (
-            'The next event or retry is the next probe.'
+            'The next event or retry is the next such attempt.'
           ) : (
             <>
-              Next probe <Countdown to={nextProbeAt} />.
+              The next one is made <Countdown to={nextProbeAt} />.
             </>
           )}
         </Text>

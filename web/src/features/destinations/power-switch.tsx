@@ -43,12 +43,12 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
         <Stack>
           <Text fw={600}>{waitingText(question?.waiting)}</Text>
           <Text size="sm">
-            Deliveries that wait are discarded when it is switched off, and new events are not sent to it.
-            {!paused && ' While it is paused, it keeps all of them until you resume it.'}
+            Switching it off discards the deliveries that wait, and new events are not sent to it.
+            {!paused && ' If you pause it instead, all of them wait until you resume it.'}
           </Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setQuestion(undefined)}>
-              Leave it on
+              Keep it on
             </Button>
             {!paused && (
               <Button data-autofocus loading={change.isPending} onClick={() => change.mutate({ paused: true })}>
@@ -66,6 +66,6 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
 }
 
 const waitingText = (waiting: number | undefined): string => {
-  if (waiting === undefined) return 'How many deliveries wait for it cannot be counted now.'
+  if (waiting === undefined) return 'The deliveries that wait for it cannot be counted now.'
   return waiting === 1 ? '1 delivery waits for it.' : `${waiting} deliveries wait for it.`
 }

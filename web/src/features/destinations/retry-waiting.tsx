@@ -33,8 +33,8 @@ export function RetryWaiting({ destinationId }: { destinationId: string }) {
         )}
         {progress !== undefined && (
           <Text size="sm" role="status">
-            {progress.done.toLocaleString()} of {progress.matched.toLocaleString()} were told to make their attempt now
-            {progress.failed > 0 && `; ${progress.failed.toLocaleString()} had moved on meanwhile`}.
+            {progress.done.toLocaleString()} of {progress.matched.toLocaleString()} are being tried now
+            {progress.failed > 0 && `; ${progress.failed.toLocaleString()} no longer waited`}.
           </Text>
         )}
         {count > 0 && (
@@ -51,7 +51,7 @@ export function RetryWaiting({ destinationId }: { destinationId: string }) {
 function useRetry(filter: DeliveryFilter) {
   const [id, setId] = useState<string>()
   const start = useChange({
-    change: () => startBulkSteering('retry', filter, 'retried from the page of the destination'),
+    change: () => startBulkSteering('retry', filter, 'retried on the destination’s page'),
     stale: [],
     onDone: (begun) => setId(begun.id),
     onFailed: () => {},

@@ -24,7 +24,7 @@ export function SecretField({ form, isSet }: Props) {
               ? 'One is set. Leave this empty to keep it.'
               : 'With a secret, every request carries an X-Signature header that proves it comes from here.'
           }
-          placeholder={isSet ? 'unchanged' : 'none: requests are not signed'}
+          placeholder={isSet ? 'Unchanged' : 'None: requests are not signed'}
           autoComplete="new-password"
           style={{ flex: '1 1 18rem' }}
           key={form.key('sharedSecret')}
@@ -41,13 +41,13 @@ export function SecretField({ form, isSet }: Props) {
       </Group>
       {secret !== '' && (
         <Text size="sm" c="dimmed" mt="xs">
-          Copy it to your receiver now: after saving it is not shown again.
+          Copy it to your receiver now: once saved, it is never shown again.
         </Text>
       )}
       {secret !== '' && isSet && (
         <Select
-          label="The old secret goes on signing"
-          description="First give your receiver both secrets, then save, and drop the old one after this time. Until then X-Signature is made with the old secret, and webhook-signature has both signatures."
+          label="Keep signing with the old secret for"
+          description="First give your receiver both secrets, then save. For this time X-Signature is made with the old secret and webhook-signature has both signatures; afterwards the old secret is no longer used."
           data={overlaps}
           allowDeselect={false}
           maw={420}

@@ -19,7 +19,7 @@ export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValu
           ) : (
             <Checkbox.Group
               label="Sources"
-              description="Every event of a chosen source is sent on."
+              description="Every event of a selected source is sent."
               key={form.key('sourceIds')}
               {...form.getInputProps('sourceIds')}
             >

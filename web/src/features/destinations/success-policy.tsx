@@ -11,8 +11,8 @@ export function SuccessPolicy({ form }: { form: UseFormReturnType<DestinationVal
       {...form.getInputProps('successPolicy')}
     >
       <Stack gap="xs" mt="xs">
-        <Radio value="any" label="As soon as one endpoint took it" />
-        <Radio value="all" label="When every endpoint took it" />
+        <Radio value="any" label="As soon as one endpoint has accepted it" />
+        <Radio value="all" label="When every endpoint has accepted it" />
       </Stack>
     </Radio.Group>
   )

@@ -12,7 +12,7 @@ export function TestResult({ result }: { result: EndpointTest['results'][number]
     <Alert
       color={isDelivered ? 'teal' : 'red'}
       icon={isDelivered ? <IconCheck aria-hidden /> : <IconX aria-hidden />}
-      title={isDelivered ? 'The endpoint took the event' : 'The endpoint did not take the event'}
+      title={isDelivered ? 'The endpoint accepted the event' : 'The endpoint did not accept the event'}
     >
       <Stack gap="xs">
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -25,12 +25,12 @@ export function TestResult({ result }: { result: EndpointTest['results'][number]
         {error !== undefined && (
           <Text size="sm" fw={600}>
             {error}
-            {outcome === 'unavailable' && ' An event of yours would be tried again.'}
+            {outcome === 'unavailable' && ' A real event would be tried again.'}
           </Text>
         )}
         <Accordion variant="contained">
           <Accordion.Item value="request">
-            <Accordion.Control>What was sent{excerpt === undefined ? '' : ' and answered'}</Accordion.Control>
+            <Accordion.Control>What was sent{excerpt === undefined ? '' : ', and the answer'}</Accordion.Control>
             <Accordion.Panel>
               <Stack gap="xs">
                 <CodeBlock name="headers sent" value={headerLines(request.headers)} />

@@ -6,7 +6,7 @@ import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { Ago, Countdown } from '../../shared/time.tsx'
-import { advice } from './failure-advice.ts'
+import { advice } from '../../shared/failure-advice.ts'
 
 type Failing = Overview['failingEndpoints'][number]
 
@@ -55,7 +55,7 @@ function FailingRow({ failing }: { failing: Failing }) {
         <Text size="sm">{url}</Text>
         <Text size="sm">{reason}</Text>
         <Text size="sm" c="dimmed">
-          First failure <Ago at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'} in
+          Failing since <Ago at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'} in
           this range.
           {state !== undefined && state.downSince !== null && (
             <>
@@ -63,14 +63,14 @@ function FailingRow({ failing }: { failing: Failing }) {
               Down since <Ago at={state.downSince} />
               {state.nextProbeAt !== null && (
                 <>
-                  , next probe <Countdown to={state.nextProbeAt} />
+                  , next attempt <Countdown to={state.nextProbeAt} />
                 </>
               )}
               .
             </>
           )}
         </Text>
-        <Counts destinationId={destinationId} />
+        <Counts destinationId={destinationId} statuses={isFinal ? ['failed'] : ['retrying', 'failed']} />
         <Group gap="sm" mt={4}>
           <Text size="sm">{text}</Text>
           <ButtonLink
@@ -87,18 +87,27 @@ function FailingRow({ failing }: { failing: Failing }) {
   )
 }
 
-/** What waits for the destination, and what it has lost. */
-function Counts({ destinationId }: { destinationId: string }) {
+interface CountsProps {
+  destinationId: string
+  statuses: ('retrying' | 'failed')[]
+}
+
+/** What waits for the destination, and what it has lost. A failure that is final leaves nothing that waits for this destination:
+ *  what is retried then goes to others. */
+function Counts({ destinationId, statuses }: CountsProps) {
   return (
     <Group gap="sm">
-      {(['retrying', 'failed'] as const).map((status) => (
+      {statuses.map((status) => (
         <CountLink key={status} destinationId={destinationId} status={status} />
       ))}
     </Group>
   )
 }
 
-const countTexts = { retrying: 'deliveries wait for their next attempt', failed: 'deliveries failed for good' } as const
+const countTexts = {
+  retrying: ['delivery waits for its next attempt', 'deliveries wait for their next attempt'],
+  failed: ['delivery failed for good', 'deliveries failed for good'],
+} as const
 
 function CountLink({ destinationId, status }: { destinationId: string; status: 'retrying' | 'failed' }) {
   const filter = { destinationId, status }
@@ -106,7 +115,7 @@ function CountLink({ destinationId, status }: { destinationId: string; status: '
   if (data === undefined || data.count === 0) return null
   return (
     <Link size="sm" to="/deliveries" search={filter}>
-      {data.count.toLocaleString()} {countTexts[status]}
+      {data.count.toLocaleString()} {countTexts[status][data.count === 1 ? 0 : 1]}
     </Link>
   )
 }

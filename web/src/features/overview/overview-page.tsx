@@ -72,15 +72,15 @@ function Figures({ overview, filter }: { overview: Overview; filter: DeliveryFil
     <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
       <Figure name="Received" value={funnel.received.toLocaleString()} behind={filter} />
       <Figure
-        name="Accepted until delivered"
+        name="From accepted to delivered"
         value={percentiles(latency)}
-        note="Median and 95th percentile, with the time in the inbox, retries and pauses"
+        note="Median / 95th percentile, including the inbox, retries and pauses"
         behind={delivered}
       />
       <Figure
-        name="One attempt alone"
+        name="A single attempt"
         value={percentiles(attemptDuration)}
-        note="Median and 95th percentile of the requests that succeeded"
+        note="Median / 95th percentile of the requests that succeeded"
         behind={delivered}
       />
       <Figure name="Waiting in the inbox" value={inboxDepth.toLocaleString()} behind={{ status: 'queued' }} />
@@ -105,7 +105,7 @@ function Figure({ name, value, note, behind }: FigureProps) {
       <Link to="/deliveries" search={behind} size="sm">
         {name}
       </Link>
-      <Text fz={26} fw={650}>
+      <Text fz={22} fw={650}>
         {value}
       </Text>
       {note !== undefined && (

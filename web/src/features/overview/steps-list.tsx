@@ -23,7 +23,7 @@ export default function StepsList({ taken, source }: Props) {
           number={1}
           isDone={taken.sourceCreated}
           title="Create a source"
-          text="It stands for the website, app or server that sends events, and has a write key."
+          text="A source is a website, app or server that sends events with its own write key."
           action={
             <ButtonLink to="/sources" size="xs">
               Create a source
@@ -47,7 +47,7 @@ export default function StepsList({ taken, source }: Props) {
           title="Send an event"
           text={
             taken.firstEventReceived
-              ? 'An event came in. This is ticked as soon as your endpoint has taken one.'
+              ? 'An event came in. This step is done as soon as your endpoint has accepted one.'
               : 'Paste the snippet of your source into a terminal and watch the event arrive.'
           }
           action={

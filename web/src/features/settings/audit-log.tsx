@@ -30,7 +30,7 @@ export function AuditLog() {
           return (
             <>
               <Filters filter={filter} onChange={setFilter} />
-              {entries.length === 0 && <Text c="dimmed">No change fits.</Text>}
+              {entries.length === 0 && <Text c="dimmed">No change matches these filters.</Text>}
               <Entries entries={entries} />
             </>
           )
@@ -49,7 +49,7 @@ export function AuditLog() {
 function NothingChanged() {
   return (
     <EmptyState icon={<IconHistory aria-hidden />} title="Nothing was changed yet">
-      Every change through this app or the management API is written down here.
+      Every change made in this app or through the management API is recorded here.
     </EmptyState>
   )
 }
@@ -71,7 +71,7 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
           {entries.map((entry) => (
             <Table.Tr key={entry.id}>
               <Table.Td visibleFrom="sm">{formatTime(entry.at)}</Table.Td>
-              <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
+              <Table.Td visibleFrom="sm" miw={90} style={{ overflowWrap: 'anywhere' }} dir="auto">
                 {entry.actor}
               </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
@@ -146,7 +146,7 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter:
         }}
       />
       <TextInput
-        label="Who, exact"
+        label="Who (exact)"
         placeholder="Anybody"
         onChange={({ currentTarget }) => setActor(currentTarget.value.trim())}
       />
@@ -189,7 +189,7 @@ function Change({ entry: { actor, at, subject, before, after } }: { entry: Audit
         <Table aria-label="Differences" verticalSpacing={4}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Member</Table.Th>
+              <Table.Th>Setting</Table.Th>
               <Table.Th>Before</Table.Th>
               <Table.Th>After</Table.Th>
             </Table.Tr>

@@ -23,7 +23,7 @@ export function SystemStatus() {
               [
                 'UI',
                 temporal.uiUrl === null ? (
-                  'no address known; set TEMPORAL_UI_URL'
+                  'Address unknown: set TEMPORAL_UI_URL'
                 ) : (
                   <Anchor key="ui" href={temporal.uiUrl} target="_blank" rel="noreferrer">
                     {temporal.uiUrl}
@@ -44,10 +44,10 @@ export function SystemStatus() {
           <Facts
             title="Deliveries"
             facts={[
-              ['Finished deliveries are kept', formatSpan(retentionMs)],
+              ['Finished deliveries are kept for', formatSpan(retentionMs)],
               ['Retried for', formatSpan(retry.windowMs)],
-              ['First pause', formatSpan(retry.initialMs)],
-              ['Longest pause', formatSpan(retry.maxMs)],
+              ['First pause between attempts', formatSpan(retry.initialMs)],
+              ['Longest pause between attempts', formatSpan(retry.maxMs)],
             ]}
           />
           <Facts

@@ -14,8 +14,8 @@ import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 
 const roleChoices: { value: Role; label: string }[] = [
-  { value: 'viewer', label: 'Viewer: reads all but secrets' },
-  { value: 'admin', label: 'Admin: may do everything' },
+  { value: 'viewer', label: 'Viewer: can see everything but secrets' },
+  { value: 'admin', label: 'Admin: can do everything' },
 ]
 
 /** API tokens: made, shown once, revoked. */
@@ -29,7 +29,7 @@ export function Tokens() {
         {(tokens) =>
           tokens.length === 0 ? (
             <EmptyState icon={<IconKey aria-hidden />} title="No API token yet">
-              Make one for each program or person that uses the management API or this app.
+              Create one for each program or person that uses the management API or this app.
             </EmptyState>
           ) : (
             <Table verticalSpacing="sm">
@@ -92,7 +92,7 @@ function NewToken() {
             label="Role"
             data={roleChoices}
             allowDeselect={false}
-            w={240}
+            w={300}
             key={form.key('role')}
             {...form.getInputProps('role')}
           />
@@ -114,7 +114,7 @@ function NewToken() {
 }
 
 function Revoke({ id, name }: { id: string; name: string }) {
-  const revoke = useChange({ change: () => revokeToken(id), stale: ['tokens'], done: `${name} is revoked` })
+  const revoke = useChange({ change: () => revokeToken(id), stale: ['tokens'], done: `${name} has been revoked` })
   return (
     <ActionIcon
       variant="default"
@@ -123,8 +123,8 @@ function Revoke({ id, name }: { id: string; name: string }) {
       onClick={() =>
         confirm({
           title: `Revoke ${name}?`,
-          text: 'Programs and sessions that use it are refused at once.',
-          yes: 'Revoke it',
+          text: 'Programs and people that use it are signed out at once.',
+          yes: 'Revoke the token',
           onYes: () => revoke.mutate(),
         })
       }

@@ -42,8 +42,8 @@ export function SignInPage() {
             </Stack>
           </TokenForm>
           <Text size="sm" c="dimmed">
-            The start-up text of <Code>npm start</Code> has a login link that signs you in at once. On a server, the
-            token is the one in <Code>POSTRIDER_ADMIN_TOKEN</Code>.
+            <Code>npm start</Code> prints a link that signs you in at once. On a server, the token is the one in{' '}
+            <Code>POSTRIDER_ADMIN_TOKEN</Code>.
           </Text>
         </Stack>
       </Paper>

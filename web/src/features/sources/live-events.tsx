@@ -38,8 +38,8 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
             w={260}
           />
           <Select
-            aria-label="Fate"
-            placeholder="Any fate"
+            aria-label="What became of it"
+            placeholder="Any result"
             data={fateChoices}
             value={fate}
             onChange={setFate}
@@ -59,7 +59,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
             }
             onClick={() => setPaused(!isPaused)}
           >
-            {isPaused ? 'Go on' : 'Pause'}
+            {isPaused ? 'Resume' : 'Pause'}
           </Button>
           <Button variant="default" size="xs" disabled={events.length === 0} onClick={clear}>
             Clear
@@ -68,7 +68,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
       </Group>
       {shown.length === 0 ? (
         <Text c="dimmed" ta="center" py="xl">
-          {events.length === 0 ? 'Waiting for events. Send one with a snippet below.' : 'No event fits the filter.'}
+          {events.length === 0 ? 'Waiting for events. Send one with a snippet below.' : 'No event matches the filter.'}
         </Text>
       ) : (
         <Table.ScrollContainer minWidth={320} maxHeight={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
@@ -78,7 +78,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
                 <Table.Th>Time</Table.Th>
                 <Table.Th>Event</Table.Th>
                 <Table.Th visibleFrom="sm">User</Table.Th>
-                <Table.Th>Fate</Table.Th>
+                <Table.Th>What became of it</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -99,8 +99,8 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
         {opened?.turnedAwayId !== undefined && <TurnedAwayBody id={opened.turnedAwayId} />}
       </Dialog>
       <Text size="xs" c="dimmed">
-        {received} received since this page was opened; the last {maxLiveEvents} stay here.
-        {missed > 0 && ` ${missed} came too fast to be shown.`}
+        {received} received since this page was opened; the last {maxLiveEvents} are shown.
+        {missed > 0 && ` ${missed} came too quickly to be shown.`}
       </Text>
     </Stack>
   )
@@ -113,7 +113,7 @@ function EventRow({ event: shown, onShow }: { event: LiveEventRow; onShow: () =>
     <Table.Tr>
       <Table.Td>{formatClock(at)}</Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
-        {type ?? 'unreadable'}
+        {type ?? 'Unreadable'}
         {event !== null && ` · ${event}`}
       </Table.Td>
       <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>

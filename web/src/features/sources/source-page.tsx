@@ -57,7 +57,7 @@ function SourceView({ source }: { source: Source }) {
       <Stack gap="lg">
         {!source.enabled && (
           <Alert color="yellow" title="Switched off">
-            Events with this write key are refused. Switch it on to take them again.
+            Events with this write key are rejected. Switch the source on to accept them again.
           </Alert>
         )}
         <WriteKey source={source} canChange={canChange} />
@@ -73,8 +73,8 @@ function SourceView({ source }: { source: Source }) {
           <DeleteSection
             noun="source"
             name={source.name}
-            note="Its write key stops working for good. To stop taking events for a while, switch it off instead."
-            warning="Events with its write key are refused from then on. This cannot be undone."
+            note="Its write key stops working for good. To stop accepting events for a while, switch it off instead."
+            warning="Events with its write key are rejected from then on. This cannot be undone."
             remove={() => deleteSource(source.id)}
             stale={['sources']}
             list="/sources"
@@ -95,7 +95,7 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
           if (connected.length === 0)
             return (
               <Text size="sm">
-                None: events are taken, but go nowhere. <Link to="/catalog">Connect a destination</Link>
+                None: events are accepted, but not sent anywhere. <Link to="/catalog">Connect a destination</Link>
               </Text>
             )
           return (

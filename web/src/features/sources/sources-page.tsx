@@ -118,7 +118,7 @@ function CreateForm() {
       <Stack>
         <TextInput
           label="Name"
-          description="What sends the events, as in “Website” or “Billing server”"
+          description="What sends the events, for example “Website” or “Billing server”"
           required
           data-autofocus
           key={form.key('name')}

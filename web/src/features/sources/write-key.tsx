@@ -34,7 +34,7 @@ export function WriteKey({ source, canChange }: { source: Source; canChange: boo
         </Stack>
       ) : (
         <Text size="sm" c="dimmed">
-          Write keys are shown to administrators alone.
+          Only administrators can see write keys.
         </Text>
       )}
     </Section>
@@ -46,17 +46,17 @@ function Rotation({ id }: { id: string }) {
   const rotate = useChange({
     change: () => rotateWriteKey(id, { overlapSeconds: Number(overlap) }),
     stale: ['sources'],
-    done: 'A new write key is in force',
+    done: 'The source has a new write key',
   })
   const text =
     overlap === '0'
-      ? 'The present key stops working at once, and so do earlier ones: programs that still use them are refused, and most of them drop what they hold.'
-      : 'The present key goes on working for the time chosen. Give the new one to your programs before it is over.'
+      ? 'The current key and older ones stop working at once. Events of programs that still use them are rejected, and may be lost.'
+      : 'The current key keeps working for the selected time. Give your programs the new key before it ends.'
   return (
     <Group align="flex-end" gap="xs">
       <Select
-        label="When it is replaced, the old key goes on working"
-        description="Choose a time so that no events are lost; not at all when the key is in wrong hands"
+        label="Keep the old key working for"
+        description="Long enough to give your programs the new key; no time if somebody stole the old one"
         data={overlaps}
         allowDeselect={false}
         value={overlap}
@@ -70,7 +70,7 @@ function Rotation({ id }: { id: string }) {
           confirm({
             title: 'Replace the write key?',
             text,
-            yes: 'Replace it',
+            yes: 'Replace the key',
             dangerous: overlap === '0',
             onYes: () => rotate.mutate(),
           })
@@ -83,18 +83,18 @@ function Rotation({ id }: { id: string }) {
 }
 
 function PreviousKeys({ id, expiresAt }: { id: string; expiresAt: string }) {
-  const end = useChange({ change: () => endPreviousKeys(id), stale: ['sources'], done: 'The earlier keys have ended' })
+  const end = useChange({ change: () => endPreviousKeys(id), stale: ['sources'], done: 'The old keys no longer work' })
   return (
-    <Alert color="blue" title={`An earlier key works until ${formatTime(expiresAt)}`}>
+    <Alert color="blue" title={`The old key works until ${formatTime(expiresAt)}`}>
       <Button
         variant="default"
         size="xs"
         loading={end.isPending}
         onClick={() =>
           confirm({
-            title: 'End the earlier keys?',
-            text: 'Programs that still use one of them are refused from now on.',
-            yes: 'End them',
+            title: 'End the old keys?',
+            text: 'Events of programs that still use one of them are rejected from now on.',
+            yes: 'End the old keys',
             onYes: () => end.mutate(),
           })
         }

@@ -33,7 +33,7 @@ export function TurnedAwayPage() {
     <>
       <PageHeader
         title="Turned away"
-        description="Events that came in and became no delivery: of each source the newest 10,000, for 24 hours. Those without a valid write key belong to no source, and are counted only."
+        description="Events that came in but were not delivered to anyone: the newest 10,000 of each source, for 24 hours. Events without a valid write key belong to no source and are only counted."
       />
       <Filters
         filter={filter}
@@ -44,8 +44,8 @@ export function TurnedAwayPage() {
           const events = pages.flatMap(({ items }) => items)
           if (events.length > 0) return <EventTable events={events} onShow={setShown} />
           return (
-            <EmptyState icon={<IconFilterOff aria-hidden />} title="No such event">
-              None that fits came in within the last 24 hours.
+            <EmptyState icon={<IconFilterOff aria-hidden />} title="No event matches">
+              No such event came in within the last 24 hours.
             </EmptyState>
           )
         }}
@@ -144,8 +144,17 @@ function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (ev
         {events.map((event) => (
           <Table.Tr key={event.id}>
             <Table.Td style={{ overflowWrap: 'anywhere' }}>
-              <Text size="sm" fw={600}>
-                {event.event ?? event.type ?? 'unreadable'}
+              <Text size="sm" fw={600} dir="auto" lineClamp={3}>
+                {event.event ?? event.type ?? 'Unreadable'}
+              </Text>
+              <Text size="xs" c="dimmed" hiddenFrom="sm" dir="auto" lineClamp={2}>
+                {event.userId ?? 'no user'}
+              </Text>
+              <Text size="xs" c="dimmed" hiddenFrom="lg" ff="monospace" lineClamp={2}>
+                {event.messageId ?? 'no message id'}
+              </Text>
+              <Text size="xs" c="dimmed" hiddenFrom="xs">
+                <Ago at={event.at} />
               </Text>
             </Table.Td>
             <Table.Td>

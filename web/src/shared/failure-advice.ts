@@ -13,19 +13,19 @@ const passing = new Set([408, 425, 429])
 
 const final = (cause: string, action: string): Advice => ({
   isFinal: true,
-  text: `${cause} Its events fail at once and are not tried again.`,
+  text: `${cause} Its events fail at once and are not retried.`,
   action,
 })
 
 /** @param reason  as the server words it: `The endpoint answered 404 Not Found.` */
 export function advice(reason: string): Advice {
   const status = Number(/^The endpoint answered (\d{3})/.exec(reason)?.[1])
-  if (status === 401 || status === 403) return final('It refuses who sends.', 'Check secret and headers')
+  if (status === 401 || status === 403) return final('It does not accept the sender.', 'Check secret and headers')
   if (status === 404 || status === 405 || status === 410)
-    return final('Nothing takes events at this URL.', 'Correct the URL')
-  if (status >= 300 && status < 400) return final('It leads to another URL.', 'Enter the final URL')
+    return final('Nothing accepts events at this URL.', 'Correct the URL')
+  if (status >= 300 && status < 400) return final('It redirects to another URL.', 'Enter the final URL')
   if (status >= 400 && status < 500 && !passing.has(status))
-    return final('It refuses what is sent.', 'Send a test event')
+    return final('It does not accept what is sent.', 'Send a test event')
   if (reason.startsWith('The certificate of')) return final('Its certificate is not trusted.', 'Check the URL')
-  return { isFinal: false, text: 'Its events are tried again by themselves.', action: 'See what waits, or pause it' }
+  return { isFinal: false, text: 'Its events are retried automatically.', action: 'See what waits, or pause it' }
 }
