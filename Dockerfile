@@ -1,12 +1,17 @@
 # Postrider for a Temporal and a PostgreSQL of their own: set DATABASE_URL, TEMPORAL_ADDRESS, POSTRIDER_ADMIN_TOKEN and
 # POSTRIDER_ENCRYPTION_KEYS. Temporal's SDK needs glibc, hence Debian.
-FROM node:24-bookworm-slim AS build
+FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /app
-COPY . .
+# First what says which packages there are: as long as it stays the same, the layer of the packages is taken from the cache.
+COPY package.json package-lock.json ./
+COPY client/package.json ./client/
+COPY web/package.json ./web/
 # Scripts off: `prepare` would build before this file says so, and no dependency needs one.
-RUN npm ci --ignore-scripts && npm run build && npm prune --omit=dev --ignore-scripts
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build && npm prune --omit=dev --ignore-scripts
 
-FROM node:24-bookworm-slim
+FROM node:24.11.0-bookworm-slim
 # Outgoing HTTPS by the SDK's native core needs the system's certificates.
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates \
@@ -26,5 +31,5 @@ USER node
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 \
-    CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+    CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.POSTRIDER_ADMIN_PORT || process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/src/postrider.cjs", "start"]

@@ -96,7 +96,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
         if (sync.status === 'running') {
           metrics.running.dec()
           metrics.ended.inc({ status })
-          logger.info({ audienceId, syncId, status, reason }, 'audience.sync_ended')
+          logger.info({ audienceId, syncId, outcome: status, reason }, 'audience.sync_ended')
         }
         if (sync.kind === 'delete') {
           await dependencies.deleteSchedule(audienceId)

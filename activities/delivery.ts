@@ -15,16 +15,21 @@ import type {
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { namedUsers } from '../src/contracts/named-users.ts'
 import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
-import { gatedEndpoint, type AttemptKind, type AttemptResult, type Gate } from '../src/delivery/gate.ts'
+import type { AttemptKind, AttemptResult } from '../src/delivery/admission.ts'
+import { gatedEndpoint, type Gate } from '../src/delivery/gate.ts'
 import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
-import { postMessage } from '../src/delivery/post-message.ts'
+import { postMessage, type OutboundMessage } from '../src/delivery/post-message.ts'
+import type { Recovery } from '../src/delivery/recovery.ts'
 import { CalledOffError, SendAbortedError, type Sender } from '../src/delivery/send.ts'
 import type { UnlessTaken } from '../src/delivery/taken.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
+import { traceIdOf } from '../src/contracts/traceparent.ts'
 import type { Logger } from '../src/logger.ts'
+import type { Tracing } from '../src/tracing/port.ts'
 import { heartbeating } from './heartbeating.ts'
-import { recordOfLastTry, tryAgain, windowEndsAt } from './trying-on.ts'
+import { traceAttempt } from './trace-attempts.ts'
+import { recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
 /** Attempts kept in the record of one activity: a window of 4 hours has about 25. */
 const maxRecordedAttempts = 100
@@ -44,8 +49,12 @@ export interface AttemptDependencies {
   gate: Pick<Gate, 'admit' | 'closedSince'>
   /** Keeps an attempt from being made again that an endpoint took, when only its report came too late. */
   unlessTaken: UnlessTaken
+  /** Wakes tries that wait for an endpoint that was down. */
+  recovery: Pick<Recovery, 'note' | 'forget'>
   /** Takes note of each attempt that was made. */
   observe: (observation: AttemptObservation) => void
+  /** Undefined: off. */
+  tracing: Tracing | undefined
   logger: Logger
 }
 
@@ -73,36 +82,45 @@ export interface AttemptObservation {
   waitedMs?: number
   /** Why it failed; absent on success. */
   failure?: string
+  /** Ended from this side, before there was an answer: it counts, and tells nothing of the endpoint. */
+  isStopped?: true
 }
 
 export function createDeliveryActivities(dependencies: DeliveryDependencies): DeliveryActivities {
-  const { findDestination } = dependencies
+  const { findDestination, recovery } = dependencies
+  const waitsOn = (...tried: Parameters<typeof again>): Error => {
+    const [{ endpointId }, outcome] = tried
+    recovery.note(endpointId, thisTry(), outcome.kind === 'deferred' && outcome.isDown === true)
+    return again(...tried)
+  }
 
   return {
     attemptDelivery: (input) => attempt(dependencies, 'first', input),
 
     async attemptInTurn(input) {
+      recovery.forget(thisTry())
       const { isOrdered } = input
       const outcome = await heartbeating(() =>
-        attempt(dependencies, 'retry', input, ofOneEvent('retry', input, input.attemptsBefore === 0, isOrdered)),
+        attempt(dependencies, 'retry', input, ofOneEvent('retry', input, input.attemptsBefore + 1, isOrdered)),
       )
       const isTold = outcome.kind === 'deferred' && outcome.isDown === true && input.tellsWhenDown === true
-      if (outcome.kind === 'deferred' && !isTold) throw again(input, outcome, [], isOrdered)
+      if (outcome.kind === 'deferred' && !isTold) throw waitsOn(input, outcome, [], isOrdered)
       return { outcome, attempts: attemptsOf(outcome) }
     },
 
     async retryDelivery(input): Promise<RetryOutcome> {
+      recovery.forget(thisTry())
       const record = recordOfLastTry<AttemptRecord>()
       const made = record?.attempts ?? []
       const isOrdered = input.isOrdered === true && made.length === 0
-      const isFirst = input.attemptsBefore + made.length === 0
+      const number = input.attemptsBefore + made.length + 1
       const outcome = await heartbeating(
-        () => attempt(dependencies, 'retry', input, ofOneEvent('retry', input, isFirst, isOrdered)),
+        () => attempt(dependencies, 'retry', input, ofOneEvent('retry', input, number, isOrdered)),
         () => record,
       )
       const attempts = [...made, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
       const isToGoOn = outcome.kind === 'deferred' || outcome.kind === 'unavailable'
-      if (isToGoOn && !isCancelled()) throw again(input, outcome, attempts, isOrdered)
+      if (isToGoOn && !isCancelled()) throw waitsOn(input, outcome, attempts, isOrdered)
       return { outcome, attempts }
     },
 
@@ -131,24 +149,26 @@ export interface AttemptContext {
   event: string
   /** When it was accepted, in milliseconds since 1970. */
   acceptedAt: number
-  /** Whether none was made before of this event at this endpoint. */
-  isFirst: boolean
+  /** Which attempt it is of this event at this endpoint, from 1. */
+  number: number
   /** Stops the attempt. */
   signal?: AbortSignal
   /** Whether others of the same event at the same endpoint may begin at the same moment. */
   isBesideOthers?: boolean
   /** Whether an operator ordered it. */
   isOrdered?: boolean
+  /** Called when the endpoint has a place for it. */
+  onAdmitted?: () => void
 }
 
 const ofOneEvent = (
   kind: AttemptKind,
   { acceptedAt }: AttemptInput,
-  isFirst: boolean,
+  number: number,
   isOrdered = false,
 ): AttemptContext => ({
   event: '',
-  isFirst,
+  number,
   acceptedAt: acceptedAt === undefined ? Context.current().info.scheduledTimestampMs : Date.parse(acceptedAt),
   signal: Context.current().cancellationSignal,
   // An operator may have made several at once.
@@ -161,7 +181,7 @@ export function attempt(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
-  context: AttemptContext = ofOneEvent(kind, input, true),
+  context: AttemptContext = ofOneEvent(kind, input, 1),
 ): Promise<AttemptOutcome> {
   const runId = Context.current().info.workflowExecution?.runId
   const now = () => attemptNow(dependencies, kind, input, context)
@@ -174,7 +194,8 @@ async function attemptNow(
   input: AttemptInput,
   context: AttemptContext,
 ): Promise<AttemptOutcome> {
-  const { signal, isBesideOthers = false, isOrdered = false } = context
+  const { signal, number, isBesideOthers = false, isOrdered = false } = context
+  const begunAt = Date.now()
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
@@ -191,6 +212,7 @@ async function attemptNow(
     const pausedTotalMs = pausedSoFarMs(destination)
     return { kind: 'deferred', turnInMs: inMs, reason, pausedTotalMs, ...(isDown && { isDown }) }
   }
+  context.onAdmitted?.()
   let result: AttemptResult = 'unused'
   const at = new Date()
   const made = {
@@ -199,16 +221,23 @@ async function attemptNow(
     ...(isBesideOthers && { id: randomUUID().slice(0, 8) }),
     at: at.toISOString(),
   }
+  const traced = traceAttempt(dependencies.tracing, input, { url: endpoint.url, number, begunAt })
   try {
-    const outcome = await post(dependencies.sender, found, input, at, isCalledOff, signal)
+    const { messageId, message } = input
+    const outbound = { messageId, message, at, isCalledOff, traceparent: traced?.traceparent }
+    const outcome = await post(dependencies.sender, found, outbound, signal)
+    traced?.end(outcome)
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
-    log(dependencies.logger, input, outcome)
+    log(dependencies.logger, input, outcome, context)
     dependencies.observe(observation(input, outcome, context))
     return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
     if (!(error instanceof SendAbortedError) || !isCancelled()) throw error
-    return toAttemptOutcome(stopped(at), made, pausedSoFarMs(destination))
+    const outcome = stopped(at)
+    traced?.end(outcome)
+    dependencies.observe({ ...observation(input, outcome, context), isStopped: true })
+    return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
   } finally {
     admission.leave(result)
   }
@@ -217,16 +246,13 @@ async function attemptNow(
 function post(
   sender: Sender,
   { destination, endpoint }: Ready,
-  { messageId, message }: AttemptInput,
-  at: Date,
-  isCalledOff: () => boolean,
+  outbound: Omit<OutboundMessage, 'endpoint' | 'secrets'>,
   signal: AbortSignal | undefined,
 ): Promise<SendOutcome> {
   const { unreadableReason } = destination
   // The reason is asked before the secrets, which throw where they cannot be read.
   if (unreadableReason !== undefined) return Promise.resolve(unreadable(unreadableReason))
-  const outbound = { messageId, message, endpoint, secrets: destination.secrets, at, isCalledOff }
-  return postMessage(sender, outbound, signal)
+  return postMessage(sender, { ...outbound, endpoint, secrets: destination.secrets }, signal)
 }
 
 const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }
@@ -309,7 +335,7 @@ function toAttemptOutcome(
 function observation(
   { destinationId, endpointId }: AttemptInput,
   outcome: SendOutcome,
-  { acceptedAt, isFirst }: AttemptContext,
+  { acceptedAt, number }: AttemptContext,
 ): AttemptObservation {
   const at = new Date()
   const { durationMs } = outcome
@@ -322,18 +348,29 @@ function observation(
     latencyMs,
     durationMs,
     outcome: outcome.kind,
-    ...(isFirst && { waitedMs: latencyMs - durationMs }),
+    ...(number === 1 && { waitedMs: latencyMs - durationMs }),
     ...(outcome.kind !== 'delivered' && { failure: outcome.reason }),
   }
 }
 
 /** Logs one line per attempt; a receiver's failure is no error of this node. */
-function log(logger: Logger, { messageId, destinationId, endpointId }: AttemptInput, outcome: SendOutcome): void {
-  const { kind, status, durationMs } = outcome
-  const facts = { messageId, destinationId, endpointId, outcome: kind, status, durationMs: Math.round(durationMs) }
-  if (kind === 'delivered') logger.debug(facts, 'delivery.attempted')
-  else if (outcome.code === 'timeout') logger.warn({ ...facts, reason: outcome.reason }, 'delivery.timed_out')
-  else logger.info({ ...facts, reason: outcome.reason }, 'delivery.attempted')
+function log(
+  logger: Logger,
+  { sourceId, destinationId, endpointId, traceparent }: AttemptInput,
+  outcome: SendOutcome,
+  { number: attempt }: AttemptContext,
+): void {
+  const { kind, status } = outcome
+  const level = kind === 'delivered' ? 'debug' : outcome.code === 'timeout' ? 'warn' : 'info'
+  if (!logger.isLevelEnabled(level)) return
+  const { runId } = Context.current().info.workflowExecution ?? {}
+  const traceId = traceparent && traceIdOf(traceparent)
+  const facts = { sourceId, destinationId, endpointId, attempt, runId, traceId, outcome: kind, status }
+  const durationMs = Math.round(outcome.durationMs)
+  if (kind === 'delivered') return logger[level]({ ...facts, durationMs }, 'delivery.attempted')
+  const { code, reason } = outcome
+  // The reason of an answer may repeat some of it.
+  logger[level]({ ...facts, durationMs, code, ...(status === undefined && { reason }) }, 'delivery.attempted')
 }
 
 function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {

@@ -1,5 +1,10 @@
 export { createAudienceActivities, type AudienceActivityDependencies } from './audience-sync.ts'
 export { createDeletionActivities, type DeletionActivityDependencies } from './deletions.ts'
-export { createDeliveryActivities, type AttemptObservation, type DeliveryDependencies } from './delivery.ts'
+export {
+  createDeliveryActivities,
+  type AttemptDependencies,
+  type AttemptObservation,
+  type DeliveryDependencies,
+} from './delivery.ts'
 export { createParcelActivities, type ParcelDependencies } from './parcels.ts'
 export { createSteeringActivities, type SteeringActivityDependencies } from './steering.ts'

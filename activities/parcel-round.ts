@@ -11,7 +11,7 @@ import {
   type Pace,
 } from '../src/contracts/parcel-progress.ts'
 import type { EndpointProgress, EventProgress, ParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
-import type { AttemptKind } from '../src/delivery/gate.ts'
+import type { AttemptKind } from '../src/delivery/admission.ts'
 import { attempt, type AttemptDependencies } from './delivery.ts'
 
 /** Most attempts of one parcel side by side at one endpoint. */
@@ -94,7 +94,7 @@ export async function attemptRound(
     for (const due of queue.splice(0)) note(due, outcome)
   }
 
-  const work = async (queue: Due[]): Promise<void> => {
+  const work = async (queue: Due[], onAdmitted: () => void): Promise<void> => {
     for (let due = queue.shift(); due !== undefined; due = queue.shift()) {
       await turn?.()
       if (performance.now() > lastBegin) return deferRest([due, ...queue.splice(0)], { kind: 'deferred' })
@@ -103,12 +103,14 @@ export async function attemptRound(
         note(due, { kind: 'deferred' })
         continue
       }
-      const { sourceId, messageId, message, receivedAt } = event
-      const input = { sourceId, messageId, message, destinationId: due.destinationId, endpointId: due.endpointId }
+      const { sourceId, messageId, message, receivedAt, traceparent } = event
+      const { destinationId, endpointId } = due
+      const input = { sourceId, messageId, message, destinationId, endpointId, ...(traceparent && { traceparent }) }
       const context = {
         event: String(due.event.progress.place),
         acceptedAt: Date.parse(receivedAt),
-        isFirst: due.attempts === 0,
+        number: due.attempts + 1,
+        onAdmitted,
       }
       const outcome = await attempt(dependencies, kind, input, context).catch(faultOfOurs)
       note(due, outcome)
@@ -116,11 +118,18 @@ export async function attemptRound(
     }
   }
 
-  await Promise.all(
-    [...queues.values()].flatMap((queue) =>
-      Array.from({ length: Math.min(perEndpoint, queue.length) }, () => work(queue)),
-    ),
-  )
+  /** Sees to all that is due at one endpoint, some side by side. Each asks for a place when the one before has got its own: a parcel that
+   *  is turned away counts once among those that wait for the endpoint. */
+  const workThrough = async (queue: Due[]): Promise<void> => {
+    const workers: Promise<void>[] = []
+    const begin = (): void => {
+      if (workers.length < perEndpoint && queue.length > 0) workers.push(work(queue, begin))
+    }
+    begin()
+    for (const worker of workers) await worker
+  }
+
+  await Promise.all([...queues.values()].map(workThrough))
   return { progress: [...progress.values()], times }
 }
 

@@ -18,7 +18,7 @@ import type {
   ParcelRetryRecord,
 } from '../src/contracts/parcels.ts'
 import type { Database } from '../src/db/database.ts'
-import { turnIdOf } from '../src/db/inbox.ts'
+import { commonTurn } from '../src/db/inbox.ts'
 import { recordedAttempts, recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcel-progress.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
 import { inGroups } from '../src/in-groups.ts'
@@ -26,7 +26,7 @@ import { within } from '../src/within.ts'
 import type { AttemptDependencies } from './delivery.ts'
 import { heartbeating } from './heartbeating.ts'
 import { attemptRound, type RoundResult } from './parcel-round.ts'
-import { recordOfLastTry, tryAgain, windowEndsAt } from './trying-on.ts'
+import { isWoken, recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
 /** How long outcomes wait to be written while a round goes on, in milliseconds: what a node that dies did not write is sent again,
  *  and most rounds are over sooner. */
@@ -51,14 +51,14 @@ export interface ParcelDependencies extends AttemptDependencies {
 }
 
 export function createParcelActivities(dependencies: ParcelDependencies): ParcelActivities {
-  const { database, pendingRecord, startEvent, load } = dependencies
+  const { database, pendingRecord, startEvent, load, recovery } = dependencies
   const writeRecord = inGroups((records: readonly ParcelRecord[]) => recordProgress(database, records), maxRecords)
 
   return {
     async attemptParcel({ events, retry }) {
       const isFirst = load.isFresh(parcelId())
       const recorder = createRecorder(database, parcelId(), (record) => writeRecord({ ...record, isFirst }))
-      const underWay = load.begin(turnOf(events), events.length)
+      const underWay = load.begin(commonTurn(events), events.length)
       try {
         const known = isFirst ? new Map<number, undefined>() : await recorder.known()
         const progress = events.map((event, place) => knownProgress(known, event, place))
@@ -81,6 +81,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
     },
 
     async retryInParcel({ events, destinationId, retry }) {
+      recovery.forget(thisTry())
       const pace = { retry, windowEndsAt: windowEndsAt() }
       const earlier = recordOfLastTry<ParcelRetryRecord>()
       const known = new Map(earlier?.progress.map((event) => [event.place, event]))
@@ -100,7 +101,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           ? [{ event, progress: before, onlyAt: destinationId }]
           : []
       })
-      const round = { kind: 'retry', pace, dueBy: Date.now(), onThrough: recorder.note } as const
+      const dueBy = isWoken() ? Infinity : Date.now()
+      const round = { kind: 'retry', pace, dueBy, onThrough: recorder.note } as const
       const result = await heartbeating(
         () => attemptRound(dependencies, round, open),
         () => ({ progress }),
@@ -115,6 +117,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       const waiting = openEndpointsAt(progress, destinationId)
       const isHeld = waiting.some(({ waits }) => waits === 'hold')
       if (waiting.length === 0 || isHeld || Context.current().cancellationSignal.aborted) return record
+      for (const { endpointId, isDown = false } of waiting) recovery.note(endpointId, thisTry(), isDown)
       const now = Date.now()
       const inMs = nextRoundAt(waiting, pace, { now, random: Math.random }) - now
       throw tryAgain(failureTypes.endpointUnavailable, messageOf(waiting), record, Math.max(1, inMs))
@@ -133,8 +136,6 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
 }
 
 const parcelId = (): string => Context.current().info.workflowExecution?.workflowId ?? ''
-
-const turnOf = ([first]: readonly ParcelEvent[]): string => (first === undefined ? '' : turnIdOf(first))
 
 const placed = (
   progress: readonly EventProgress[],

@@ -1,12 +1,24 @@
 /** Activities that try on: Temporal repeats them until the retry window is over, and each try goes on where the last one ended. */
 
 import { ApplicationFailure, Context } from '@temporalio/activity'
+import type { WaitingTry } from '../src/contracts/delivery.ts'
 
 /** When the retry window ends, in milliseconds since 1970. */
 export function windowEndsAt(): number {
   const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = Context.current().info
   return scheduledTimestampMs + scheduleToCloseTimeoutMs
 }
+
+/** This try, for whoever wakes the next one. */
+export function thisTry(): WaitingTry {
+  const { workflowExecution: { workflowId, runId } = { workflowId: '', runId: '' }, activityId } =
+    Context.current().info
+  return { workflowId, runId, activityId }
+}
+
+/** Whether the next try comes before its time: Temporal counts the tries of an activity that was reset from 1 on, and keeps what the last
+ *  one left behind. */
+export const isWoken = (): boolean => Context.current().info.attempt === 1 && recordOfLastTry() !== undefined
 
 /** What the last try left behind; undefined in the first one. */
 export const recordOfLastTry = <Record>(): Record | undefined =>

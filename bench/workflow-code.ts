@@ -61,7 +61,7 @@ async function replayMs(
   name: string,
   total: number,
 ): Promise<number> {
-  const json: unknown = JSON.parse(readFileSync(resolve(root, `test/histories/${name}.json`), 'utf8'))
+  const json: unknown = JSON.parse(readFileSync(resolve(root, `test/histories/0.1.0/${name}.json`), 'utf8'))
   const histories = Array.from({ length: total }, (_, index) => ({
     workflowId: `${name}-${index}`,
     history: historyFromJSON(json),

@@ -1,4 +1,5 @@
-/** Builds the package: one bundle per entry as ESM and CJS with source maps (esbuild), and the types of both (tsc). */
+/** Builds the package: one bundle per entry as ESM and CJS with source maps (esbuild), and the types of both (tsc); and the script for
+ *  pages. */
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,19 +48,20 @@ const internalNames = [
   'take',
 ]
 const nodeEntries = ['src/index.ts', 'src/receiver.ts']
+/** platform browser refuses node: imports, so Node-only code cannot slip into pages. */
+const forPages = {
+  ...common,
+  entryPoints: ['src/browser.ts'],
+  platform: 'browser',
+  minify: true,
+  mangleProps: new RegExp(`^(${internalNames.join('|')})$`),
+}
 await Promise.all([
   build({ ...common, entryPoints: nodeEntries, platform: 'node', format: 'esm', outdir: 'dist/esm' }),
   build({ ...common, entryPoints: nodeEntries, platform: 'node', format: 'cjs', outdir: 'dist/cjs' }),
-  // platform browser refuses node: imports, so Node-only code cannot slip into pages.
-  build({
-    ...common,
-    entryPoints: ['src/browser.ts'],
-    platform: 'browser',
-    format: 'esm',
-    minify: true,
-    mangleProps: new RegExp(`^(${internalNames.join('|')})$`),
-    outdir: 'dist/esm',
-  }),
+  build({ ...forPages, format: 'esm', outdir: 'dist/esm' }),
+  // For pages that install nothing; the server offers it.
+  build({ ...forPages, format: 'iife', globalName: 'Postrider', sourcemap: false, outfile: 'dist/script.js' }),
 ])
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')

@@ -1,9 +1,9 @@
 /** Builds all: the server, the bundle of its workflows and the embedded database that a first start copies; and beside them the
- *  client library and the web app. */
+ *  client library and the web app, which offers the library for installing. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { renameSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import process from 'node:process'
 
 const run = async (command) => {
@@ -28,7 +28,15 @@ const databaseTemplate = async () => {
   renameSync(`${folder}.new`, folder)
 }
 
-const results = await Promise.allSettled([server(), run('npm run build --workspaces --if-present')])
+const clientAndWebApp = async () => {
+  await run('npm run build --workspaces --if-present')
+  await run('npm pack --workspace client --ignore-scripts --silent --pack-destination web/dist')
+  const { version } = JSON.parse(readFileSync('client/package.json', 'utf8'))
+  renameSync(`web/dist/postrider-analytics-${version}.tgz`, 'web/dist/client.tgz')
+  copyFileSync('client/dist/script.js', 'web/dist/client.js')
+}
+
+const results = await Promise.allSettled([server(), clientAndWebApp()])
 for (const { reason } of results.filter(({ status }) => status === 'rejected')) {
   process.stderr.write(`${reason.message}\n`)
   process.exitCode = 1

@@ -1,6 +1,6 @@
 /** Records the histories of workflows on every path, from a real run, for `test/replay.test.ts`:
  *  `npx tsx scripts/record-histories.ts`, or with `deliveries`, `parcels`, `audiences` or names of paths only those. Run it when a workflow
- *  has a new path; keep the histories of released versions, which running workflows may still have. */
+ *  has a new path; what was recorded stays as it is: `test/histories/README.md`. */
 
 import { audiencePaths, shortHistories } from './histories/audiences.ts'
 import { deliveryPaths } from './histories/deliveries.ts'

@@ -4,13 +4,15 @@ import { createCleanUps, type CleanUps } from './clean-ups.ts'
 import { composeFoundation } from './composition/compose-foundation.ts'
 import { composeServer } from './composition/compose-server.ts'
 import { composeServices } from './composition/compose-services.ts'
+import { composeWorker, noWorker } from './composition/compose-worker.ts'
 import type { Config } from './config.ts'
 import { listen } from './http/listen.ts'
+import type { Offers } from './http/server.ts'
 import type { Logger } from './logger.ts'
 import { startQuickstart, type Quickstart } from './quickstart/quickstart.ts'
 import type { ReceivedEvent } from './receiver/receiver.ts'
 import type { Temporal } from './temporal/connection.ts'
-import { prepareWorker, type WorkerLimits } from './temporal/worker.ts'
+import type { WorkerLimits } from './temporal/worker.ts'
 import type { WorkflowCode } from './temporal/workflow-code.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
@@ -54,26 +56,23 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
 }
 
 async function startNode(config: Config, options: AppOptions, cleanUps: CleanUps): Promise<Omit<App, 'stop'>> {
-  const { logger, signal, workflowCode, workerLimits, onReceived } = options
+  const { signal, onReceived } = options
   const foundation = await composeFoundation(config, options, cleanUps)
   const { temporal, adminToken, lateCleanUps } = foundation
 
   const services = composeServices(config, foundation)
-  const { intake, deliveries, audiences, deletions } = services
-  const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
-  const worker = prepareWorker(temporal, workflowCode, activities, logger, workerLimits)
-  for (const part of [deliveries, audiences, deletions, worker, intake]) cleanUps.add(() => part.stop())
+  const { gate, intake, deliveries, audiences, deletions } = services
+  const worker = config.roles.worker ? composeWorker(config, foundation, services, options) : noWorker
+  for (const part of [gate, deliveries, audiences, deletions, worker, intake]) cleanUps.add(() => part.stop())
 
   const build = composeServer(config, foundation, services, () => worker.deadReason())
-  const open = async (offers: 'all' | 'ingest', port: number, setting: string): Promise<string> => {
+  const open = async (offers: Offers, port: number, setting: string): Promise<string> => {
     const server = await build(offers)
     const url = await listen(server, config.host, port, setting)
     cleanUps.add(() => server.close())
     return url
   }
-  const { adminPort } = config
-  const ingestUrl = await open(adminPort === undefined ? 'all' : 'ingest', config.port, 'PORT')
-  const url = adminPort === undefined ? ingestUrl : await open('all', adminPort, 'POSTRIDER_ADMIN_PORT')
+  const { url, ingestUrl } = await openServers(config, open)
   // The worker is asked to stop first, and awaited at its place above: attempts that begin later would make the stop longer.
   cleanUps.add(() => void worker.stop())
 
@@ -88,4 +87,16 @@ async function startNode(config: Config, options: AppOptions, cleanUps: CleanUps
   // Attempts that are finished while the node stops may lead to the receiver.
   lateCleanUps.add(() => quickstart?.receiver.stop())
   return { url, ingestUrl, adminToken, temporal, quickstart }
+}
+
+/** Where a node listens: one port for all that it offers, unless the web app and the API have one of their own. */
+async function openServers(
+  { port, adminPort, roles }: Config,
+  open: (offers: Offers, port: number, setting: string) => Promise<string>,
+): Promise<Pick<App, 'url' | 'ingestUrl'>> {
+  const [inner, setting] =
+    adminPort === undefined ? ([port, 'PORT'] as const) : ([adminPort, 'POSTRIDER_ADMIN_PORT'] as const)
+  const ingestUrl = roles.api && adminPort !== undefined ? await open('ingest', port, 'PORT') : undefined
+  const url = await open(roles.api ? 'all' : 'metrics', inner, setting)
+  return { url, ingestUrl: ingestUrl ?? url }
 }

@@ -1,12 +1,14 @@
 /** Which of the parts that the node stands on answer: looked at again and again, and logged once when one goes and once when it
  *  is back. */
 
+import type { Roles } from './config.ts'
 import type { Database } from './db/database.ts'
 import { PartAwayError, partTexts, type PartName } from './errors.ts'
 import type { Logger } from './logger.ts'
 import type { MissingPart } from './schemas/system.ts'
 import { answerWithin } from './temporal/answer-within.ts'
 import type { Temporal } from './temporal/connection.ts'
+import { assertPolled } from './temporal/pollers.ts'
 import { within } from './within.ts'
 
 /** How long a look may take before its part counts as away, and between two looks, in milliseconds. */
@@ -21,22 +23,25 @@ export interface Availability {
   close(): void
 }
 
+/** What is asked of each part that the node needs. */
+type Looks = Partial<Record<PartName, () => Promise<unknown>>>
+
 /** @param looks  asks each part something; what it throws is why the part is away */
-export function watchAvailability(looks: Record<PartName, () => Promise<unknown>>, logger: Logger): Availability {
+export function watchAvailability(looks: Looks, logger: Logger): Availability {
   const away = new Map<PartName, MissingPart>()
   const told = new Set<PartName>()
   /** A part that hangs gets no second question. */
   const asked = new Map<PartName, Promise<unknown>>()
 
-  const ask = (part: PartName): Promise<unknown> => {
-    const answer = asked.get(part) ?? looks[part]().finally(() => asked.delete(part))
+  const ask = (part: PartName, look: () => Promise<unknown>): Promise<unknown> => {
+    const answer = asked.get(part) ?? look().finally(() => asked.delete(part))
     asked.set(part, answer)
     return within(lookLimitMs, partTexts[part], answer)
   }
 
-  const lookAt = async (part: PartName): Promise<void> => {
+  const lookAt = async ([part, look]: [PartName, () => Promise<unknown>]): Promise<void> => {
     try {
-      await ask(part)
+      await ask(part, look)
       const since = away.get(part)?.since
       if (since !== undefined && told.delete(part))
         logger.warn({ part, awayMs: Date.now() - Date.parse(since) }, 'part.back')
@@ -54,7 +59,7 @@ export function watchAvailability(looks: Record<PartName, () => Promise<unknown>
   const missing = (): MissingPart[] => [...away.values()]
 
   const look = async (): Promise<MissingPart[]> => {
-    await Promise.all((Object.keys(looks) as PartName[]).map(lookAt))
+    await Promise.all((Object.entries(looks) as [PartName, () => Promise<unknown>][]).map(lookAt))
     return missing()
   }
 
@@ -68,14 +73,15 @@ export const onlyTemporal = ({ look, missing }: Availability): Pick<Availability
   return { look: async () => ofTemporal(await look()), missing: () => ofTemporal(missing()) }
 }
 
-/** What is asked of the parts of a node. */
-export const looksAt = (database: Database, temporal: Temporal): Record<PartName, () => Promise<unknown>> => ({
+/** What is asked of the parts of a node: one that does not deliver itself needs others that do. */
+export const looksAt = (database: Database, temporal: Temporal, { worker }: Roles): Looks => ({
   database: () => database.query('select 1'),
   // Read from its database each time, which the usual questions after a server's health are not.
   temporal: () =>
     answerWithin(temporal, lookLimitMs, () =>
       temporal.connection.workflowService.describeNamespace({ namespace: temporal.namespace }),
     ),
+  ...(!worker && { worker: () => answerWithin(temporal, lookLimitMs, () => assertPolled(temporal)) }),
 })
 
 function reasonOf(error: unknown): string {

@@ -16,7 +16,7 @@ export function createCleanUps(logger: Logger): CleanUps {
     try {
       await cleanUp()
     } catch (error) {
-      logger.error({ error: (error as Error).message }, 'stop.failed')
+      logger.error({ error: (error as Error).message }, 'node.stop_failed')
     }
   }
   return {

@@ -33,7 +33,7 @@ export const errorCatalog = {
   too_large: { status: 413, meaning: 'The request is larger than the limit, or a batch has more than 2,500 events.' },
   unsupported_media_type: { status: 415, meaning: 'The body has an encoding that the server does not read.' },
   inbox_full: { status: 429, meaning: 'Too many events wait for delivery to start; try again after `Retry-After`.' },
-  too_many_requests: { status: 429, meaning: 'Too many tries; wait for `Retry-After`.' },
+  too_many_requests: { status: 429, meaning: 'Too many tries, events or requests; wait for `Retry-After`.' },
   internal_error: { status: 500, meaning: 'A fault of the server; the log has the details.' },
   unavailable: {
     status: 503,
@@ -70,10 +70,14 @@ export class AppError extends Error {
 }
 
 /** What a node stands on. */
-export type PartName = 'database' | 'temporal'
+export type PartName = 'database' | 'temporal' | 'worker'
 
 /** How a text begins that tells of a part. */
-export const partTexts: Record<PartName, string> = { database: 'The database', temporal: 'Temporal' }
+export const partTexts: Record<PartName, string> = {
+  database: 'The database',
+  temporal: 'Temporal',
+  worker: 'The worker',
+}
 
 /** A part that the node stands on is away for the moment: the answer says which one, and when to call again. */
 export class PartAwayError extends AppError {

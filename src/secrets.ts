@@ -1,6 +1,6 @@
-/** Encryption of secrets at rest: AES-256-GCM with a key ring. */
+/** Encryption with the installation's key ring: AES-256-GCM, and the box for secrets at rest. */
 
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto'
 import type { EncryptionKey } from './config.ts'
 import { StartError } from './errors.ts'
 
@@ -11,8 +11,32 @@ export interface SecretBox {
   open(sealed: string): string
 }
 
+const cipherName = 'aes-256-gcm'
 const ivBytes = 12
 const tagBytes = 16
+
+/** @param purpose  what `open` must be given too
+ *  @returns nonce, tag and the encrypted bytes */
+export function seal(key: Buffer | KeyObject, purpose: Uint8Array, plaintext: Uint8Array): Buffer {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv(cipherName, key, iv).setAAD(purpose)
+  const data = cipher.update(plaintext)
+  cipher.final()
+  return Buffer.concat([iv, cipher.getAuthTag(), data])
+}
+
+/** @throws when another key or purpose sealed it, or it was changed */
+export function open(key: Buffer | KeyObject, purpose: Uint8Array, sealed: Uint8Array): Buffer {
+  const decipher = createDecipheriv(cipherName, key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
+    .setAAD(purpose)
+    .setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
+  const plaintext = decipher.update(sealed.subarray(ivBytes + tagBytes))
+  decipher.final()
+  return plaintext
+}
+
+/** What tells the operator of a key that is gone. */
+export const keyMissing = (id: string): string => `the encryption key "${id}" is not in POSTRIDER_ENCRYPTION_KEYS`
 
 /** @param keys  the ring, newest first; at least one */
 export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
@@ -20,22 +44,14 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
   if (newest === undefined) throw new RangeError('the key ring is empty')
   const byId = new Map(keys.map(({ id, key }) => [id, key]))
   return {
-    seal(plaintext) {
-      const iv = randomBytes(ivBytes)
-      const cipher = createCipheriv('aes-256-gcm', newest.key, iv).setAAD(Buffer.from(newest.id))
-      const data = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
-      return `${newest.id}:${Buffer.concat([iv, cipher.getAuthTag(), data]).toString('base64')}`
-    },
+    seal: (plaintext) =>
+      `${newest.id}:${seal(newest.key, Buffer.from(newest.id), Buffer.from(plaintext)).toString('base64')}`,
     open(sealed) {
       const [id = '', encoded = ''] = sealed.split(':', 2)
       const key = byId.get(id)
-      if (key === undefined) throw new StartError(`the encryption key "${id}" is not in POSTRIDER_ENCRYPTION_KEYS`)
-      const bytes = Buffer.from(encoded, 'base64')
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes))
-        .setAAD(Buffer.from(id))
-        .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
+      if (key === undefined) throw new StartError(keyMissing(id))
       try {
-        return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8')
+        return open(key, Buffer.from(id), Buffer.from(encoded, 'base64')).toString('utf8')
       } catch (error) {
         throw new StartError(`the encryption key "${id}" is not the one that a stored secret was sealed with`, {
           cause: error,

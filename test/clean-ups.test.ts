@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { createCleanUps } from '../src/clean-ups.ts'
-import { createLogger } from '../src/logger.ts'
+import { pino } from 'pino'
 
 it('undoes the last step first, what was added together side by side, and goes on after a failure', async () => {
-  const cleanUps = createCleanUps(createLogger('silent'))
+  const cleanUps = createCleanUps(pino({ level: 'silent' }))
   const done: string[] = []
   const meeting = new AbortController()
   cleanUps.add(() => done.push('first step'))

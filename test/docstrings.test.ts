@@ -46,16 +46,19 @@ function undocumentedMembers(file: string, code: string): string[] {
 const isTag = ({ name, type }: ts.PropertySignature | ts.MethodSignature): boolean =>
   ['kind', 'ok', 'action'].includes(name.getText()) && type !== undefined && ts.isLiteralTypeNode(type)
 
-/** Members of a schema, by their paths, that have no description. */
-function undescribed(schema: z.core.$ZodType, path: string): string[] {
+/** Members of a schema, by their paths, that have no description.
+ *  @param around  the schemas that it is a part of: one that has itself as a part is looked at once */
+function undescribed(schema: z.core.$ZodType, path: string, around: readonly z.core.$ZodType[] = []): string[] {
+  if (around.includes(schema)) return []
+  const within = [...around, schema]
   const def: { type: string; [name: string]: unknown } = { ...schema._zod.def }
   const inner = ['innerType', 'element', 'in', 'valueType'].flatMap((name) => schemasIn(def[name]))
   const members = def.type === 'object' ? Object.entries(def['shape'] as z.core.$ZodShape) : []
   return [
-    ...[...inner, ...schemasIn(def['options'])].flatMap((part) => undescribed(part, path)),
+    ...[...inner, ...schemasIn(def['options'])].flatMap((part) => undescribed(part, path, within)),
     ...members.flatMap(([name, member]) => [
       ...(isDescribed(member) ? [] : [`${path}.${name}`]),
-      ...undescribed(member, `${path}.${name}`),
+      ...undescribed(member, `${path}.${name}`, within),
     ]),
   ]
 }

@@ -19,31 +19,31 @@ import type {
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { readPendingAttempts } from './activities.ts'
-import { deliverToDestination } from './deliver-to-destination.ts'
+import { deliverToDestination, type DestinationDelivery } from './deliver-to-destination.ts'
 import type { Runs } from './endpoint-attempts.ts'
 import { createEndReport } from './end-report.ts'
+import { createMeeting } from './meeting.ts'
 import { createOutcomeReport, writeOutcome } from './outcome-attribute.ts'
+import { createResultsReport } from './results-attribute.ts'
 import { listenForSteering } from './steering.ts'
+import { traceEnd } from './tracing.ts'
 
 /** Carries one event to its destinations.
  *  @throws ApplicationFailure DeliveryFailed with the reason per endpoint, and the whole result in its details, when a
  *  destination could not be reached for good */
 export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEventResult> {
   const input = { ...given, acceptedAt: given.acceptedAt ?? workflowInfo().startTime.toISOString() }
-  const atRest = new Trigger<DestinationStanding[]>()
-  let isAwaitingRest = false
-  const standings = (): DestinationStanding[] => deliveries.flatMap((delivery) => delivery.standing() ?? [])
-  const onResting = (): void => {
-    if (isAwaitingRest || !workflowInfo().continueAsNewSuggested) return
-    isAwaitingRest = true
-    condition(() => standings().length === deliveries.length).then(
-      () => atRest.resolve(standings()),
-      () => undefined,
-    )
+  const { atRest, onResting } = createRest(() => deliveries)
+  const noteResult = createResultsReport(input)
+  const reportEnd = createEndReport(input)
+  const onEnded = (ended: DestinationResult): void => {
+    reportEnd(ended)
+    noteResult(ended.destinationId, ended.outcome)
   }
-  const onEnded = createEndReport(input)
   const runs: Runs = new Set()
-  const context = { input, steering: listenForSteering(), outcomes: createOutcomeReport(), onResting, onEnded, runs }
+  const outcomes = createOutcomeReport(noteResult)
+  const firstsOver = createMeeting(input.targets.length)
+  const context = { input, steering: listenForSteering(), outcomes, noteResult, firstsOver, onResting, onEnded, runs }
   const resumed = new Map(input.resumed?.map((standing) => [destinationOf(standing), standing]))
   const deliveries = input.targets.map((target) =>
     deliverToDestination(context, target, resumed.get(target.destinationId)),
@@ -51,9 +51,37 @@ export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEve
   const { cancelRequested } = CancellationScope.current()
   const results = Promise.all(deliveries.map(({ result }) => result))
   const destinations = await Promise.race([results, atRest.then(goOn), cancelRequested]).catch((error: unknown) =>
-    endCancelled(runs, error),
+    endCancelled(input, runs, error),
   )
+  return conclude(input, destinations)
+
+  /** A delivery that only waits, and has become long by many pauses, goes on in a new run. */
+  function goOn(resumed: DestinationStanding[]): Promise<never> {
+    return continueAsNew<typeof deliverEvent>({ ...input, resumed })
+  }
+}
+
+/** Tells when all destinations only wait, in a delivery that has become long. */
+function createRest(deliveries: () => DestinationDelivery[]) {
+  const atRest = new Trigger<DestinationStanding[]>()
+  let isAwaited = false
+  const standings = (): DestinationStanding[] => deliveries().flatMap((delivery) => delivery.standing() ?? [])
+  const onResting = (): void => {
+    if (isAwaited || !workflowInfo().continueAsNewSuggested) return
+    isAwaited = true
+    condition(() => standings().length === deliveries().length).then(
+      () => atRest.resolve(standings()),
+      () => undefined,
+    )
+  }
+  return { atRest, onResting }
+}
+
+/** Writes what the delivery has come to where lists and traces read it.
+ *  @throws ApplicationFailure DeliveryFailed when a destination could not be reached for good */
+function conclude(input: DeliverEventInput, destinations: DestinationResult[]): DeliverEventResult {
   const outcome = overallOutcome(destinations)
+  traceEnd(input, outcome)
   const result = { outcome, destinations }
   noteUnlessPlain(result)
   if (outcome === 'partly_delivered') writeOutcome(outcome)
@@ -67,19 +95,15 @@ export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEve
     })
   if (outcome === 'discarded') writeOutcome('discarded')
   return result
-
-  /** A delivery that only waits, and has become long by many pauses, goes on in a new run. */
-  function goOn(resumed: DestinationStanding[]): Promise<never> {
-    return continueAsNew<typeof deliverEvent>({ ...input, resumed })
-  }
 }
 
 /** What the activities have made is told before the end: nothing has it afterwards. */
-async function endCancelled(runs: Runs, error: unknown): Promise<never> {
+async function endCancelled(input: DeliverEventInput, runs: Runs, error: unknown): Promise<never> {
   if (isCancellation(error) && runs.size > 0 && patched('tells-attempts-of-cancelled')) {
     await readPendingAttempts()
     await Promise.all(runs)
   }
+  if (isCancellation(error)) traceEnd(input, 'cancelled')
   throw error
 }
 

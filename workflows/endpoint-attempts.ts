@@ -57,7 +57,7 @@ export function createEndpointAttempts(
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
 ): EndpointAttempts {
-  const { sourceId, messageId, message, acceptedAt, retry } = input
+  const { sourceId, messageId, message, acceptedAt, retry, traceparent } = input
   let count = resumed?.attempts ?? 0
   let last: Attempt | undefined = resumed?.lastAttempt
   let isOrdered = resumed?.isOrdered === true
@@ -91,6 +91,7 @@ export function createEndpointAttempts(
         destinationId,
         endpointId,
         ...(acceptedAt !== undefined && { acceptedAt }),
+        ...(traceparent !== undefined && { traceparent }),
         retry,
         attemptsBefore: count,
         ...ordered,

@@ -1,9 +1,10 @@
 /** Waiting while a destination is paused. */
 
-import { condition, patched } from '@temporalio/workflow'
+import { CancellationScope, condition, patched } from '@temporalio/workflow'
 import type { DestinationState } from '../src/contracts/delivery.ts'
 import { readDestination } from './activities.ts'
 import { readsOnce } from './change-reads.ts'
+import type { OutcomeReport } from './outcome-attribute.ts'
 import type { Steering } from './steering.ts'
 
 /** Name of the patch by which a delivery waits to be told. Deliveries that began to wait before it look at the destination by themselves,
@@ -53,5 +54,23 @@ export function createHold(destinationId: string, steering: Steering, onResting:
         stopListening()
       }
     },
+  }
+}
+
+/** One wait for all endpoints of a destination, until it is no longer paused. */
+export function waitTogether(
+  hold: Hold,
+  destinationId: string,
+  outcomes: Pick<OutcomeReport, 'report'>,
+): Hold['untilResumed'] {
+  // The wait runs in the scope of the destination: an endpoint that is settled meanwhile must not end the wait of the others.
+  const scope = CancellationScope.current()
+  let resumption: Promise<DestinationState> | undefined
+  return async (since) => {
+    outcomes.report(destinationId, 'held')
+    resumption ??= scope.run(() => hold.untilResumed(since)).finally(() => (resumption = undefined))
+    const state = await resumption
+    if (state.kind !== 'discarded') outcomes.report(destinationId, 'retrying')
+    return state
   }
 }

@@ -1,5 +1,6 @@
 /** Load in a process of its own: keeps so many requests under way for a time, each on a connection that stays open. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { quantile } from './figures.ts'
 
@@ -12,6 +13,8 @@ export interface LoadOrder {
   /** Ends after this time, or after so many events. */
   seconds: number
   events?: number
+  /** Requests a second at most; as fast as answers come unless given. */
+  perSecond?: number
   /** Beginning of the message ids. */
   prefix: string
 }
@@ -38,7 +41,8 @@ process.on('message', (order: LoadOrder) => {
 process.once('disconnect', () => process.exit())
 process.send?.('ready')
 
-async function run({ url, writeKey, connections, batchSize, seconds, events, prefix }: LoadOrder): Promise<LoadResult> {
+async function run(order: LoadOrder): Promise<LoadResult> {
+  const { url, writeKey, connections, batchSize, seconds, events, perSecond, prefix } = order
   const pool = new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000 })
   const headers = {
     authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
@@ -71,8 +75,15 @@ async function run({ url, writeKey, connections, batchSize, seconds, events, pre
     if (outcome === '200') accepted += batchSize
     else refused[outcome] = (refused[outcome] ?? 0) + 1
   }
+  let turns = 0
+  const turn = async (): Promise<void> => {
+    if (perSecond !== undefined) await sleep(Math.max(0, begun + (turns++ * 1_000) / perSecond - performance.now()))
+  }
   const work = async (): Promise<void> => {
-    while (performance.now() < deadline && (events === undefined || next < events)) await post()
+    while (performance.now() < deadline && (events === undefined || next < events)) {
+      await turn()
+      await post()
+    }
   }
   await Promise.all(Array.from({ length: connections }, work))
   const elapsedSeconds = (performance.now() - begun) / 1_000

@@ -5,6 +5,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import type { DeliverEventInput } from '../../src/contracts/delivery.ts'
+import { createNamesInTemporal } from '../../src/temporal/names-in-temporal.ts'
 import { deliveryAttributes } from '../../src/temporal/search-attributes.ts'
 
 interface Order {
@@ -19,6 +20,8 @@ interface Order {
 Runtime.install({ logger: new DefaultLogger('ERROR') })
 const connection = await NativeConnection.connect({ address: process.argv[2] ?? '' })
 const client = new Client({ connection })
+const names = createNamesInTemporal()
+names.use({ key: Buffer.alloc(32), beginsAt: new Date(0), hasPlain: false })
 const dispatcher = new Agent({ connections: 128 })
 const taskQueue = 'bench-reference'
 const worker = await Worker.create({
@@ -56,7 +59,7 @@ async function carryOut({ workflow, eager, count, atATime, url }: Order): Promis
         workflowId: `reference/${input.messageId}`,
         args: [url, JSON.stringify(input.message)],
         requestEagerStart: eager,
-        typedSearchAttributes: deliveryAttributes(input),
+        typedSearchAttributes: deliveryAttributes(input, names),
       })
       if (workflow === 'doNothing') handles.push(handle.result())
     }

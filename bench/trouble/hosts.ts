@@ -1,4 +1,5 @@
-/** Healthy endpoints beside 50 hanging ones on as many hosts, and 13 on the host of one of them. */
+/** Healthy endpoints beside 50 hanging ones on as many hosts, and 13 on the host of one of them; and, for comparison, beside as
+ *  many events to endpoints that answer. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, postAtPace } from '../delivery/events.ts'
@@ -20,30 +21,46 @@ const leadMs = 10_000
 
 /** @param seconds  how long each phase is measured */
 export async function measureHosts({ node, report, receivers }: Trouble, seconds: number): Promise<void> {
-  const [apart, shared, hanging] = await Promise.all([
+  const [apart, shared, answering, hanging] = await Promise.all([
+    receivers.open('answers'),
     receivers.open('answers'),
     receivers.open('answers'),
     receivers.open('hangs'),
   ])
   const neighbours = [await startNeighbour(node, apart, ofNeighbour), await startNeighbour(node, shared, ofNeighbour)]
   const enter = (phase: string): void => neighbours.forEach((neighbour) => neighbour.enter(phase))
+  const onHostsOf = (port: number): string[] =>
+    Array.from({ length: hosts }, (_, index) => `http://127.0.1.${index + 1}:${port}/`)
+  const onSharedHost = (path: string): string[] =>
+    Array.from({ length: onOneHost }, (_, index) => `${shared.url.slice(0, -1)}${path}/${index}`)
+
+  /** Posts an event a second to each, every source at its own moment of the second, as sources that know nothing of each other. */
+  const keepPosting = async (urls: readonly string[], forMs: number): Promise<void> => {
+    const sources = await Promise.all(urls.map((url) => connect(node, url)))
+    const posting = sources.map(async (source, index) => {
+      await sleep((index * 1_000) / perSecond / sources.length)
+      await postAtPace(node, source, perSecond * (forMs / 1_000), perSecond)
+    })
+    await Promise.all(posting)
+  }
+
   await sleep(warmUpMs)
   enter('alone')
   await sleep(seconds * 1_000)
-  enter('meanwhile')
+  enter('while these are made known')
+  const answered = keepPosting([...onHostsOf(answering.port), ...onSharedHost('')], seconds * 1_000 + leadMs)
+  await sleep(leadMs)
+  enter('beside as many that answer')
+  await answered
+  enter('afterwards')
+  await sleep(warmUpMs)
 
-  const urls = [
-    ...Array.from({ length: hosts }, (_, index) => `http://127.0.1.${index + 1}:${hanging.port}/`),
-    ...Array.from({ length: onOneHost }, (_, index) => `${shared.url.slice(0, -1)}${hangingPath}/${index}`),
-  ]
-  const sources = await Promise.all(urls.map((url) => connect(node, url)))
   enter('while they begin to hang')
-  const flooding = sources.map((source) => postAtPace(node, source, perSecond * (seconds + leadMs / 1_000), perSecond))
+  const hung = keepPosting([...onHostsOf(hanging.port), ...onSharedHost(hangingPath)], seconds * 1_000 + leadMs)
   await sleep(leadMs)
   enter('while they hang')
-  await sleep(seconds * 1_000)
-  enter('afterwards')
-  await Promise.all(flooding)
+  await hung
+
   const beside = { alone: 'alone', phases: ['while they begin to hang', 'while they hang'] }
   const [onItsOwn, onTheirs] = await Promise.all(neighbours.map((neighbour) => neighbour.end()))
   if (onItsOwn !== undefined) tellNeighbour(report, 'hosts: one on a host of its own', onItsOwn, beside)

@@ -49,7 +49,9 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
     }
     await startDelivery(app.temporal, input)
-    return app.temporal.client.workflow.getHandle(eventWorkflowId(input.sourceId, messageId))
+    return app.temporal.client.workflow.getHandle(
+      app.temporal.names.workflowId(eventWorkflowId(input.sourceId, messageId)),
+    )
   }
 
   const untilOutcome = (handle: WorkflowHandle, outcome: string) =>

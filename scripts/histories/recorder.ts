@@ -1,6 +1,7 @@
 /** A node whose workflows are recorded, and what a path of a workflow is made with. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { WorkflowHandle } from '@temporalio/client'
@@ -8,11 +9,13 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import { pino } from 'pino'
 import { startApp, type App } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
+import { packageVersion } from '../../src/package-version.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { findTemporalCli } from '../../src/temporal/cli-binary.ts'
 import { workflowCode } from '../../src/temporal/workflow-code.ts'
 import '../../test/support/quiet-temporal.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
+import { encryptionKeys } from '../../test/support/sealed-payloads.ts'
 import { startReceiver, type Answer, type Receiver } from '../../test/support/receiver.ts'
 import { startTcpRelay, type TcpRelay } from '../../test/support/tcp-relay.ts'
 
@@ -28,11 +31,13 @@ export interface Recorder {
   receiver: (...inTurn: Answer[]) => Promise<Receiver>
   /** A destination with an endpoint for each list of answers, which it gives in turn. */
   destinationFor: (...answers: Answer[][]) => Promise<Destination>
+  /** @throws Error at a path that the version in the making has a history of */
   record(paths: Paths): Promise<void>
   stop(): Promise<void>
 }
 
-const folder = join(import.meta.dirname, '../../test/histories')
+/** Of the version in the making. */
+const folder = join(import.meta.dirname, '../../test/histories', packageVersion())
 
 /** @param dynamicConfig  settings of its Temporal server beside those of every embedded one */
 export async function startRecorder(dynamicConfig: Record<string, string> = {}): Promise<Recorder> {
@@ -50,6 +55,7 @@ export async function startRecorder(dynamicConfig: Record<string, string> = {}):
     POSTRIDER_TEMPORAL_PORT: '0',
     POSTRIDER_TEMPORAL_UI_PORT: '0',
     POSTRIDER_QUICKSTART_PORT: '0',
+    POSTRIDER_ENCRYPTION_KEYS: encryptionKeys,
     POSTRIDER_RETRY_INITIAL: '200ms',
     POSTRIDER_RETRY_MAX: '1s',
   }
@@ -100,7 +106,7 @@ export async function startRecorder(dynamicConfig: Record<string, string> = {}):
           (error: Error) => (error.cause instanceof Error ? error.cause.name : error.name),
         )
         const history: unknown = JSON.parse(historyToJSON(await handle.fetchHistory()))
-        await writeFile(join(folder, `${name}.json`), `${JSON.stringify(history, anonymous, 1)}\n`)
+        await keep(`${name}.json`, `${JSON.stringify(history, anonymous, 1)}\n`)
         console.log(`${name}: ${end}`)
       }
     },
@@ -112,6 +118,14 @@ export async function startRecorder(dynamicConfig: Record<string, string> = {}):
       await rm(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** Adds a history to the folder. @throws Error when the folder has one of this name: none is recorded anew */
+async function keep(file: string, content: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, file), content, { flag: 'wx' })
+  const digest = createHash('sha256').update(content).digest('hex')
+  await appendFile(join(folder, 'SHA256SUMS'), `${digest}  ${file}\n`)
 }
 
 /** A `temporal` command that starts servers with further settings. @returns its folder */

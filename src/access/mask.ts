@@ -1,6 +1,7 @@
 /** Replaces secrets in what viewers and the audit log get to see. */
 
 import { isOwn } from '../delivery/headers.ts'
+import { isSignature } from '../delivery/sign.ts'
 
 export const mask = '********'
 
@@ -11,20 +12,43 @@ const secretMembers = new Set(['writeKey', 'sharedSecret', 'token', 'password'])
 const dataMembers = new Set(['message', 'traits'])
 
 /** A copy in which secrets and the values of static headers are masked; names of headers stay, and so do the headers that
- *  Postrider sets itself: a signature tells nothing of its secret. */
-export function maskSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(maskSecrets)
+ *  Postrider sets itself, but for signatures: who has one can post the request that it is for. */
+export const maskSecrets = (value: unknown): unknown => mapMembers(value, maskSecret)
+
+/** What a viewer gets to see of an answer of the management API: `maskSecrets`, and none of the values in the query of a URL, where
+ *  receivers have their tokens. */
+export const maskForViewer = (value: unknown): unknown =>
+  mapMembers(value, (name, member) => maskUrl(name, maskSecret(name, member)))
+
+/** A copy in which each member is changed, and then those within it; the caller's own data stays. */
+function mapMembers(value: unknown, change: (name: string, member: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapMembers(item, change))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, maskMember(name, member)]))
+  const members = Object.entries(value).map(([name, member]): [string, unknown] => {
+    if (dataMembers.has(name)) return [name, member]
+    return [name, mapMembers(change(name, member), change)]
+  })
+  return Object.fromEntries(members)
 }
 
-function maskMember(name: string, value: unknown): unknown {
-  if (dataMembers.has(name)) return value
-  if (secretMembers.has(name) && typeof value === 'string') return mask
-  if (name === 'headers' && typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([header, text]) => [header, isOwn(header) ? text : mask]))
-  return maskSecrets(value)
+function maskSecret(name: string, member: unknown): unknown {
+  if (secretMembers.has(name) && typeof member === 'string') return mask
+  if (name === 'headers' && typeof member === 'object' && member !== null)
+    return Object.fromEntries(Object.entries(member).map(([header, text]) => [header, isShown(header) ? text : mask]))
+  return member
 }
+
+const maskUrl = (name: string, member: unknown): unknown =>
+  name === 'url' && typeof member === 'string' ? member.replace(/(?<=\?)[^#]*/, maskQuery) : member
+
+/** Names stay; what has none is masked whole. */
+const maskQuery = (query: string): string =>
+  query
+    .split('&')
+    .map((part) => (part.includes('=') ? `${part.slice(0, part.indexOf('='))}=${mask}` : mask))
+    .join('&')
+
+const isShown = (header: string): boolean => isOwn(header) && !isSignature(header)
 
 /** Where `value` has secrets, as in `settings.sharedSecret` or `settings.webhooks.0.headers`. */
 export function secretPaths(value: unknown, path: string[] = []): string[] {

@@ -5,12 +5,12 @@ import type { ApplyOptions } from './settings/apply-file.ts'
 
 export const applyCommand = (): Command =>
   new Command('apply')
-    .description('make the settings of the node those of a file, after showing what that changes')
+    .description('change the settings of a node to those in a file, after showing the changes')
     .argument('<file>', 'YAML or JSON, as `export` writes it; - for standard input')
     .option('--dry-run', 'only show what would change')
-    .option('--yes', 'do not ask')
-    .option('--prune', 'delete what the file does not have')
-    .option('--update-secrets', 'set secrets also where there is one already')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--prune', 'delete what is not in the file')
+    .option('--update-secrets', 'also replace secrets that are set already')
     .action(async (file: string, options: ApplyOptions, self: Command) => {
       // Loaded only here: other commands read no YAML.
       const { apply } = await import('./settings/apply-file.ts')

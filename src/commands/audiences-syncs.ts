@@ -21,14 +21,14 @@ const SyncStartedSchema = z.object({ syncId: z.string() })
 
 const withWait = (command: Command): Command =>
   command
-    .option('--no-wait', 'end when the sync is asked for')
-    .addOption(timeoutOption('how long to follow the sync', '1h'))
+    .option('--no-wait', 'do not wait until the sync ends')
+    .addOption(timeoutOption('how long to wait until the sync ends', '1h'))
 
 /** Adds the commands that end in a sync. */
 export function addSyncCommands(command: Command): void {
   withWait(command.command('upload <audience> <file>'))
-    .description('take the members of a file (NDJSON or CSV; - for standard input) as the whole membership, and sync')
-    .option('--format <format>', 'ndjson or csv (default: by the name of the file)')
+    .description('replace all members with those in a file (NDJSON or CSV; - for standard input), and sync')
+    .option('--format <format>', 'ndjson or csv (default: from the file name)')
     .action(
       async (wanted: string, file: string, { format, ...wait }: WaitOptions & { format?: string }, self: Command) => {
         const { api, out } = await openSession(self)
@@ -53,9 +53,9 @@ export function addSyncCommands(command: Command): void {
       })
 
   for (const [action, what] of [
-    ['undo', 'take a sync back: the membership before it is sent again'],
-    ['confirm', 'go on with a sync that was refused because it removes many'],
-    ['stop', 'stop a sync that runs'],
+    ['undo', 'undo a sync: destinations are told the members before it'],
+    ['confirm', 'run a sync that was refused because it removes many members'],
+    ['stop', 'stop a running sync'],
   ] as const)
     withWait(command.command(`${action} <audience> [sync]`))
       .description(`${what} (default: the latest)`)
@@ -82,7 +82,7 @@ async function follow(
   syncId: string,
   { wait, timeout }: WaitOptions,
 ): Promise<void> {
-  if (!wait) return out.result({ syncId }, () => `Asked for: ${syncId}`)
+  if (!wait) return out.result({ syncId }, () => `Requested: ${syncId}`)
   let last: Sync | undefined
   let shown = ''
   const ended = await poll(timeout, async () => {
@@ -93,9 +93,13 @@ async function follow(
     return last.status === 'running' ? undefined : last
   })
   out.result(last, () => (last === undefined ? '' : syncFacts(last)))
-  if (ended === undefined) throw new CommandError('timeout', `the sync ${syncId} still runs; it goes on by itself`)
+  if (ended === undefined)
+    throw new CommandError('timeout', `the sync ${syncId} is still running, and continues without this command`)
   if (ended.status === 'refused')
-    throw new CommandError('failed', `refused: ${ended.reason ?? ''}; if that is right: postrider audiences confirm`)
+    throw new CommandError(
+      'failed',
+      `the sync was refused: ${ended.reason ?? ''}. To run it all the same: postrider audiences confirm <audience>`,
+    )
   if (ended.status === 'failed') throw new CommandError('failed', `the sync failed: ${ended.reason ?? ''}`)
 }
 
@@ -111,7 +115,7 @@ const syncFacts = (sync: Sync): string =>
     removed: sync.removed,
     unchanged: sync.unchanged,
     sent: sync.sent,
-    'tried on': sync.handedOn,
+    'retried as deliveries': sync.handedOn,
     failed: sync.failed,
     reason: sync.reason,
   })

@@ -29,7 +29,7 @@ const show = (audience: Audience): string =>
     trait: audience.key,
     kind: audience.kind,
     members: audience.members,
-    'come from': audience.membership.kind,
+    'members from': audience.membership.kind,
     destinations: audience.destinationIds.join(', '),
     schedule: audience.schedule === null ? 'none' : JSON.stringify(audience.schedule),
     state: audience.paused ? 'paused' : 'on',
@@ -57,7 +57,7 @@ export function audiencesCommand(): Command {
       const { api, out } = await openSession(self)
       out.result({ items: await listAudiences(api) }, ({ items }) =>
         table(
-          ['id', 'name', 'trait', 'members', 'from', 'state'],
+          ['id', 'name', 'trait', 'members', 'members from', 'state'],
           items.map((one) => [
             one.id,
             one.name,
@@ -66,14 +66,14 @@ export function audiencesCommand(): Command {
             one.membership.kind,
             one.paused ? 'paused' : 'on',
           ]),
-          'No audiences. Make one with: postrider audiences create <name>',
+          'No audiences yet. Create one with: postrider audiences create <name>',
         ),
       )
     })
 
   command
     .command('show <audience>')
-    .description('show one, by id or name')
+    .description('show an audience, by id or name')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       out.result(await findAudience(api, wanted), show)
@@ -81,13 +81,13 @@ export function audiencesCommand(): Command {
 
   command
     .command('create <name>')
-    .description('make an audience; its members are uploaded unless it says where to fetch them')
-    .option('--key <key>', 'the trait (default: the name in snake_case)')
+    .description('create an audience; upload its members, or have them fetched with --from-url or --from-sql')
+    .option('--key <key>', 'name of the trait (default: the name in snake_case)')
     .addOption(new Option('--kind <kind>', 'audience or computed trait').choices(audienceKinds).default('audience'))
-    .option('--destination <destination>', 'id or name of a destination (several: give it again)', collect)
-    .option('--from-url <url>', 'fetch the members there', httpUrl)
-    .option('--header <name: value>', 'header of that request (give it again)', collectHeaders)
-    .option('--from-sql <file>', 'file with the statement that gives the members; - for standard input')
+    .option('--destination <destination>', 'id or name of a destination (repeat for several)', collect)
+    .option('--from-url <url>', 'URL to fetch the members from', httpUrl)
+    .option('--header <name: value>', 'header of that request (repeat for several)', collectHeaders)
+    .option('--from-sql <file>', 'file with the query that returns the members, or - for standard input')
     .option('--connection-env <variable>', 'environment variable that holds the postgres:// URL of that database')
     .option('--every <duration>', 'sync at this interval, such as 6h')
     .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
@@ -107,8 +107,8 @@ export function audiencesCommand(): Command {
 
   command
     .command('preview <audience> [file]')
-    .description('show what a sync would send: of a membership in a file, else of the one that would be fetched')
-    .option('--format <format>', 'ndjson or csv (default: by the name of the file)')
+    .description('show what a sync would send, with the members in a file or with those that would be fetched')
+    .option('--format <format>', 'ndjson or csv (default: from the file name)')
     .action(async (wanted: string, file: string | undefined, options: { format?: string }, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = await findAudience(api, wanted)
@@ -121,8 +121,8 @@ export function audiencesCommand(): Command {
     })
 
   for (const [action, what] of [
-    ['pause', 'stop the syncs of its schedule'],
-    ['resume', 'go on with the syncs of its schedule'],
+    ['pause', 'pause its schedule'],
+    ['resume', 'resume its schedule'],
   ] as const)
     command
       .command(`${action} <audience>`)
@@ -136,8 +136,8 @@ export function audiencesCommand(): Command {
   command
     .command('delete <audience>')
     .description('delete an audience')
-    .option('--notify', 'tell the destinations first that nobody belongs to it any more')
-    .option('--yes', 'do not ask')
+    .option('--notify', 'first tell its destinations that all members have left')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { notify?: true; yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const audience = await findAudience(api, wanted)
@@ -156,7 +156,7 @@ export function audiencesCommand(): Command {
       const items = await listAll(api, `/audiences/${segment(id)}/syncs`, SyncSchema, { limit: 50 })
       out.result({ items }, () =>
         table(
-          ['id', 'kind', 'status', 'added', 'removed', 'sent', 'failed', 'asked for', 'reason'],
+          ['id', 'kind', 'status', 'added', 'removed', 'sent', 'failed', 'requested', 'reason'],
           items.map((one) => [
             one.id,
             one.kind,
@@ -168,7 +168,7 @@ export function audiencesCommand(): Command {
             one.requestedAt,
             one.reason,
           ]),
-          'It has had no syncs.',
+          'The audience has had no syncs.',
         ),
       )
     })
@@ -184,7 +184,7 @@ async function destinationIds(api: Api, wanted: string[]): Promise<string[]> {
 }
 
 async function membershipOf({ fromUrl, header, fromSql, connectionEnv }: CreateOptions): Promise<Membership> {
-  if (fromUrl !== undefined && fromSql !== undefined) throw usageError('--from-url and --from-sql exclude each other')
+  if (fromUrl !== undefined && fromSql !== undefined) throw usageError('give either --from-url or --from-sql, not both')
   if (fromUrl !== undefined) return { kind: 'http', url: fromUrl, ...(header !== undefined && { headers: header }) }
   if (fromSql === undefined) return { kind: 'push' }
   const connectionString = connectionEnv === undefined ? undefined : process.env[connectionEnv]
@@ -205,8 +205,8 @@ const previewText = ({ rowsRead, badRows, badRowSample, refusal, destinations }:
           one.added,
           one.removed,
           one.unchanged,
-          one.needsConfirmation ? 'would have to be confirmed' : '',
+          one.needsConfirmation ? 'needs confirmation' : '',
         ]),
-        'It has no destinations, so nothing would be sent.',
+        'The audience has no destinations, so nothing would be sent.',
       ),
   ].join('\n')

@@ -38,12 +38,12 @@ const AnswerSchema = z.object({ id: z.string().optional(), became: DeliverySteer
 
 export const steerCommand = (action: SteeringAction, description: string): Command =>
   withPart(withFilters(new Command(action)), action)
-    .description(`${description}: those of the ids, or all that match the filter`)
+    .description(`${description}: those with the given ids, or all that match the filter`)
     .argument('[id...]', 'ids of deliveries')
     .option('--all', 'all deliveries, without a filter')
-    .option('--why <reason>', 'kept in the history of each delivery')
-    .option('--yes', 'do not ask')
-    .addOption(timeoutOption('how long to wait for all that match', '10m'))
+    .option('--why <reason>', 'reason, kept in the history of each delivery')
+    .option('--yes', 'do not ask for confirmation')
+    .addOption(timeoutOption('how long to wait until all are done', '10m'))
     .action(async (ids: string[], options: SteerOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
@@ -62,9 +62,9 @@ const withPart = (command: Command, action: SteeringAction): Command =>
   action !== 'redeliver'
     ? command
     : command
-        .option('--only-destination <destination>', 'to this one of its destinations alone, by id or name')
-        .option('--only-endpoint <id>', 'to this one of its endpoints alone')
-        .option('--unless-redelivered', 'leave out those that were delivered again before')
+        .option('--only-destination <destination>', 'send to this destination only, by id or name')
+        .option('--only-endpoint <id>', 'send to this endpoint only')
+        .option('--unless-redelivered', 'leave out deliveries that were redelivered before')
 
 /** To whom of several an event is sent again. */
 async function readPart(
@@ -117,7 +117,11 @@ async function steerEach(api: Api, out: Output, action: SteeringAction, ids: str
       })
       .join('\n'),
   )
-  if (failure !== undefined) throw new CommandError('failed', `${action} was not possible for all`)
+  if (failure !== undefined)
+    throw new CommandError(
+      'failed',
+      `${items.filter(({ error }) => error !== null).length} of ${ids.length} deliveries could not be changed`,
+    )
 }
 
 async function steerAll(
@@ -133,11 +137,11 @@ async function steerAll(
   if (steerable === 0) {
     const failures = obstacles.map(({ obstacle, count }) => ({ reason: obstacleTexts[obstacle], count }))
     out.result({ action, status: 'completed', matched, done: 0, failed: matched, failures }, () =>
-      matched === 0 ? 'No deliveries match.' : `Nothing to ${action}: ${countText(counted)}`,
+      matched === 0 ? 'No deliveries match.' : `There is nothing to ${action}: ${countText(counted)}`,
     )
     return
   }
-  await confirm(`${countText(counted)} ${action} them?`, { yes: yes ?? false })
+  await confirm(`${countText(counted)} ${verbs[action]} ${steerable === 1 ? 'it' : 'them'}?`, { yes: yes ?? false })
   const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, ...order })
   const bar = await startProgress(out, action, started.matched)
   let last: BulkSteering = started
@@ -149,33 +153,35 @@ async function steerAll(
   bar.stop()
   out.result(last, ({ status, matched, done, failed, failures }) =>
     [
-      `${action}: ${status}, ${done} of ${matched} done${failed > 0 ? `, ${failed} could not be` : ''}.`,
+      `${action}: ${status}, ${done} of ${matched} done${failed > 0 ? `, ${failed} could not be changed` : ''}.`,
       ...failures.map(({ reason, count }) => `  ${count}: ${reason}`),
     ].join('\n'),
   )
-  if (ended === undefined) throw new CommandError('timeout', `${started.id} is still running; it goes on by itself`)
-  if (ended.status !== 'completed') throw new CommandError('failed', `${started.id} ${ended.status}`)
+  if (ended === undefined)
+    throw new CommandError('timeout', `${action} is still running, and continues without this command`)
+  if (ended.status !== 'completed') throw new CommandError('failed', `${action} ended early: ${ended.status}`)
 }
+
+/** How a question begins. */
+const verbs: Record<SteeringAction, string> = { retry: 'Retry', redeliver: 'Redeliver', cancel: 'Cancel' }
 
 /** Texts of what keeps an action from deliveries. */
 const obstacleTexts: Record<SteeringObstacle, string> = {
-  held: 'held by paused destinations',
-  over: 'over already',
-  under_way: 'still under way',
-  queued: 'still in the inbox',
-  no_destination: 'none of their destinations is left and switched on',
-  gone: 'nothing is known of them any more',
+  held: 'paused destinations hold them; resume those to send them',
+  over: 'they have already ended',
+  under_way: 'they have not ended yet',
+  queued: 'they are still in the inbox',
+  no_destination: 'their destinations were deleted or are switched off',
+  gone: 'they no longer exist',
 }
 
 /** What is said before the question: how many match, how many of them are left out, and why. */
 function countText({ matched, steerable, obstacles, redelivered = 0 }: Steerable): string {
   const match = matched === 1 ? '1 delivery matches' : `${matched} deliveries match`
   if (obstacles.length === 0 && redelivered === 0) return `${match}.`
-  const left = obstacles.map(({ obstacle, count }) => `${count} cannot be: ${obstacleTexts[obstacle]}`)
+  const left = obstacles.map(({ obstacle, count }) => `not possible for ${count}: ${obstacleTexts[obstacle]}`)
   return [
     [`${match}, ${steerable} can be changed`, ...left].join('; ') + '.',
-    ...(redelivered > 0
-      ? [`${redelivered} of them ${redelivered === 1 ? 'was' : 'were'} delivered again before.`]
-      : []),
+    ...(redelivered > 0 ? [`${redelivered} of them ${redelivered === 1 ? 'was' : 'were'} redelivered before.`] : []),
   ].join(' ')
 }

@@ -22,7 +22,7 @@ export async function tail(api: Api, out: Output, filter: Record<string, string>
   const since = filter['since'] ?? new Date().toISOString()
   const seen = new LRUCache<string, string>({ max: 2 * followed })
   let isAway = false
-  out.note('Deliveries from now on; stop with Ctrl-C.')
+  out.note('Showing deliveries from now on. Stop with Ctrl-C.')
   for (let first = true; !stop.aborted; first = false) {
     try {
       const newest = await listAll(api, '/deliveries', DeliverySchema, {

@@ -15,11 +15,11 @@ import { steerCommand } from './deliveries-steer.ts'
 const maxListed = 10_000
 
 export function deliveriesCommand(): Command {
-  const command = new Command('deliveries').description('what became of the events')
+  const command = new Command('deliveries').description('what became of events; retry, redeliver and cancel')
 
   withFilters(command.command('list'))
     .description('show deliveries, newest first')
-    .option('--limit <number>', 'how many', wholeNumber(1, maxListed), 50)
+    .option('--limit <number>', 'most deliveries to show', wholeNumber(1, maxListed), 50)
     .action(async ({ limit, ...options }: FilterOptions & { limit: number }, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
@@ -28,7 +28,7 @@ export function deliveriesCommand(): Command {
     })
 
   withFilters(command.command('count'))
-    .description('how many match')
+    .description('count the deliveries that match')
     .action(async (options: FilterOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const count = await countDeliveries(api, await readFilter(api, options))
@@ -37,7 +37,7 @@ export function deliveriesCommand(): Command {
 
   command
     .command('show <id>')
-    .description('show one with its attempts and its event')
+    .description('show a delivery with its attempts and its event')
     .action(async (id: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       const delivery = await api.call('GET', `/deliveries/${segment(id)}`, DeliveryDetailSchema)
@@ -45,15 +45,15 @@ export function deliveriesCommand(): Command {
     })
 
   withFilters(command.command('tail'))
-    .description('show deliveries as they begin and as they change, until Ctrl-C')
+    .description('show deliveries as they start and change, until Ctrl-C')
     .action(async (options: FilterOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const { tail } = await import('./deliveries-tail.ts')
       await tail(api, out, await readFilter(api, options))
     })
 
-  command.addCommand(steerCommand('retry', 'try waiting deliveries again now'))
-  command.addCommand(steerCommand('redeliver', 'deliver finished ones again'))
-  command.addCommand(steerCommand('cancel', 'stop deliveries; they are not delivered'))
+  command.addCommand(steerCommand('retry', 'make the next attempt of waiting deliveries now'))
+  command.addCommand(steerCommand('redeliver', 'send finished deliveries again'))
+  command.addCommand(steerCommand('cancel', 'cancel waiting deliveries: no further attempt is made'))
   return command
 }

@@ -1,20 +1,24 @@
 /** `postrider destinations`: where events go. */
 
 import { Command, Option } from 'commander'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import {
   DestinationViewSchema,
   SuccessPolicySchema,
   type Destination,
+  type DestinationPatch,
   type DestinationView,
   type NewDestination,
 } from '../schemas/destination.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import { messageTypes } from '../schemas/message.ts'
-import { segment, type Api } from './shared/api.ts'
+import { maxRehearsed, RehearsalSchema, type Rehearsal } from '../schemas/rehearsal.ts'
+import { query, segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
+import { readInput } from './shared/input.ts'
 import { findDestination, listDestinations, listSources, pick } from './shared/lookup.ts'
-import { collect, collectHeaders, duration, httpUrl } from './shared/options.ts'
+import { collect, collectHeaders, duration, httpUrl, wholeNumber } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -43,7 +47,11 @@ const show = (destination: DestinationView): string =>
       name: destination.name,
       state: stateOf(destination),
       sources: destination.sourceIds.join(', '),
-      'counts as delivered': destination.successPolicy === 'any' ? 'when any endpoint took it' : 'when all took it',
+      delivered:
+        destination.successPolicy === 'any'
+          ? 'when one endpoint has accepted it'
+          : 'when every endpoint has accepted it',
+      filter: destination.filter === null ? 'none: it takes all events' : JSON.stringify(destination.filter),
       signed: destination.settings.hasSharedSecret ? 'yes' : 'no',
     }),
     '',
@@ -66,26 +74,29 @@ interface Settings {
   header?: Record<string, string>
   secretEnv?: string
   successPolicy?: Destination['successPolicy']
+  /** Path of a file; `false`: none. */
+  filter?: string | false
   off?: true
 }
 
 const withSettings = (command: Command): Command =>
   command
-    .option('--source <source>', 'id or name of a source whose events it gets (several: give it again)', collect)
-    .option('--url <url>', 'an endpoint (up to five: give it again)', (text: string, before?: string[]) =>
+    .option('--source <source>', 'id or name of a source whose events it gets (repeat for several)', collect)
+    .option('--url <url>', 'URL of an endpoint (repeat for up to five)', (text: string, before?: string[]) =>
       collect(httpUrl(text), before),
     )
-    .option('--header <name: value>', 'header of all requests to these endpoints (give it again)', collectHeaders)
+    .option('--header <name: value>', 'header of all requests to these endpoints (repeat for several)', collectHeaders)
     .option('--secret-env <variable>', 'environment variable that holds the shared secret; requests are then signed')
     .addOption(
       new Option(
         '--success-policy <policy>',
-        'which endpoints must take an event, so that it counts as delivered',
+        'which endpoints must accept an event before it counts as delivered',
       ).choices(SuccessPolicySchema.options),
     )
+    .option('--filter <file>', 'file with its filter in YAML or JSON, which says what events it takes; - for input')
 
 export function destinationsCommand(): Command {
-  const command = new Command('destinations').description('where events go')
+  const command = new Command('destinations').description('where events are sent')
 
   command
     .command('list')
@@ -102,22 +113,22 @@ export function destinationsCommand(): Command {
             healthOf(item),
             item.settings.webhooks.map(({ url }) => url).join(' '),
           ]),
-          'No destinations. Make one with: postrider destinations create <name> --url <url>',
+          'No destinations yet. Create one with: postrider destinations create <name> --url <url>',
         ),
       )
     })
 
   command
     .command('show <destination>')
-    .description('show one, by id or name')
+    .description('show a destination, by id or name')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       out.result(await findDestination(api, wanted), show)
     })
 
   withSettings(command.command('create <name>'))
-    .description('make a destination')
-    .option('--off', 'do not switch it on yet')
+    .description('create a destination')
+    .option('--off', 'create it switched off')
     .action(async (name: string, options: Settings, self: Command) => {
       const { api, out } = await openSession(self)
       const input: Partial<NewDestination> = {
@@ -127,16 +138,18 @@ export function destinationsCommand(): Command {
         sourceIds: await sourceIds(api, options.source ?? []),
         settings: { webhooks: webhooksOf(options), ...secretOf(options) },
         ...(options.successPolicy !== undefined && { successPolicy: options.successPolicy }),
+        ...(await filterOf(options)),
       }
       out.result(await api.call('POST', '/destinations', DestinationViewSchema, input), show)
     })
 
   withSettings(command.command('update <destination>'))
-    .description('change a destination; sources and endpoints that are given replace those it has')
+    .description('change a destination; given sources and endpoints replace all those it has')
     .option('--name <name>', 'its new name')
+    .option('--no-filter', 'remove its filter: it takes all events')
     .option(
       '--secret-overlap <duration>',
-      'how long the replaced secret goes on signing, such as 24h (at most 30d)',
+      'how long requests are signed with the old secret, too, such as 24h (at most 30d)',
       duration,
     )
     .action(async (wanted: string, options: Settings & { secretOverlap?: number }, self: Command) => {
@@ -149,6 +162,7 @@ export function destinationsCommand(): Command {
       const change = {
         name: options.name,
         successPolicy: options.successPolicy,
+        ...(await filterOf(options)),
         ...(options.source !== undefined && { sourceIds: await sourceIds(api, options.source) }),
         settings: {
           ...(options.url !== undefined && { webhooks: webhooksOf(options) }),
@@ -160,14 +174,9 @@ export function destinationsCommand(): Command {
     })
 
   const switches = [
-    { name: 'pause', change: { paused: true }, what: 'hold its events until it is resumed' },
-    { name: 'resume', change: { paused: false }, what: 'deliver what was held, and go on' },
+    { name: 'pause', change: { paused: true }, what: 'hold its deliveries until it is resumed' },
+    { name: 'resume', change: { paused: false }, what: 'send what was held, and continue' },
     { name: 'enable', change: { enabled: true }, what: 'switch it on' },
-    {
-      name: 'disable',
-      change: { enabled: false },
-      what: 'switch it off: it gets no events, and waiting ones are dropped',
-    },
   ]
   for (const { name, change, what } of switches)
     command
@@ -180,36 +189,103 @@ export function destinationsCommand(): Command {
       })
 
   command
+    .command('disable <destination>')
+    .description('switch it off: it gets no events, and deliveries that wait for it are discarded')
+    .option('--yes', 'do not ask for confirmation')
+    .action(async (wanted: string, options: { yes?: true }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const { id, name, paused } = await findDestination(api, wanted)
+      if (options.yes !== true) await confirmDiscard(api, { id, name, paused })
+      const path = `/destinations/${segment(id)}`
+      out.result(await api.call('PATCH', path, DestinationViewSchema, { enabled: false }), show)
+    })
+
+  command
     .command('test <destination>')
-    .description('send a sample event to each endpoint now, and show what came back')
-    .addOption(new Option('--type <type>', 'which call').choices(messageTypes).default('track'))
+    .description('send a sample event to each endpoint now, and show the responses')
+    .addOption(new Option('--type <type>', 'type of the sample event').choices(messageTypes).default('track'))
     .action(async (wanted: string, { type }: { type: string }, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = await findDestination(api, wanted)
       const answer = await api.call('POST', `/destinations/${segment(id)}/test`, EndpointTestSchema, { type })
       out.result(answer, ({ results }) =>
         table(
-          ['endpoint', 'outcome', 'status', 'ms', 'error'],
+          ['endpoint', 'result', 'status', 'ms', 'error'],
           results.map((result) => [result.url, result.outcome, result.status, result.durationMs, result.error]),
-          'It has no endpoints.',
+          'The destination has no endpoints.',
         ),
       )
       const failed = answer.results.filter(({ outcome }) => outcome !== 'delivered')
-      if (failed.length > 0) throw new CommandError('failed', `${failed.length} of the endpoints did not take it`)
+      if (failed.length > 0)
+        throw new CommandError(
+          'failed',
+          `${failed.length} of ${answer.results.length} endpoints did not accept the event`,
+        )
+    })
+
+  command
+    .command('rehearse <destination>')
+    .description('try a filter on the newest events of its sources; nothing is sent')
+    .option('--filter <file>', 'file with the filter in YAML or JSON; - for input; unless given, the one it has')
+    .option('--no-filter', 'try it without a filter')
+    .option('--limit <count>', 'events that it is tried on, 1 to 100 (50 unless given)', wholeNumber(1, maxRehearsed))
+    .action(async (wanted: string, { limit, ...options }: Settings & { limit?: number }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const { id } = await findDestination(api, wanted)
+      const draft = { ...(await filterOf(options)), limit }
+      out.result(await api.call('POST', `/destinations/${segment(id)}/rehearse`, RehearsalSchema, draft), showRehearsal)
     })
 
   command
     .command('delete <destination>')
-    .description('delete a destination; what waits for it is dropped')
-    .option('--yes', 'do not ask')
+    .description('delete a destination; deliveries that wait for it are discarded')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const destination = await findDestination(api, wanted)
-      await confirm(`Delete the destination ${destination.name}, and drop what waits for it?`, options)
+      await confirm(`Delete the destination ${destination.name}? Deliveries that wait for it are discarded.`, options)
       await api.call('DELETE', `/destinations/${segment(destination.id)}`, z.object({ success: z.literal(true) }))
       out.result({ deleted: destination.id }, () => `Deleted ${destination.id}.`)
     })
   return command
+}
+
+const showRehearsal = ({ tried, sent, dropped, items }: Rehearsal): string =>
+  [
+    `Of the newest ${tried} events of its sources it takes ${sent} and leaves out ${dropped}. Nothing was sent.`,
+    '',
+    table(
+      ['message id', 'type', 'came in', 'outcome', 'reason'],
+      items.map(({ messageId, at, outcome, reason, before }) => [
+        messageId,
+        String(before['type']),
+        at,
+        outcome,
+        reason,
+      ]),
+      'No event is recorded.',
+    ),
+  ].join('\n')
+
+/** Where deliveries stand that end as discarded when their destination is switched off. */
+const waitingStatuses = ['queued', 'delivering', 'retrying', 'held'] as const
+
+/** Asks whether what waits for a destination may be discarded; not where nothing waits.
+ *  @throws CommandError when it may not */
+async function confirmDiscard(
+  api: Api,
+  { id, name, paused }: Pick<DestinationView, 'id' | 'name' | 'paused'>,
+): Promise<void> {
+  const counts = await Promise.all(
+    waitingStatuses.map((status) =>
+      api.call('GET', `/deliveries/count${query({ status, destinationId: id })}`, z.object({ count: z.number() })),
+    ),
+  )
+  const waiting = counts.reduce((sum, { count }) => sum + count, 0)
+  if (waiting === 0) return
+  const discards = waiting === 1 ? '1 delivery that waits for it is' : `${waiting} deliveries that wait for it are`
+  const instead = paused ? '' : ` To keep what waits, pause it instead: postrider destinations pause ${id}.`
+  await confirm(`${discards} discarded when ${name} is switched off.${instead} Switch it off?`, {})
 }
 
 async function sourceIds(api: Api, wanted: string[]): Promise<string[]> {
@@ -220,6 +296,18 @@ async function sourceIds(api: Api, wanted: string[]): Promise<string[]> {
 
 const webhooksOf = ({ url = [], header }: Settings) =>
   url.map((target) => ({ url: target, ...(header !== undefined && { headers: header }) }))
+
+/** As the file has it: the node says what is wrong with it. */
+async function filterOf({ filter }: Settings): Promise<Pick<DestinationPatch, 'filter'>> {
+  if (filter === undefined) return {}
+  if (filter === false) return { filter: null }
+  const text = await readInput(filter)
+  try {
+    return { filter: parse(text) as DestinationPatch['filter'] }
+  } catch (error) {
+    throw usageError(`${filter} is neither YAML nor JSON: ${(error as Error).message}`)
+  }
+}
 
 /** From the environment: other users of the machine can read command lines. */
 function secretOf({ secretEnv }: Settings): { sharedSecret?: string } {

@@ -12,13 +12,13 @@ import { globalsOf, outputOf } from './shared/session.ts'
 
 export const doctorCommand = (): Command =>
   new Command('doctor')
-    .description('check Temporal, database, keys, clock and addresses; say what is wrong and how to mend it')
+    .description('check Temporal, database, keys, clock and addresses; say what is wrong and how to fix it')
     .addHelpText(
       'after',
       [
         '',
-        'Looks at the node through its API, and, when that is on this machine, at the settings in the environment and at',
-        'what they lead to. Ends with exit code 1 when there is a problem; warnings alone end with 0.',
+        'It checks the node through its API and, for a node on this machine, the settings in the environment and what they',
+        'lead to. Exit code 1: there is a problem; warnings alone end with 0.',
       ].join('\n'),
     )
     .action(async (_options: unknown, self: Command) => {
@@ -40,7 +40,7 @@ async function localChecks(isUp: boolean): Promise<Check[]> {
 const asText = (checks: Check[]): string =>
   [
     table(
-      ['', 'what', 'found'],
+      ['', 'check', 'result'],
       checks.map(({ name, state, found }) => [state, name, found]),
       '',
     ),

@@ -8,12 +8,15 @@ import { openSession } from './shared/session.ts'
 
 export const exportCommand = (): Command =>
   new Command('export')
-    .description('print sources, destinations and audiences as a file for `apply`; secrets become variable names')
-    .option('--output <file>', 'write the file instead of printing it: JSON when its name ends in .json, else YAML')
+    .description(
+      'print sources, destinations and audiences as a file for `apply`; secrets become names of environment variables',
+    )
+    .option('--output <file>', 'write to this file: JSON if its name ends in .json, else YAML')
     .action(async ({ output }: { output?: string }, self: Command) => {
       const { api, out } = await openSession(self)
       const { role } = await api.call('GET', '/session', SessionSchema)
-      if (role !== 'admin') throw new CommandError('unauthorized', `the role ${role} does not see all settings`)
+      if (role !== 'admin')
+        throw new CommandError('unauthorized', `the role ${role} may not see all settings: use an admin token`)
       // Loaded only here: other commands read no YAML.
       const [{ exportSettings, readCurrent }, { toYaml }] = await Promise.all([
         import('./settings/current.ts'),

@@ -1,6 +1,7 @@
 /** `postrider keys`: which encryption keys hold stored secrets, and the retirement of old ones. */
 
 import { Command } from 'commander'
+import ms from 'ms'
 import type { EncryptionKey } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import type { SealedValue } from '../db/sealed-columns.ts'
@@ -21,7 +22,7 @@ interface KeyUse {
   state: 'newest' | 'older' | 'missing'
   /** Stored secrets that need it. */
   secrets: number
-  /** Whether the ring can do without it. */
+  /** Whether no stored secret needs it: Temporal may still have deliveries that do. */
   mayBeDropped: boolean
 }
 
@@ -32,9 +33,11 @@ export function keysCommand(): Command {
 
   command
     .command('show')
-    .description('how many stored secrets each key holds, and so which may be dropped')
+    .description('how many stored secrets each key holds, and so which may be dropped, and when')
     .action(async (_options: unknown, self: Command) => {
-      await open(async ({ database, keys }) => outputOf(self).result({ keys: await keyUses(database, keys) }, asText))
+      await open(async ({ database, keys, retentionMs }) =>
+        outputOf(self).result({ keys: await keyUses(database, keys) }, (result) => asText(result, retentionMs)),
+      )
     })
 
   command
@@ -72,14 +75,26 @@ async function keyUses(database: Database, keys: readonly EncryptionKey[]): Prom
   return [...ring, ...missing.map(([id, secrets]): KeyUse => ({ id, state: 'missing', secrets, mayBeDropped: false }))]
 }
 
-const asText = ({ keys }: { keys: KeyUse[] }): string =>
-  table(
+const asText = ({ keys }: { keys: KeyUse[] }, retentionMs: number): string => {
+  const uses = table(
     ['key', 'state', 'secrets', 'may be dropped'],
-    keys.map(({ id, state, secrets, mayBeDropped }) => [id, state, secrets, mayBeDropped ? 'yes' : 'no']),
+    keys.map(({ id, state, secrets, mayBeDropped }) => [id, state, secrets, mayBeDropped ? 'yes, later' : 'no']),
     '',
   )
+  return keys.some(({ mayBeDropped }) => mayBeDropped) ? `${uses}\n${whenToDrop(retentionMs)}` : uses
+}
 
-async function rotate({ database, keys, isEmbedded }: StoredSecrets, options: { yes?: true }, self: Command) {
+const whenToDrop = (retentionMs: number): string =>
+  [
+    'Temporal keeps what was sealed while an older key was the newest: drop that key once the deliveries of its time',
+    `have ended, and no sooner than ${ms(retentionMs)} (POSTRIDER_RETENTION, or that of Temporal's namespace) after that.`,
+  ].join('\n')
+
+async function rotate(
+  { database, keys, isEmbedded, retentionMs }: StoredSecrets,
+  options: { yes?: true },
+  self: Command,
+) {
   const [{ createSecretBox }, { resealAll }] = await Promise.all([
     import('../secrets.ts'),
     import('../db/sealed-columns.ts'),
@@ -103,7 +118,7 @@ async function rotate({ database, keys, isEmbedded }: StoredSecrets, options: { 
   out.result({ resealed, keys: after, unreadable, unreadableCount }, (result) =>
     [
       `${resealed} sealed with ${newest}.`,
-      asText(result),
+      asText(result, retentionMs),
       ...unreadable.map((one) => `Not read: ${one.table} ${one.id}, ${one.column}: ${printable(one.reason)}`),
     ].join('\n'),
   )

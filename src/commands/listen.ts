@@ -31,21 +31,21 @@ export const listenCommand = (): Command =>
   new Command('listen')
     .description('receive the events of a source here, show them, and forward them to a local URL')
     .argument('<source>', 'id or name of the source')
-    .option('--forward-to <url>', 'pass each request on, as it came; its answer is the answer', httpUrl)
-    .option('--header <name: value>', 'header to add when forwarding (give it again)', collectHeaders)
+    .option('--forward-to <url>', 'URL to forward each request to; its response is returned to the node', httpUrl)
+    .option('--header <name: value>', 'header to add when forwarding (repeat for several)', collectHeaders)
     .option('--name <name>', 'name of the destination', `listen on ${hostname()}`)
-    .option('--host <host>', 'address to listen at', '127.0.0.1')
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
     .addOption(
-      new Option('--port <port>', 'port to listen at').argParser(wholeNumber(0, 65_535)).default(0, 'a free one'),
+      new Option('--port <port>', 'port to listen on').argParser(wholeNumber(0, 65_535)).default(0, 'a free one'),
     )
-    .option('--public-url <url>', 'where the node reaches this receiver, when not at that address', httpUrl)
+    .option('--public-url <url>', 'URL at which the node reaches this receiver, if it is another one', httpUrl)
     .option('--body', 'show the whole body of each event')
     .addHelpText(
       'after',
       [
         '',
-        'The receiver is a destination of its own, made when there is none and used again by the next listen. When listen',
-        'stops, the destination is paused: events that come meanwhile are held, and arrive when listen is back.',
+        'listen creates a destination for the receiver, and uses the same one the next time. When listen stops, it pauses',
+        'the destination: events that come in meanwhile are held, and are sent when listen runs again.',
       ].join('\n'),
     )
     .action(async (source: string, options: ListenOptions, command: Command) => listen(source, options, command))
@@ -69,12 +69,12 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
         options.body === true ? `${receivedLine(one)}\n${printableJson(one.body)}` : receivedLine(one),
       ),
   }).catch((error: Error) => {
-    throw new CommandError('failed', `cannot listen at ${host}:${port}: ${error.message}`)
+    throw new CommandError('failed', `cannot listen on ${host}:${port}: ${error.message}`)
   })
   try {
     const destination = await register(api, source, options.name, options.publicUrl ?? receiver.url, secret, out)
     const ready = { listening: receiver.url, destinationId: destination.id, sourceId: source.id }
-    out.item(ready, () => `Events of ${printable(source.name)} come to ${receiver.url}; stop with Ctrl-C.`)
+    out.item(ready, () => `Receiving events of ${printable(source.name)} at ${receiver.url}. Stop with Ctrl-C.`)
     if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
     await pause(api, destination.id, out)
   } finally {
@@ -102,7 +102,9 @@ async function register(
       settings: { sharedSecret, webhooks: [{ url }] },
     })
   if (!existing.paused)
-    out.note(`The last listen did not pause ${name}, or another one still runs; events come here from now on.`)
+    out.note(
+      `${name} was not paused: the last listen was killed, or another one is running. Events come here from now on.`,
+    )
   const [webhook] = existing.settings.webhooks
   return api.call('PATCH', `/destinations/${segment(existing.id)}`, DestinationSchema, {
     enabled: true,
@@ -114,7 +116,7 @@ async function register(
 async function pause(api: Api, id: string, out: Output): Promise<void> {
   try {
     await api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, { paused: true })
-    out.note('Paused: events that come now are held until listen is back.')
+    out.note('Paused: events that come in now are held until listen runs again.')
   } catch (error) {
     if (error instanceof CommandError && error.exit === 'notFound') return
     throw error

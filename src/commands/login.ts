@@ -10,7 +10,7 @@ import { globalsOf, outputOf } from './shared/session.ts'
 
 export const loginCommand = (): Command =>
   new Command('login')
-    .description('check a token and keep it, with the address, as a profile')
+    .description('check a token, and save it with the address as a profile')
     .action(async (_options: unknown, command: Command) => login(command))
 
 async function login(command: Command): Promise<void> {
@@ -27,6 +27,6 @@ async function login(command: Command): Promise<void> {
   await writeProfiles({ current: name, profiles: { ...now.profiles, [name]: { address, token } } })
   outputOf(command).result(
     { profile: name, address, role },
-    () => `Logged in to ${address} as ${role}. Profile ${name} is kept in ${profilesPath()} and used from now on.`,
+    () => `Logged in to ${address} as ${role}. Profile ${name} is saved in ${profilesPath()} and used from now on.`,
   )
 }

@@ -7,7 +7,7 @@ import { readProfiles, writeProfiles, type Profiles } from './shared/profiles.ts
 import { outputOf } from './shared/session.ts'
 
 export function profilesCommand(): Command {
-  const command = new Command('profiles').description('addresses and tokens that `login` keeps')
+  const command = new Command('profiles').description('addresses and tokens that `login` saved')
 
   command
     .command('list')
@@ -24,14 +24,14 @@ export function profilesCommand(): Command {
         table(
           ['', 'name', 'address'],
           items.map((item) => [item.current ? '*' : '', item.name, item.address]),
-          'No profiles. Make one with: postrider login',
+          'No profiles yet. Create one with: postrider login',
         ),
       )
     })
 
   command
     .command('use <name>')
-    .description('make a profile the one that counts when none is chosen')
+    .description('use a profile from now on')
     .action(async (name: string, _options: unknown, self: Command) => {
       const before = await readProfiles()
       expectProfile(before, name)
@@ -41,17 +41,18 @@ export function profilesCommand(): Command {
 
   command
     .command('remove <name>')
-    .description('forget a profile and its token')
+    .description('remove a profile and its token')
     .action(async (name: string, _options: unknown, self: Command) => {
       const before = await readProfiles()
       expectProfile(before, name)
       const { [name]: _, ...profiles } = before.profiles
       await writeProfiles({ ...before, profiles })
-      outputOf(self).result({ removed: name }, () => `Profile ${name} is forgotten.`)
+      outputOf(self).result({ removed: name }, () => `Profile ${name} is removed.`)
     })
   return command
 }
 
 function expectProfile({ profiles }: Profiles, name: string): void {
-  if (!Object.hasOwn(profiles, name)) throw new CommandError('notFound', `there is no profile ${name}`)
+  if (!Object.hasOwn(profiles, name))
+    throw new CommandError('notFound', `there is no profile ${name}; see: postrider profiles list`)
 }

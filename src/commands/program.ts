@@ -1,6 +1,6 @@
 /** The `postrider` command with all its commands. */
 
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { packageVersion } from '../package-version.ts'
 import { applyCommand } from './apply.ts'
 import { audiencesCommand } from './audiences.ts'
@@ -19,21 +19,29 @@ import { sendCommand } from './send.ts'
 import { outputOf } from './shared/session.ts'
 import { sourcesCommand } from './sources.ts'
 
+/** The roles that `--role` stands for, as `POSTRIDER_ROLES` has them. */
+const rolesOf = { api: 'api', worker: 'worker', all: 'api,worker' }
+
 const startCommand = (): Command =>
   new Command('start')
     .description('run a node: API, web app and worker')
+    .addOption(
+      new Option('--role <role>', 'what it does: api, worker or all (also: POSTRIDER_ROLES)').choices(
+        Object.keys(rolesOf),
+      ),
+    )
     .addHelpText(
       'after',
       [
         '',
-        'Its settings are environment variables, all with defaults: PORT, POSTRIDER_DATA_DIR, DATABASE_URL, TEMPORAL_ADDRESS',
-        'and others (docs/configuration.md). Ctrl-C lets what runs finish, and ends it.',
+        'Environment variables configure the node; each has a default: PORT, POSTRIDER_DATA_DIR, DATABASE_URL, TEMPORAL_ADDRESS',
+        'and others (docs/configuration.md). Ctrl-C lets running attempts finish, then stops the node.',
       ].join('\n'),
     )
-    .action(async (_options: unknown, self: Command) => {
+    .action(async ({ role }: { role?: keyof typeof rolesOf }, self: Command) => {
       // Loaded only here: a node's libraries take a second.
       const { start } = await import('./start.ts')
-      await start(outputOf(self))
+      await start(outputOf(self), role && rolesOf[role])
     })
 
 /** @param isJson  whether programs read what it says about a wrong command line */
@@ -41,15 +49,18 @@ export function buildProgram({ isJson = false } = {}): Command {
   const program = new Command('postrider')
     .description('Event delivery to HTTP endpoints')
     .version(packageVersion())
-    .option('--profile <name>', 'address and token that `login` kept under this name (also: POSTRIDER_PROFILE)')
-    .option('--address <url>', 'where the node is (also: POSTRIDER_ADDRESS; default: http://127.0.0.1:8080)')
+    .option(
+      '--profile <name>',
+      'use the address and token that `login` saved under this name (also: POSTRIDER_PROFILE)',
+    )
+    .option('--address <url>', 'address of the node (also: POSTRIDER_ADDRESS; default: http://127.0.0.1:8080)')
     .option('--token <token>', 'admin or API token (also: POSTRIDER_ADMIN_TOKEN)')
     .option('--json', 'print JSON for programs')
     .addHelpText(
       'after',
       [
         '',
-        'Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not reachable, 4 not authorised, 5 not found, 6 not over in time,',
+        'Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not reachable, 4 not authorised, 5 not found, 6 timed out,',
         '130 interrupted. Each command has examples: postrider <command> --help',
       ].join('\n'),
     )

@@ -45,25 +45,25 @@ const ended = new Set(['delivered', 'partly_delivered', 'failed', 'discarded', '
 
 export const sendCommand = (): Command =>
   new Command('send')
-    .description('send one call, and show its delivery and the attempts')
-    .addArgument(new Argument('<type>', 'which call').choices(eventTypes))
+    .description('send one event, and follow its delivery')
+    .addArgument(new Argument('<type>', 'type of the call').choices(eventTypes))
     .option('--source <source>', 'id or name of the source it comes from')
     .option('--write-key <key>', 'write key of the source (also: POSTRIDER_WRITE_KEY)')
-    .option('--data <file>', 'the call as JSON; - for standard input; other options outrank its members')
-    .option('--event <name>', 'what happened (track)')
+    .option('--data <file>', 'file with the call as JSON, or - for standard input; other options override its members')
+    .option('--event <name>', 'name of the event (track)')
     .option('--name <name>', 'name of the page or screen')
     .option('--category <category>', 'category of the page or screen')
-    .option('--user-id <id>', 'who it was')
-    .option('--anonymous-id <id>', 'who it was, when there is no user id')
-    .option('--group-id <id>', 'the group (group)')
-    .option('--previous-id <id>', 'the former id (alias)')
-    .option('--message-id <id>', 'id of the call; a repeat is delivered once (default: a new one)')
+    .option('--user-id <id>', 'id of the user')
+    .option('--anonymous-id <id>', 'id of an anonymous user')
+    .option('--group-id <id>', 'id of the group (group)')
+    .option('--previous-id <id>', 'previous id of the user (alias)')
+    .option('--message-id <id>', 'id of the message; a repeat is delivered only once (default: a new one)')
     .option('--timestamp <time>', 'when it happened, ISO 8601 (default: now)')
     .option('--properties <json>', 'a JSON object', jsonObject)
     .option('--traits <json>', 'a JSON object', jsonObject)
     .option('--context <json>', 'a JSON object', jsonObject)
     .option('--integrations <json>', 'a JSON object', jsonObject)
-    .option('--no-wait', 'end when the call is accepted')
+    .option('--no-wait', 'do not follow the delivery')
     .addOption(timeoutOption('how long to follow the delivery', '30s'))
     .action(async (type: string, options: SendOptions, command: Command) => send(type, options, command))
 
@@ -93,7 +93,7 @@ async function readCall(options: SendOptions): Promise<Record<string, unknown>> 
   try {
     return { ...jsonObject(text), ...given }
   } catch {
-    throw usageError(`${options.data === '-' ? 'standard input' : options.data} holds no JSON object`)
+    throw usageError(`${options.data === '-' ? 'standard input' : options.data} does not contain a JSON object`)
   }
 }
 
@@ -115,11 +115,11 @@ async function findSender(api: Api, options: SendOptions): Promise<{ writeKey: s
 async function whyNotFollowed(api: Api, { wait }: SendOptions, sourceId: string | undefined) {
   if (!wait) return ''
   if (!api.hasToken) return 'Its delivery can be shown only with a token: postrider login'
-  if (sourceId === undefined) return 'Its delivery cannot be shown: the token does not tell the source of this key.'
+  if (sourceId === undefined) return 'Its delivery cannot be shown: the token may not see the source of this write key.'
   const connected = (await listDestinations(api)).some(
     ({ enabled, sourceIds }) => enabled && sourceIds.includes(sourceId),
   )
-  return connected ? undefined : 'No destination is connected to the source, so it goes nowhere.'
+  return connected ? undefined : 'No destination is connected to the source, so it is not delivered.'
 }
 
 async function follow(api: Api, out: Output, sourceId: string, messageId: string, timeoutMs: number): Promise<void> {
@@ -135,7 +135,7 @@ async function follow(api: Api, out: Output, sourceId: string, messageId: string
   })
   const result = delivery ?? last ?? null
   out.result({ messageId, sourceId, deliveryId: id, delivery: result }, () =>
-    result === null ? `Delivery ${id} has not begun.` : deliveryFacts(result),
+    result === null ? `Delivery ${id} has not started yet.` : deliveryFacts(result),
   )
   if (delivery === undefined)
     throw new CommandError(

@@ -20,7 +20,7 @@ const show = (source: Source): string =>
     'write key': source.writeKey,
     state: state(source),
     created: source.createdAt,
-    ...(source.previousKeyExpiresAt !== null && { 'earlier key until': source.previousKeyExpiresAt }),
+    ...(source.previousKeyExpiresAt !== null && { 'old key works until': source.previousKeyExpiresAt }),
   })
 
 export function sourcesCommand(): Command {
@@ -35,14 +35,14 @@ export function sourcesCommand(): Command {
         table(
           ['id', 'name', 'state', 'write key'],
           items.map((source) => [source.id, source.name, state(source), source.writeKey]),
-          'No sources. Make one with: postrider sources create <name>',
+          'No sources yet. Create one with: postrider sources create <name>',
         ),
       )
     })
 
   command
     .command('show <source>')
-    .description('show one, by id or name')
+    .description('show a source, by id or name')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       out.result(await findSource(api, wanted), show)
@@ -50,7 +50,7 @@ export function sourcesCommand(): Command {
 
   command
     .command('create <name>')
-    .description('make a source with a write key of its own')
+    .description('create a source with its own write key')
     .action(async (name: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       out.result(await api.call('POST', '/sources', SourceSchema, { name }), show)
@@ -60,10 +60,10 @@ export function sourcesCommand(): Command {
     .command('update <source>')
     .description('rename a source, or switch it on or off')
     .option('--name <name>', 'its new name')
-    .option('--on', 'take its events')
-    .option('--off', 'refuse its events')
+    .option('--on', 'switch it on: its events are accepted')
+    .option('--off', 'switch it off: its events are refused')
     .action(async (wanted: string, options: { name?: string; on?: true; off?: true }, self: Command) => {
-      if (options.on && options.off) throw usageError('--on and --off exclude each other')
+      if (options.on && options.off) throw usageError('give either --on or --off, not both')
       const { api, out } = await openSession(self)
       const { id } = await findSource(api, wanted)
       const enabled = options.on ?? (options.off && false)
@@ -73,38 +73,38 @@ export function sourcesCommand(): Command {
 
   command
     .command('rotate-key <source>')
-    .description('give a source a new write key; the old one ends at once, or after an overlap')
+    .description('give a source a new write key; the old one stops working at once, or after --overlap')
     .option('--overlap <duration>', 'how long the old key still works, such as 24h (at most 30d)', duration)
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { overlap?: number; yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
       const overlapSeconds = Math.round((options.overlap ?? 0) / 1_000)
       if (overlapSeconds === 0)
-        await confirm(`The write key of ${source.name}, and those before it, stop working at once. Go on?`, options)
+        await confirm(`The write key of ${source.name} and all earlier ones stop working at once. Continue?`, options)
       const path = `/sources/${segment(source.id)}/rotate-key`
       out.result(await api.call('POST', path, SourceSchema, { overlapSeconds }), show)
     })
 
   command
     .command('end-previous-keys <source>')
-    .description('end the write keys that were replaced with an overlap, before their time')
-    .option('--yes', 'do not ask')
+    .description('stop old write keys from working before their --overlap ends')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
-      await confirm(`The earlier write keys of ${source.name} stop working at once. Go on?`, options)
+      await confirm(`The old write keys of ${source.name} stop working at once. Continue?`, options)
       out.result(await api.call('DELETE', `/sources/${segment(source.id)}/previous-keys`, SourceSchema), show)
     })
 
   command
     .command('delete <source>')
-    .description('delete a source; its write key ends at once')
-    .option('--yes', 'do not ask')
+    .description('delete a source; its write key stops working at once')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
-      await confirm(`Delete the source ${source.name}?`, options)
+      await confirm(`Delete the source ${source.name}? Its events are refused from then on.`, options)
       await api.call('DELETE', `/sources/${segment(source.id)}`, z.object({ success: z.literal(true) }))
       out.result({ deleted: source.id }, () => `Deleted ${source.id}.`)
     })

@@ -1,7 +1,10 @@
 import type { App } from '../app.ts'
+import type { Roles } from '../config.ts'
 
 /** Where everything of a node is, once it is ready. */
 export interface Ready {
+  /** The only one that it has; absent where it has both. */
+  role?: keyof Roles
   url: string
   /** Where events are sent. */
   ingestUrl: string
@@ -12,14 +15,16 @@ export interface Ready {
   quickstart: { writeKey: string; receiverUrl: string; curl: string } | null
 }
 
-/** @param madeToken  whether Postrider made the admin token itself */
+/** @param madeToken  whether Postrider made the admin token itself
+ *  @param role  the only one that the node has; absent where it has both */
 export const readyFacts = (
   { url, ingestUrl, adminToken, temporal, quickstart }: App,
-  { madeToken }: { madeToken: boolean },
+  { madeToken, role }: { madeToken: boolean; role?: keyof Roles },
 ): Ready => ({
+  ...(role !== undefined && { role }),
   url,
   ingestUrl,
-  loginUrl: madeToken ? `${url}/login#token=${adminToken}` : null,
+  loginUrl: madeToken && role !== 'worker' ? `${url}/login#token=${adminToken}` : null,
   temporalUiUrl: temporal.uiUrl ?? null,
   quickstart:
     quickstart === undefined
@@ -35,18 +40,32 @@ export const readyFacts = (
 })
 
 /** The text that a node prints for people when it is ready, with what to do next. */
-export const startUpText = ({ url, ingestUrl, loginUrl, temporalUiUrl, quickstart }: Ready): string =>
+export const startUpText = ({ role, url, ingestUrl, loginUrl, temporalUiUrl, quickstart }: Ready): string =>
   [
     '',
     'Postrider is ready.',
     '',
-    `  Web app      ${url}`,
-    ...(ingestUrl === url ? [] : [`  Ingest API   ${ingestUrl}`]),
-    `  Admin login  ${loginUrl ?? `${url}/login, with POSTRIDER_ADMIN_TOKEN`}`,
+    ...(role !== 'worker'
+      ? [
+          `  Web app      ${url}`,
+          ...(ingestUrl === url ? [] : [`  Ingest API   ${ingestUrl}`]),
+          `  Admin login  ${loginUrl ?? `${url}/login, with POSTRIDER_ADMIN_TOKEN`}`,
+          ...(role === undefined ? [] : ['  Deliveries   by other nodes, with the role worker']),
+        ]
+      : [`  Role         worker`, `  Health       ${url}/readyz, and figures at ${url}/metrics`]),
     ...(temporalUiUrl === null ? [] : [`  Temporal UI  ${temporalUiUrl}`]),
     '',
     ...(quickstart === null
-      ? []
+      ? role === 'worker'
+        ? []
+        : [
+            'What to do next, in the web app or by the command:',
+            '',
+            '  postrider sources create <name>',
+            '  postrider destinations create <name> --source <name of the source> --url <your endpoint>',
+            '  postrider send track --event Hello --user-id u1 --source <name of the source>',
+            '',
+          ]
       : [
           'Send your first event:',
           '',

@@ -1,11 +1,12 @@
 /** `postrider start`: runs a node until it is told to stop. */
 
-import { makeTelemetryFilterString, Runtime, DefaultLogger } from '@temporalio/worker'
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import { startApp } from '../app.ts'
-import { readConfig } from '../config.ts'
+import { readConfig, type Roles } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { createLogger, type Logger } from '../logger.ts'
-import { workflowFailed } from '../temporal/sdk-internals/log-texts.ts'
+import { packageVersion } from '../package-version.ts'
+import { logSdkLines } from '../temporal/sdk-log.ts'
 import { workflowCode } from '../temporal/workflow-code.ts'
 import { CommandError, exitCodes, reportFailure } from './shared/failure.ts'
 import type { Output } from './shared/output.ts'
@@ -15,34 +16,41 @@ import { readyFacts, startUpText } from './start-up-text.ts'
 /** How long a stop may take before the process ends all the same, in milliseconds. */
 const stopLimitMs = 30_000
 
-/** With JSON, prints one line when it is ready, and one for each delivery to the Quickstart receiver. Ends the process. */
-export async function start(out: Output): Promise<void> {
+/** With JSON, prints one line when it is ready, and one for each delivery to the Quickstart receiver. Ends the process.
+ *  @param roles  as `POSTRIDER_ROLES` has them, and in its place; absent: those of the environment */
+export async function start(out: Output, roles?: string): Promise<void> {
   const starting = new AbortController()
   const stopRequested = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    // A closed terminal, too: the embedded server would be left running otherwise.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => {
         starting.abort()
         resolve()
       })
   })
   try {
-    const config = readConfig(process.env)
-    const logger = createLogger(config.logLevel)
+    const environment = { ...process.env, ...(roles !== undefined && { POSTRIDER_ROLES: roles }) }
+    const config = readConfig(environment)
+    const format = config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json')
+    const { logLevel: level, roles: does } = config
+    const logger = await createLogger({ level, version: packageVersion(), role: roleText(does), format })
+    const tell = tellProgress(out, logger, format)
     installRuntime(logger, config.temporalMetricsAddress)
     const app = await startApp(config, {
       logger,
-      environment: process.env,
+      environment,
       signal: starting.signal,
       workflowCode: workflowCode(),
-      onProgress: (line) => out.note(`${line} …`),
+      onProgress: (text) => tell('node.opening', `${text} …`),
       onReceived: (event) => out.item(event, (one) => `  ${receivedLine(one)}`),
     })
-    out.item(readyFacts(app, { madeToken: config.adminToken === undefined }), startUpText)
+    out.item(readyFacts(app, { madeToken: config.adminToken === undefined, ...onlyRole(config.roles) }), startUpText)
+    logger.info({ url: app.url }, 'node.ready')
     await stopRequested
-    out.note('Stopping: attempts that run are finished …')
+    tell('node.stopping', 'Stopping: attempts that run are finished …')
     setTimeout(() => process.exit(exitCodes.failed), stopLimitMs).unref()
     await app.stop()
-    out.note('Stopped.')
+    tell('node.stopped', 'Stopped.')
     process.exit(exitCodes.ok)
   } catch (error) {
     if (starting.signal.aborted) process.exit(130)
@@ -50,6 +58,17 @@ export async function start(out: Output): Promise<void> {
     process.exit(reportFailure(new CommandError('failed', error.message), out.isJson))
   }
 }
+
+const onlyRole = ({ api, worker }: Roles): { role?: keyof Roles } =>
+  api && worker ? {} : { role: api ? 'api' : 'worker' }
+
+const roleText = (does: Roles): string => (['api', 'worker'] as const).filter((role) => does[role]).join(',')
+
+/** People read remarks about what is going on; where programs read standard error, these are lines of the log. */
+const tellProgress =
+  (out: Output, logger: Logger, format: 'json' | 'pretty') =>
+  (name: 'node.opening' | 'node.stopping' | 'node.stopped', text: string): void =>
+    format === 'pretty' ? out.note(text) : logger.info({ text }, name)
 
 /** Temporal's own log goes into ours, and its signal handlers stay out: a stop drains in an order of its own.
  *  @throws StartError when the address of its figures is in use, or none of this machine */
@@ -65,11 +84,7 @@ function installRuntime(logger: Logger, metricsAddress: string | undefined): voi
 function installTemporal(logger: Logger, metricsAddress: string | undefined): void {
   Runtime.install({
     shutdownSignals: [],
-    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
-      // A delivery that failed for good is a fact about its receiver, and stands in the delivery log.
-      if (message !== workflowFailed)
-        logger[level === 'ERROR' ? 'error' : 'warn']({ ...pick(meta) }, `temporal: ${message}`)
-    }),
+    logger: new DefaultLogger('WARN', logSdkLines(logger)),
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
       ...(metricsAddress !== undefined && {
@@ -84,13 +99,4 @@ function installTemporal(logger: Logger, metricsAddress: string | undefined): vo
       }),
     },
   })
-}
-
-const pick = (meta: Record<string, unknown> | undefined): Record<string, unknown> => {
-  const { workflowId, activityType, error } = meta ?? {}
-  return {
-    workflowId,
-    activityType,
-    ...(error !== undefined && { error: error instanceof Error ? error.message : JSON.stringify(error) }),
-  }
 }

@@ -8,7 +8,7 @@ import type { PullGuard } from '../audiences/pull-http.ts'
 import type { AudienceActivities } from '../contracts/audience-sync.ts'
 import type { RetrySchedule } from '../contracts/delivery.ts'
 import { createAudienceStore, type AudienceStore } from '../db/audiences.ts'
-import { audiencesThatSync, audiencesThatWait } from '../db/audiences-syncs.ts'
+import { audiencesThatWait } from '../db/audiences-syncs.ts'
 import type { Database } from '../db/database.ts'
 import { createConnect } from '../delivery/connect.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
@@ -19,7 +19,7 @@ import type { SecretBox } from '../secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runBacklog } from '../backlog.ts'
 import { deleteSchedule } from '../temporal/audience-schedules.ts'
-import { deliveryState, endDelivery, keepSyncRunning, runRequestedSync } from '../temporal/audience-syncs.ts'
+import { deliveryState, endDelivery, runRequestedSync } from '../temporal/audience-syncs.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 
@@ -28,9 +28,6 @@ const pullConnectMs = 15_000
 
 /** Audiences whose syncs are started at a time. */
 const batchSize = 20
-
-/** Milliseconds between two looks for running syncs whose workflow Temporal has lost. */
-const lookForLostMs = 5_000
 
 export interface AudienceServices {
   activities: AudienceActivities
@@ -69,9 +66,9 @@ export function composeAudiences(dependencies: {
     sender,
     suppression,
     retry,
-    startDelivery: (input, workflowId) => startDelivery(temporal, input, { workflowId }),
-    deliveryState: (workflowId) => deliveryState(temporal, workflowId),
-    endDelivery: (workflowId, reason) => endDelivery(temporal, workflowId, reason),
+    startDelivery: (input, deliveryId) => startDelivery(temporal, input, { deliveryId }),
+    deliveryState: (deliveryId) => deliveryState(temporal, deliveryId),
+    endDelivery: (deliveryId, reason) => endDelivery(temporal, deliveryId, reason),
     deleteSchedule: (audienceId) => deleteSchedule(temporal, audienceId),
     metrics: createAudienceMetrics(registry),
     logger,
@@ -79,14 +76,7 @@ export function composeAudiences(dependencies: {
   const requestedSyncs = runBacklog({
     waiting: () => audiencesThatWait(database, batchSize),
     handle: (audienceId) => runRequestedSync(temporal, audienceId),
-    failure: 'audiences.not_started',
-    logger,
-  })
-  const lostSyncs = runBacklog({
-    waiting: () => audiencesThatSync(database, batchSize),
-    handle: (audienceId) => keepSyncRunning(temporal, audienceId),
-    failure: 'audiences.not_kept_running',
-    pauseMs: lookForLostMs,
+    failure: 'audience.sync_not_started',
     logger,
   })
   return {
@@ -95,8 +85,6 @@ export function composeAudiences(dependencies: {
     pullGuard,
     liveTraffic,
     onSyncRequested: requestedSyncs.wake,
-    async stop() {
-      await Promise.all([requestedSyncs.stop(), lostSyncs.stop()])
-    },
+    stop: () => requestedSyncs.stop(),
   }
 }

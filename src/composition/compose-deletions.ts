@@ -45,7 +45,7 @@ export function composeDeletions(dependencies: {
       await startDeletionRequest(temporal, id)
       await markDeletionRunning(database, id)
     },
-    failure: 'deletions.not_started',
+    failure: 'deletion.not_started',
     logger,
   })
   const deletionRequests = createDeletionRequests({
@@ -67,7 +67,7 @@ export function composeDeletions(dependencies: {
     },
     notify: createNotifier({
       targetsOf,
-      start: (input, workflowId) => startDelivery(temporal, input, { workflowId }),
+      start: (input, deliveryId) => startDelivery(temporal, input, { deliveryId }),
       retry,
     }),
   })

@@ -7,18 +7,21 @@ import type { Config } from '../config.ts'
 import { openDataFolder } from '../data-folder.ts'
 import type { Database } from '../db/database.ts'
 import { createDestinationStore, type DestinationStore } from '../db/destinations.ts'
+import { ensureIdHashing } from '../db/id-hashing.ts'
 import { checkKeys } from '../db/sealed-columns.ts'
 import { watchSuppression, type Suppression } from '../deletions/suppression.ts'
 import { createAddressGuard, type AddressGuard } from '../delivery/guard-address.ts'
 import { proxySettings } from '../delivery/proxy.ts'
 import { createSender, type Sender } from '../delivery/send.ts'
-import { installationSecrets } from '../installation.ts'
-import type { Logger } from '../logger.ts'
+import { installationSecrets, withKeysOf } from '../installation.ts'
+import { nodeName, type Logger } from '../logger.ts'
 import { createRegistry } from '../observation/registry.ts'
 import { packageVersion } from '../package-version.ts'
 import { createSecretBox, type SecretBox } from '../secrets.ts'
 import { watchSettings, type Settings } from '../settings/settings.ts'
 import type { Temporal } from '../temporal/connection.ts'
+import { createSealedPayloads } from '../temporal/sealed-payloads.ts'
+import type { Tracing } from '../tracing/port.ts'
 import { prepareDatabase } from './open-database.ts'
 import { prepareTemporal, type OpenTemporalOptions } from './open-temporal.ts'
 
@@ -35,6 +38,8 @@ export interface Foundation {
   guard: AddressGuard
   sender: Sender
   registry: Registry
+  /** Undefined: off. */
+  tracing: Tracing | undefined
   logger: Logger
   /** Undone late in a stop: attempts that are finished meanwhile may still need it. */
   lateCleanUps: CleanUps
@@ -55,7 +60,11 @@ export async function composeFoundation(
   const { adminToken, encryptionKeys } = await installationSecrets(config, folder.path)
   const secrets = createSecretBox(encryptionKeys)
 
-  const openingTemporal = prepareTemporal(config, folder.path, options)
+  // Stopped late: attempts that are finished while the node stops are told, too.
+  const tracing = await openTracing(config.tracingEndpoint, logger)
+  cleanUps.add(() => tracing?.stop())
+  const payloads = createSealedPayloads(encryptionKeys)
+  const openingTemporal = prepareTemporal(config, folder.path, payloads, { ...options, tracing })
   const openingDatabase = prepareDatabase(config, folder.path, options)
   cleanUps.add(
     () => openingTemporal.close(),
@@ -63,7 +72,7 @@ export async function composeFoundation(
   )
   const { temporal } = openingTemporal
   const { database } = openingDatabase
-  const availability = watchAvailability(looksAt(database, temporal), logger)
+  const availability = watchAvailability(looksAt(database, temporal, config.roles), logger)
   cleanUps.add(() => availability.close())
 
   const destinationsIn = (store: Database): DestinationStore => createDestinationStore(store, secrets)
@@ -79,7 +88,10 @@ export async function composeFoundation(
   cleanUps.add(() => sender.close())
 
   const load = async (): Promise<void> => {
-    await checkKeys(database, secrets)
+    await withKeysOf(config, folder.path, async () => {
+      await checkKeys(database, secrets)
+      temporal.names.use(await ensureIdHashing(database, encryptionKeys))
+    })
     await suppression.load()
     await settings.load()
   }
@@ -96,8 +108,16 @@ export async function composeFoundation(
     guard,
     sender,
     registry: createRegistry(packageVersion()),
+    tracing,
     logger,
     lateCleanUps,
     open: async () => void (await Promise.all([openingDatabase.open(load), openingTemporal.open()])),
   }
+}
+
+/** OpenTelemetry takes memory and time to load, so that it is loaded only where it is wanted. */
+async function openTracing(endpoint: string | undefined, logger: Logger): Promise<Tracing | undefined> {
+  if (endpoint === undefined) return undefined
+  const { createOtlpTracing } = await import('../tracing/otlp.ts')
+  return createOtlpTracing({ endpoint, node: nodeName, version: packageVersion(), logger })
 }

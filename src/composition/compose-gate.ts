@@ -1,24 +1,54 @@
 /** What intake and deliveries both know of the endpoints: which take attempts now, and how many events are on their way there. */
 
-import type { RetrySchedule } from '../contracts/delivery.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../db/database.ts'
+import { readDownEndpoints } from '../db/endpoint-states.ts'
 import { createGate, gatedEndpoint, type Gate } from '../delivery/gate.ts'
 import { gateBounds } from '../delivery/gate-bounds.ts'
 import { createParcelLoad, type ParcelLoad } from '../delivery/parcel-load.ts'
 import type { Readiness } from '../intake/inbox-turns.ts'
+import { keepLooking } from '../keep-looking.ts'
+import type { Logger } from '../logger.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { StoredDestination } from '../db/stored-destination.ts'
+
+type Endpoint = StoredDestination['settings']['webhooks'][number]
 
 export interface GateServices {
   gate: Gate
   parcelLoad: ParcelLoad
   /** Whether the endpoints of some destinations take attempts now. */
   readiness: (destinationIds: readonly string[]) => Readiness
+  stop(): Promise<void>
 }
 
-export function composeGate(settings: Settings, retry: RetrySchedule): GateServices {
-  const gate = createGate(gateBounds(retry))
+export interface GateServicesDependencies {
+  config: Pick<Config, 'retry' | 'roles'>
+  database: Database
+  settings: Settings
+  logger: Logger
+}
+
+export function composeGate(dependencies: GateServicesDependencies): GateServices {
+  const { config, settings } = dependencies
+  const gate = createGate(gateBounds(config.retry))
+  const standings = config.roles.worker ? ownStandings(gate) : toldStandings(dependencies)
   const readiness = (destinationIds: readonly string[]): Readiness => {
     const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
-    if (endpoints.length === 0) return 'open'
+    return endpoints.length === 0 ? 'open' : standings.readiness(endpoints)
+  }
+  return { gate, parcelLoad: createParcelLoad(), readiness, stop: () => standings.stop() }
+}
+
+interface Standings {
+  /** @param endpoints  at least one */
+  readiness: (endpoints: readonly Endpoint[]) => Readiness
+  stop(): Promise<void>
+}
+
+/** What this node's own attempts tell. */
+const ownStandings = (gate: Gate): Standings => ({
+  readiness(endpoints) {
     for (const endpoint of endpoints) gate.forgetMoved(gatedEndpoint(endpoint))
     const passable = endpoints.filter(({ id }) => !gate.isShut(id))
     const up = passable.filter(({ id }) => gate.closedSince(id) === undefined)
@@ -26,6 +56,19 @@ export function composeGate(settings: Settings, retry: RetrySchedule): GateServi
     if (up.length > 0 && endpoints.some(({ id }) => gate.isUnheard(id))) return 'shut'
     if (up.some(({ id }) => !gate.isHanging(id))) return 'trial'
     return passable.length > 0 ? 'probe' : 'shut'
+  },
+  stop: async () => {},
+})
+
+/** What the nodes that deliver say, read again and again, for a node that makes no attempts. */
+function toldStandings({ database, logger }: GateServicesDependencies): Standings {
+  let down = new Set<string>()
+  const look = async (): Promise<void> => {
+    down = new Set(await readDownEndpoints(database))
   }
-  return { gate, parcelLoad: createParcelLoad(), readiness }
+  const reads = keepLooking({ look, failure: 'endpoint.down_not_read', logger })
+  return {
+    readiness: (endpoints) => (endpoints.every(({ id }) => down.has(id)) ? 'shut' : 'open'),
+    stop: () => reads.stop(),
+  }
 }

@@ -7,23 +7,23 @@ import type { Config } from '../config.ts'
 import { createTokenStore } from '../db/tokens.ts'
 import { createPartLimits } from '../http/management/part-limits.ts'
 import { createRequestMetrics } from '../http/request-metrics.ts'
-import { buildServer, type ServerDependencies } from '../http/server.ts'
+import { buildServer, type Offers, type ServerDependencies } from '../http/server.ts'
 import type { IngestPort } from '../ingest/port.ts'
 import { createIngestPort } from '../intake/ingest-port.ts'
 import { createLiveEvents, type LiveEvents } from '../live/live-events.ts'
-import { readiness } from '../readiness.ts'
+import { readiness, workerReadiness } from '../readiness.ts'
 import { statusReader } from '../status.ts'
 import type { Foundation } from './compose-foundation.ts'
 import type { Services } from './compose-services.ts'
 
 /** @param deadReason  why the node cannot go on and should be started anew; undefined while it can
- *  @returns how to build the server that offers everything, or the ingest API alone */
+ *  @returns how to build a server that offers a part of it or everything */
 export function composeServer(
   config: Config,
   foundation: Foundation,
   services: Services,
   deadReason: () => string | undefined,
-): (offers: 'all' | 'ingest') => Promise<FastifyInstance> {
+): (offers: Offers) => Promise<FastifyInstance> {
   const { adminToken, encryptionKeys, database, temporal, availability, settings, logger } = foundation
   const { look } = availability
   const liveEvents = createLiveEvents()
@@ -41,10 +41,14 @@ export function composeServer(
     readStatus: statusReader({ config, database, temporal, look }),
     destinations: foundation.destinationsIn(database),
     ingest: ingestOf(foundation, services, liveEvents),
-    lenientAuth: config.lenientAuth,
+    ingestOptions: {
+      lenientAuth: config.lenientAuth,
+      maxEventsPerSource: config.maxEventsPerSource,
+      maxRequestsPerAddress: config.maxRequestsPerAddress,
+    },
     trustedProxies: config.trustedProxies,
     deadReason,
-    readiness: () => readiness(look, settings.isLoaded),
+    readiness: () => (config.roles.api ? readiness : workerReadiness)(look, settings.isLoaded),
     requestMetrics: createRequestMetrics(foundation.registry),
   }
   return (offers) => buildServer(dependencies, offers)

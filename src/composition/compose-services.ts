@@ -5,10 +5,11 @@ import { composeAudiences, type AudienceServices } from './compose-audiences.ts'
 import { composeDeletions, type DeletionServices } from './compose-deletions.ts'
 import { composeDeliveries, type DeliveryServices } from './compose-deliveries.ts'
 import type { Foundation } from './compose-foundation.ts'
-import { composeGate } from './compose-gate.ts'
+import { composeGate, type GateServices } from './compose-gate.ts'
 import { composeIntake, type IntakeServices } from './compose-intake.ts'
 
 export interface Services {
+  gate: GateServices
   intake: IntakeServices
   deliveries: DeliveryServices
   audiences: AudienceServices
@@ -17,10 +18,10 @@ export interface Services {
 
 export function composeServices(config: Config, foundation: Foundation): Services {
   const { retry } = config
-  const gate = composeGate(foundation.settings, retry)
+  const gate = composeGate({ ...foundation, config })
   const intake = composeIntake({ ...foundation, ...gate, config })
   const deliveries = composeDeliveries({ ...foundation, ...gate, config, queuedSteering: intake.queuedSteering })
   const audiences = composeAudiences({ ...foundation, retry })
   const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
-  return { intake, deliveries, audiences, deletions }
+  return { gate, intake, deliveries, audiences, deletions }
 }

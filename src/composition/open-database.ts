@@ -47,7 +47,7 @@ export function prepareDatabase(config: Config, dataDir: string, options: OpenDa
   const connect = async (): Promise<Database> => {
     if (config.databaseUrl !== undefined) return openPostgres(config.databaseUrl, logger)
     onProgress('Opening the embedded database')
-    return openPglite(join(dataDir, 'pglite'), logger)
+    return openEmbedded(join(dataDir, 'pglite'), logger)
   }
 
   const openOnce = async (load: () => Promise<void>): Promise<void> => {
@@ -80,6 +80,20 @@ export function prepareDatabase(config: Config, dataDir: string, options: OpenDa
       await opened.catch(() => {})
       await connected?.close()
     },
+  }
+}
+
+/** @throws StartError: waiting does not help */
+async function openEmbedded(folder: string, logger: Logger): Promise<Database> {
+  try {
+    return await openPglite(folder, logger)
+  } catch (error) {
+    const { message } = databaseFailure(error)
+    throw new StartError(
+      `The embedded database ${folder} cannot be opened (${message}): its disk is full or read-only, or it is damaged; ` +
+        'put it back from a backup of the data folder, or begin anew with another folder (POSTRIDER_DATA_DIR)',
+      { cause: error },
+    )
   }
 }
 

@@ -5,11 +5,15 @@ import { findTemporalCli } from '../temporal/cli-binary.ts'
 import { connectTemporal, externalTemporal } from '../temporal/connect.ts'
 import { createConnectableTemporal, type Temporal, type ConnectableTemporal } from '../temporal/connection.ts'
 import { startEmbeddedServer, type EmbeddedServer } from '../temporal/embedded-server.ts'
+import type { SealedPayloads } from '../temporal/sealed-payloads.ts'
 import { embeddedNamespace } from '../temporal/server-launch.ts'
+import type { Tracing } from '../tracing/port.ts'
 
 export interface OpenTemporalOptions {
   logger: Logger
   environment: NodeJS.ProcessEnv
+  /** Absent: off. */
+  tracing?: Tracing | undefined
   onProgress: (line: string) => void
   /** Ends the opening. */
   signal: AbortSignal
@@ -26,38 +30,53 @@ export interface OpeningTemporal {
 }
 
 /** The Temporal that the settings name, or the embedded one.
+ *  @param payloads  how what is kept there is sealed
  *  @throws StartError when the settings cannot be read */
-export function prepareTemporal(config: Config, dataDir: string, options: OpenTemporalOptions): OpeningTemporal {
+export function prepareTemporal(
+  config: Config,
+  dataDir: string,
+  payloads: SealedPayloads,
+  options: OpenTemporalOptions,
+): OpeningTemporal {
   return config.temporal.kind === 'external'
-    ? prepareExternal(config, options)
-    : prepareEmbedded(config, config.temporal, dataDir, options)
+    ? prepareExternal(config, payloads, options)
+    : prepareEmbedded(config, config.temporal, dataDir, payloads, options)
 }
 
-function prepareExternal(config: Config, { environment, signal }: OpenTemporalOptions): OpeningTemporal {
+function prepareExternal(
+  config: Config,
+  payloads: SealedPayloads,
+  { environment, tracing, signal }: OpenTemporalOptions,
+): OpeningTemporal {
   const { options, namespace } = externalTemporal(environment)
   const address = options.address ?? 'localhost:7233'
-  const temporal = createConnectableTemporal({ namespace, address, uiUrl: config.temporalUiUrl })
-  return opening(temporal, signal, (stop) => connectTemporal(temporal, options, stop))
+  const temporal = createConnectableTemporal({ namespace, address, uiUrl: config.temporalUiUrl, payloads, tracing })
+  return opening(temporal, signal, (stop) => connectTemporal(temporal, options, config.retentionMs, stop))
 }
 
 function prepareEmbedded(
   { retentionMs, temporalUiUrl }: Config,
   ports: { port: number; uiPort: number },
   dataDir: string,
-  { logger, environment, onProgress, signal }: OpenTemporalOptions,
+  payloads: SealedPayloads,
+  { logger, environment, tracing, onProgress, signal }: OpenTemporalOptions,
 ): OpeningTemporal {
   const temporal = createConnectableTemporal({
     namespace: embeddedNamespace,
     address: `127.0.0.1:${ports.port}`,
     uiUrl: temporalUiUrl,
+    payloads,
+    tracing,
   })
   let server: EmbeddedServer | undefined
+  // What it says once it runs is about trouble, of which a log that is not read along must tell too.
+  const tell = (text: string): void =>
+    server === undefined ? onProgress(text) : logger.warn({ text }, 'temporal.embedded')
   const start = async (stop: AbortSignal): Promise<NativeConnectionOptions> => {
     const cli = await findTemporalCli({ env: environment, onProgress, signal: stop })
-    server = await startEmbeddedServer({ cli, dataDir, ...ports, retentionMs, signal: stop, onProgress })
+    server = await startEmbeddedServer({ cli, dataDir, ...ports, retentionMs, signal: stop, onProgress: tell })
     void server.exited.then((how) => {
-      if (how === 'failed')
-        logger.fatal('temporal.gone: the embedded server cannot be restarted; events wait in the inbox')
+      if (how === 'failed') logger.fatal('temporal.gone')
     })
     temporal.address = server.address
     temporal.uiUrl ??= server.uiUrl
@@ -66,7 +85,7 @@ function prepareEmbedded(
   return opening(
     temporal,
     signal,
-    async (stop) => connectTemporal(temporal, await start(stop), stop),
+    async (stop) => connectTemporal(temporal, await start(stop), retentionMs, stop),
     async () => server?.stop(),
   )
 }

@@ -43,6 +43,8 @@ export interface DeliverEventInput {
   resumed?: DestinationStanding[]
   /** Attempts that were made in the parcel which the event left, oldest first; at most 100 at each endpoint. */
   earlier?: Attempt[]
+  /** The trace that its delivery is part of, as W3C Trace Context writes it; absent where tracing was off. */
+  traceparent?: string
 }
 
 /** A retry window in progress; all in milliseconds. */
@@ -104,6 +106,8 @@ export interface AttemptInput {
   endpointId: string
   /** When the event was accepted, ISO 8601; absent in attempts that an earlier version asked for. */
   acceptedAt?: string
+  /** The trace that the delivery is part of; absent where tracing was off. */
+  traceparent?: string
 }
 
 /** Input of an activity that tries on. */
@@ -116,6 +120,16 @@ export interface RetryInput extends AttemptInput {
   tellsWhenDown?: boolean
   /** Whether an operator ordered the first attempt that it makes. */
   isOrdered?: boolean
+}
+
+/** An activity that Temporal repeats after a pause. */
+export interface WaitingTry {
+  /** Workflow id of its delivery or parcel. */
+  workflowId: string
+  /** Run of the workflow. */
+  runId: string
+  /** Id of the activity in its run. */
+  activityId: string
 }
 
 /** One request to one endpoint, as the delivery log shows it. */
@@ -270,6 +284,10 @@ export const endedInMemo = 'ended'
 
 /** Values of the search attribute `PostriderOutcome`, which is set on the unhappy path only. */
 export type OutcomeAttribute = 'retrying' | 'held' | 'delivered' | 'partly_delivered' | 'discarded'
+
+/** Where a delivery stands at one of its destinations, in values of the search attribute `PostriderResults`; `delivering`: there was no
+ *  attempt yet that failed. What had not ended when the workflow did ended with it. */
+export type ResultAttribute = 'delivering' | 'retrying' | 'held' | DestinationResult['outcome']
 
 /** Failure types in Temporal: an endpoint that did not take an event now, or had no room for the attempt, and a delivery that
  *  failed for good. */

@@ -1,5 +1,7 @@
 /** Names that cross a process boundary: task queue, workflow ids, search attributes. */
 
+import type { ResultAttribute } from './delivery.ts'
+
 /** The task queue of every Postrider worker. */
 export const taskQueue = 'postrider'
 
@@ -9,16 +11,28 @@ export const audienceIdPrefix = 'aud_'
 /** How the id of a redelivery ends, and what `eventWorkflowId` makes of a message id that ends so. */
 const redeliveryEnding = /(^|\/)redelivery(\/|%(?:25)*2F)(\d+)$/
 
-/** Workflow id of an event's delivery; the same `messageId` from the same source is the same delivery. Where a message id
- *  ends as a redelivery does, the last slash is percent-encoded, and one that is encoded already once more: no two
- *  deliveries share an id. */
-export const eventWorkflowId = (sourceId: string, messageId: string): string =>
-  `event/${sourceId}/${messageId.replace(
-    redeliveryEnding,
-    (_, before: string, slash: string, n: string) => `${before}redelivery${encodeURIComponent(slash)}${n}`,
-  )}`
+/** What a keyed hash looks like that stands in Temporal for a name which a caller gave. */
+export const hashedName = /^~[\w-]{24}$/
 
-/** Workflow id of the `n`-th repeated delivery of an event (1, 2, …). */
+/** A message id of that form, and what `eventWorkflowId` makes of one. */
+const likeHashedName = /^(~|%(?:25)*7E)([\w-]{24})$/
+
+/** Id of an event's delivery; the same `messageId` from the same source is the same delivery. Temporal has a hash in place of the
+ *  message id: see `src/temporal/names-in-temporal.ts`. Where a message id ends as a redelivery does, the last slash is
+ *  percent-encoded, and the tilde of one that looks like such a hash; what is encoded already is once more: no two deliveries share
+ *  an id. */
+export const eventWorkflowId = (sourceId: string, messageId: string): string =>
+  `event/${sourceId}/${messageId
+    .replace(
+      redeliveryEnding,
+      (_, before: string, slash: string, n: string) => `${before}redelivery${encodeURIComponent(slash)}${n}`,
+    )
+    .replace(
+      likeHashedName,
+      (_, tilde: string, rest: string) => `${tilde === '~' ? '%7E' : encodeURIComponent(tilde)}${rest}`,
+    )}`
+
+/** Id of the `n`-th repeated delivery of an event (1, 2, …). */
 export const redeliveryWorkflowId = (eventId: string, n: number): string => `${eventId}/redelivery/${n}`
 
 /** Which repeated delivery of its event this one is: 0 for the event's own. */
@@ -42,7 +56,12 @@ export const searchAttributes = {
   PostriderMessageId: 'KEYWORD',
   PostriderUserId: 'KEYWORD',
   PostriderOutcome: 'KEYWORD',
+  /** Values of `resultAt`, one for each destination, only where they differ. */
+  PostriderResults: 'KEYWORD_LIST',
 } as const
+
+/** Where a delivery stands at one of its destinations, as a value of `PostriderResults`. */
+export const resultAt = (destinationId: string, result: ResultAttribute): string => `${destinationId}:${result}`
 
 /** In place of a second destination: there are several more. */
 export const moreDestinations = 'more'

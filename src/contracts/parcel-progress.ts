@@ -199,14 +199,24 @@ export const isOver = ({ end, destinations }: EventProgress): boolean =>
 export function eventStatus({ end, destinations }: EventProgress): ParcelEventStatus {
   if (end === 'cancelled') return 'cancelled'
   const outcomes = destinations.map(destinationOutcome)
-  if (outcomes.includes(undefined)) {
-    const open = destinations.flatMap(openEndpoints)
-    if (open.some(({ waits }) => waits === 'hold')) return 'held'
-    return open.some(({ waits, isDown }) => waits === 'retry' || isDown) ? 'retrying' : 'delivering'
-  }
+  if (outcomes.includes(undefined)) return openStatus(destinations.flatMap(openEndpoints))
   if (outcomes.includes('delivered'))
     return outcomes.every((outcome) => outcome === 'delivered') ? 'delivered' : 'partly_delivered'
   return outcomes.includes('failed') ? 'failed' : 'discarded'
+}
+
+function openStatus(open: readonly EndpointProgress[]): 'held' | 'retrying' | 'delivering' {
+  if (open.some(({ waits }) => waits === 'hold')) return 'held'
+  return open.some(({ waits, isDown }) => waits === 'retry' || isDown) ? 'retrying' : 'delivering'
+}
+
+/** Where the event stands at each of its destinations, by id; undefined where it stands everywhere as it does as a whole. */
+export function differingResults({ end, destinations }: EventProgress): Record<string, ParcelEventStatus> | undefined {
+  const results = destinations.map((destination): [string, ParcelEventStatus] => {
+    const open = end === 'cancelled' ? 'cancelled' : openStatus(openEndpoints(destination))
+    return [destination.destinationId, destinationOutcome(destination) ?? open]
+  })
+  return new Set(results.map(([, result]) => result)).size > 1 ? Object.fromEntries(results) : undefined
 }
 
 /** Requests made for the event in all. */

@@ -21,6 +21,8 @@ export interface ParcelEvent {
   targets: DeliveryTarget[]
   /** When the event was accepted, ISO 8601. */
   receivedAt: string
+  /** The trace that its delivery is part of, as W3C Trace Context writes it; absent where tracing was off. */
+  traceparent?: string
 }
 
 /** Input of the workflow `deliverParcel`: 1 to `maxParcelEvents` events. */

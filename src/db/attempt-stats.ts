@@ -30,8 +30,8 @@ export interface EndpointHealth {
 
 /** What a node saw of an endpoint since it wrote last. */
 export interface EndpointSighting extends EndpointHealth {
-  /** Whether any attempt succeeded. */
-  succeeded: boolean
+  /** When its newest success ended; null when none was seen. */
+  succeededAt: Date | null
 }
 
 /** Adds to the counts in one statement; each minute of an endpoint at most once in `minutes`. */
@@ -63,31 +63,40 @@ const sumOfBuckets = (column: Histogram): string =>
   `(select array_agg(a + b order by position)
     from unnest(attempt_stats.${column}, excluded.${column}) with ordinality as bucket(a, b, position))`
 
-/** Writes how endpoints do, unless another node saw a later attempt. An endpoint that failed before and had no success
- *  since goes on failing since then. */
+/** Adds to what is known of endpoints, whichever node tells first: an endpoint fails since the first failure after its newest
+ *  success, whoever saw them. */
 export async function writeEndpointHealth(database: Queryable, health: readonly EndpointSighting[]): Promise<void> {
-  const recovered = health.filter(({ succeeded }) => succeeded).map(({ endpointId }) => endpointId)
-  if (recovered.length > 0)
-    await database.query('update endpoint_health set failing_since = null where endpoint_id = any($1)', [recovered])
   await database.query(
-    `insert into endpoint_health (endpoint_id, destination_id, observed_at, failing_since, reason)
-     select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[])
+    `insert into endpoint_health (endpoint_id, destination_id, observed_at, failing_since, reason, succeeded_at)
+     select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::timestamptz[])
+     -- Nodes that tell of the same endpoints take the rows in the same order, and never wait for each other in a circle.
+       order by 1
      on conflict (endpoint_id) do update set
        destination_id = excluded.destination_id,
-       observed_at = excluded.observed_at,
-       failing_since = case when excluded.failing_since is not null
-         then coalesce(endpoint_health.failing_since, excluded.failing_since) end,
-       reason = excluded.reason
-     where excluded.observed_at >= endpoint_health.observed_at`,
+       observed_at = greatest(endpoint_health.observed_at, excluded.observed_at),
+       failing_since = case when ${newestSuccess} < ${newest} or ${newestSuccess} is null then
+         least(${ofThisRun('endpoint_health')}, ${ofThisRun('excluded')}, ${newest}) end,
+       reason = case when excluded.observed_at >= endpoint_health.observed_at
+         then excluded.reason else endpoint_health.reason end,
+       succeeded_at = ${newestSuccess}`,
     [
       health.map(({ endpointId }) => endpointId),
       health.map(({ destinationId }) => destinationId),
       health.map(({ observedAt }) => observedAt),
       health.map(({ failingSince }) => failingSince),
       health.map(({ reason }) => reason),
+      health.map(({ succeededAt }) => succeededAt),
     ],
   )
 }
+
+/** SQL of the newest attempt, and of the newest success, of what is known and what is told; nulls do not count. */
+const newest = 'greatest(endpoint_health.observed_at, excluded.observed_at)'
+const newestSuccess = 'greatest(endpoint_health.succeeded_at, excluded.succeeded_at)'
+
+/** SQL of the beginning of a run of failures; null when a success has ended it. */
+const ofThisRun = (row: 'endpoint_health' | 'excluded'): string =>
+  `case when ${newestSuccess} is null or ${row}.failing_since > ${newestSuccess} then ${row}.failing_since end`
 
 /** Forgets minutes before `before`, and endpoints that had no attempt since. */
 export async function removeOldAttemptStats(database: Queryable, before: Date): Promise<void> {

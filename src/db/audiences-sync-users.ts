@@ -1,10 +1,9 @@
 /** Whom a sync told what, and what became of it: as long as its changes are kept. */
 
 import { z } from 'zod'
-import { AppError } from '../errors.ts'
 import type { SyncUser, SyncUserOutcome } from '../schemas/audience.ts'
 import type { Queryable } from './database.ts'
-import type { Page, PageRequest } from './page.ts'
+import { jsonCursors, type Page, type PageRequest } from './page.ts'
 
 export interface SyncUsersQuery extends PageRequest {
   /** How the user ids that are listed begin; empty: all. */
@@ -16,7 +15,7 @@ export interface SyncUsersQuery extends PageRequest {
 const outcomes = ['open', 'sent', 'handed_on', 'failed', 'withheld'] as const satisfies SyncUserOutcome[]
 
 /** The last row of a page: each user is told at each destination. */
-const CursorSchema = z.tuple([z.string(), z.int()])
+const cursors = jsonCursors(z.tuple([z.string(), z.int()]))
 
 interface Row extends Pick<SyncUser, 'userId' | 'change'> {
   link: number
@@ -34,7 +33,7 @@ export async function listSyncUsers(
   sync: string,
   { search, outcome, cursor, limit }: SyncUsersQuery,
 ): Promise<Page<Omit<SyncUser, 'deliveryId'>>> {
-  const [afterUser, afterLink] = cursor === undefined ? ['', 0] : decodeCursor(cursor)
+  const [afterUser, afterLink] = cursor === undefined ? ['', 0] : cursors.decode(cursor)
   // Each destination by its own index: as many rows as the page has are read of each.
   const rows = await database.query<Row>(
     `select c.user_id as "userId", l.link, l.destination_id as "destinationId", c.state,
@@ -68,17 +67,6 @@ export async function listSyncUsers(
       value: value === null ? null : (JSON.parse(value) as unknown),
       outcome: outcomes[state] ?? 'open',
     })),
-    nextCursor: last === undefined ? null : encodeCursor([last.userId, last.link]),
-  }
-}
-
-const encodeCursor = (position: z.infer<typeof CursorSchema>): string =>
-  Buffer.from(JSON.stringify(position)).toString('base64url')
-
-function decodeCursor(text: string): z.infer<typeof CursorSchema> {
-  try {
-    return CursorSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')))
-  } catch {
-    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+    nextCursor: last === undefined ? null : cursors.encode([last.userId, last.link]),
   }
 }

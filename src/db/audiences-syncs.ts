@@ -82,7 +82,7 @@ export function reasonNotToUndo(sync: SyncRow): string | undefined {
   if (sync.status === 'running' || sync.status === 'waiting') return 'the sync has not ended: stop it'
   if (!sync.told_news || Number(sync.sent) + Number(sync.handed_on) === 0)
     return 'the sync changed nothing: there is nothing to take back'
-  return sync.undoable ? undefined : 'the sync is too old to be undone'
+  return sync.undoable ? undefined : 'the sync is too old to be undone: sync again'
 }
 
 function rateOf({ sent, handed_on, failed, sending_at, ended_at }: SyncRow): number {
@@ -276,7 +276,8 @@ export async function endSync(
 export async function confirmSync(database: Database, audienceId: string, syncId: string): Promise<void> {
   await database.transaction(async (tx) => {
     const sync = await readSync(tx, audienceId, syncId)
-    if (sync.status !== 'refused') throw new AppError('conflict', 'only a refused sync can be confirmed')
+    if (sync.status !== 'refused')
+      throw new AppError('conflict', `the sync is ${sync.status}: only one that was refused has to be confirmed`)
     const [later] = await tx.query(
       `select 1 from audience_syncs where audience_id = $1 and number > $2 and status <> 'stopped' limit 1`,
       [audienceId, sync.number],
@@ -295,7 +296,8 @@ export async function confirmSync(database: Database, audienceId: string, syncId
  *  @throws AppError not_found; conflict when it has ended */
 export async function requestStop(database: Queryable, audienceId: string, syncId: string): Promise<void> {
   const { status } = await readSync(database, audienceId, syncId)
-  if (status !== 'running' && status !== 'waiting') throw new AppError('conflict', 'the sync has ended')
+  if (status !== 'running' && status !== 'waiting')
+    throw new AppError('conflict', `the sync is ${status}: there is nothing to stop any more`)
   await database.query(
     `update audience_syncs set stop_requested = true,
        status = case when status = 'waiting' then 'stopped' else status end,

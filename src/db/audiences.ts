@@ -14,7 +14,7 @@ import {
 } from '../schemas/audience.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Database, Queryable } from './database.ts'
-import { expectUniqueName, type NameRule } from './unique-name.ts'
+import { holdToNameRule, type NameRule } from './unique-name.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 
 interface AudienceRow {
@@ -128,7 +128,8 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
     if (taken !== undefined)
       throw new AppError(
         'conflict',
-        `the audience "${taken.name}" has the key ${key} in ${taken.destination_id} already`,
+        `the audience "${taken.name}" already has the key ${key} in ${taken.destination_id}: choose another key, ` +
+          'or leave out that destination',
       )
     await tx.query(
       `update audience_links set connected = false, in_step = false
@@ -166,10 +167,10 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
     },
     get: async (id) => toAudience(await read(database, id)),
     getStored: async (id) => toStored(await read(database, id, true)),
-    create: (input, { uniqueName = false } = {}) =>
+    create: (input, names = {}) =>
       database.transaction(async (tx) => {
         const id = newAudienceId()
-        if (uniqueName) await expectUniqueName(tx, 'audience', { id, name: input.name })
+        await holdToNameRule(tx, 'audience', { id, name: input.name }, names)
         await tx.query(
           `insert into audiences (id, name, key, kind, membership_kind, membership_encrypted, schedule,
              max_bad_row_share, max_removal_share, max_per_second)
@@ -190,10 +191,10 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
         await connect(tx, id, input.key, input.destinationIds)
         return toAudience(await read(tx, id))
       }),
-    update: (id, patch, { newKey, uniqueName = false } = {}) =>
+    update: (id, patch, { newKey, ...names } = {}) =>
       database.transaction(async (tx) => {
         const before = toStored(await read(tx, id))
-        if (uniqueName && patch.name !== undefined) await expectUniqueName(tx, 'audience', { id, name: patch.name })
+        await holdToNameRule(tx, 'audience', { id, name: patch.name }, names)
         const membership = patch.membership && withKeptSecrets(patch.membership, before.membership)
         if (newKey !== undefined) await forgetAcknowledged(tx, id)
         await tx.query(

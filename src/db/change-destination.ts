@@ -51,7 +51,17 @@ export async function replaceEndpoints(
      from unnest($2::text[], $3::text[], $4::text[]) with ordinality as e(id, url, headers, position)`,
     [id, next.map((e) => e.id), next.map((e) => e.url), next.map((e) => e.headers)],
   )
+  const moved = next.filter(({ id: kept, url }) => present.some((before) => before.id === kept && before.url !== url))
+  if (moved.length > 0) await forgetHealth(tx, moved)
 }
+
+/** What the attempts at one URL came to says nothing of another. Locks in the order of those who write down attempts. */
+const forgetHealth = (tx: Queryable, moved: readonly { id: string }[]): Promise<unknown> =>
+  tx.query(
+    `delete from endpoint_health where endpoint_id in (
+       select endpoint_id from endpoint_health where endpoint_id = any($1::text[]) order by endpoint_id for update)`,
+    [moved.map((endpoint) => endpoint.id)],
+  )
 
 /** @param sealed  the new secret; null for none
  *  @param overlapSeconds  how long the one before signs beside it; 0 for not at all */

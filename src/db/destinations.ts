@@ -7,7 +7,7 @@ import type { Database, Queryable } from './database.ts'
 import { requestRecheck } from './destination-rechecks.ts'
 import { pageOf, startOfPage, type Page, type PageRequest } from './page.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
-import { expectUniqueName, type NameRule } from './unique-name.ts'
+import { holdToNameRule, type NameRule } from './unique-name.ts'
 import {
   selectDestinations,
   toDestination,
@@ -55,20 +55,20 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
       return rows.map((row) => toStored(row, secrets))
     },
     get: (id) => read(database, id),
-    create: (input, { uniqueName = false } = {}) =>
+    create: (input, names = {}) =>
       database.transaction(async (tx) => {
         const id = newDestinationId()
         await raiseSettingsVersion(tx)
-        if (uniqueName) await expectUniqueName(tx, 'destination', { id, name: input.name })
+        await holdToNameRule(tx, 'destination', { id, name: input.name }, names)
         await insertDestination(tx, id, input, sealed(input.settings.sharedSecret ?? null))
         await connectSources(tx, id, input.sourceIds)
         await replaceEndpoints(tx, id, input.settings.webhooks, secrets)
         return read(tx, id)
       }),
-    update: (id, patch, { uniqueName = false } = {}) =>
+    update: (id, patch, names = {}) =>
       database.transaction(async (tx) => {
         await raiseSettingsVersion(tx)
-        if (uniqueName && patch.name !== undefined) await expectUniqueName(tx, 'destination', { id, name: patch.name })
+        await holdToNameRule(tx, 'destination', { id, name: patch.name }, names)
         await updateDestination(tx, id, patch)
         if (patch.paused !== undefined) await setPaused(tx, id, patch.paused)
         if (patch.paused === false || patch.enabled === false) await requestRecheck(tx, id)
@@ -91,27 +91,30 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
 async function insertDestination(
   tx: Queryable,
   id: string,
-  { name, type, enabled, successPolicy }: NewDestination,
+  { name, type, enabled, successPolicy, filter = null }: NewDestination,
   sealedSecret: string | null,
 ): Promise<void> {
   await tx.query(
-    `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [id, name, type, enabled, successPolicy, sealedSecret],
+    `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted, filter)
+     values ($1, $2, $3, $4, $5, $6, $7::json)`,
+    [id, name, type, enabled, successPolicy, sealedSecret, jsonOf(filter)],
   )
 }
 
 async function updateDestination(
   tx: Queryable,
   id: string,
-  { name, enabled, successPolicy }: DestinationPatch,
+  { name, enabled, successPolicy, filter }: DestinationPatch,
 ): Promise<void> {
   const rows = await tx.query(
     `update destinations set name = coalesce($2, name), enabled = coalesce($3, enabled),
-       success_policy = coalesce($4, success_policy), updated_at = now() where id = $1 returning id`,
-    [id, name ?? null, enabled ?? null, successPolicy ?? null],
+       success_policy = coalesce($4, success_policy), filter = case when $5 then $6::json else filter end,
+       updated_at = now() where id = $1 returning id`,
+    [id, name ?? null, enabled ?? null, successPolicy ?? null, filter !== undefined, jsonOf(filter ?? null)],
   )
   if (rows.length === 0) throw notFound(id)
 }
+
+const jsonOf = (value: object | null): string | null => (value === null ? null : JSON.stringify(value))
 
 const notFound = (id: string): AppError => new AppError('not_found', `no destination has the id ${id}`)

@@ -14,6 +14,9 @@ export interface DownEndpoint {
 /** What a node said last counts for so long, in seconds: it may have been lost. */
 const countsSeconds = 60
 
+/** Most endpoints that are read together. */
+const maxDownRead = 10_000
+
 /** Writes all that a node holds to be down, in place of what it wrote before; forgets nodes that were lost. */
 export async function writeDownEndpoints(
   database: Queryable,
@@ -42,6 +45,16 @@ export async function writeDownEndpoints(
   )
 }
 
+/** Endpoints of which some node says that they are down; of very many, those that are for the longest. */
+export async function readDownEndpoints(database: Queryable): Promise<string[]> {
+  const rows = await database.query<{ endpoint_id: string }>(
+    `select endpoint_id from down_endpoints where seen_at > now() - make_interval(secs => $1)
+     group by endpoint_id order by min(down_since) limit $2`,
+    [countsSeconds, maxDownRead],
+  )
+  return rows.map(({ endpoint_id }) => endpoint_id)
+}
+
 interface StateRow extends Record<string, unknown> {
   id: string
   observed_at: Date | null
@@ -52,7 +65,8 @@ interface StateRow extends Record<string, unknown> {
   next_probe_at: Date | null
 }
 
-/** Of several nodes that hold an endpoint to be down, the first that did and the next probe of any. */
+/** Of several nodes that hold an endpoint to be down, the next probe of any. It is down since it fails: each node knows only of its
+ *  own attempts since its start, so that what all saw comes first. */
 export async function readEndpointStates(
   database: Queryable,
   endpointIds: readonly string[],
@@ -79,7 +93,7 @@ const toState = ({ id, observed_at, failing_since, reason, nodes, down_since, ne
   failingSince: isoOrNull(failing_since),
   // Attempts that ended side by side may leave one behind.
   reason: down_since === null && failing_since === null ? null : reason,
-  downSince: isoOrNull(down_since),
+  downSince: isoOrNull(down_since && (failing_since ?? down_since)),
   nextProbeAt: isoOrNull(next_probe_at),
   downOnNodes: Number(nodes ?? 0),
 })

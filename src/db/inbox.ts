@@ -50,6 +50,15 @@ export function turnIdOf(event: { sourceId: string; targets: readonly DeliveryTa
   return `${event.sourceId} ${digest}`
 }
 
+/** Stands for the turns of events that share a parcel. */
+export const sharedTurn = ''
+
+/** The turn that events have in common, or `sharedTurn`. */
+export function commonTurn(events: readonly Parameters<typeof turnIdOf>[0][]): string {
+  const [turn = sharedTurn, ...others] = new Set(events.map(turnIdOf))
+  return others.length === 0 ? turn : sharedTurn
+}
+
 /** New events as a table, in their order, of the values that `newEventValues` gives first. */
 export const newEvents = `(
   select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,

@@ -20,6 +20,11 @@ import { downEndpoints } from './migrations/0054-down-endpoints.ts'
 import { partlyDelivered } from './migrations/0056-partly-delivered.ts'
 import { syncsWithNews } from './migrations/0063-syncs-with-news.ts'
 import { turnedAway } from './migrations/0064-turned-away.ts'
+import { idHashing } from './migrations/0065-id-hashing.ts'
+import { endpointSuccesses } from './migrations/0067-endpoint-successes.ts'
+import { differingResults } from './migrations/0068-differing-results.ts'
+import { filters } from './migrations/0075-filters.ts'
+import { sharedParcels } from './migrations/0080-shared-parcels.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -44,6 +49,11 @@ const migrations: readonly { name: string; sql: string }[] = [
   partlyDelivered,
   syncsWithNews,
   turnedAway,
+  idHashing,
+  endpointSuccesses,
+  differingResults,
+  filters,
+  sharedParcels,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -1,5 +1,6 @@
 /** Paging by cursor: the creation time and id of the last row that was shown. */
 
+import type { z } from 'zod'
 import { AppError } from '../errors.ts'
 import { parseIsoTime } from '../schemas/iso-time.ts'
 
@@ -23,8 +24,7 @@ interface Position {
 export function startOfPage({ cursor }: PageRequest): Position {
   if (cursor === undefined) return { created_at: '-infinity', id: '' }
   const [createdAt = '', id = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ', 2)
-  if (parseIsoTime(createdAt) === undefined || !/^\w+$/.test(id))
-    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+  if (parseIsoTime(createdAt) === undefined || !/^\w+$/.test(id)) throw notOfThisList()
   return { created_at: createdAt, id }
 }
 
@@ -39,6 +39,23 @@ export function pageOf<Row extends { position: string; id: string }, Item>(
   const nextCursor = last === undefined ? null : Buffer.from(`${last.position} ${last.id}`).toString('base64url')
   return { items: shown.map(toItem), nextCursor }
 }
+
+/** Cursors of a list whose position is more than a time and an id.
+ *  @param schema  what a position is */
+export const jsonCursors = <Position>(schema: z.ZodType<Position>) => ({
+  encode: (position: Position): string => Buffer.from(JSON.stringify(position)).toString('base64url'),
+  /** @throws AppError bad_request when the cursor is not one that `encode` made */
+  decode(cursor: string): Position {
+    try {
+      return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')))
+    } catch {
+      throw notOfThisList()
+    }
+  },
+})
+
+const notOfThisList = (): AppError =>
+  new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
 
 /** SQL expression of a row's cursor position; the text keeps the microseconds that a Date loses. */
 export const positionSql = `to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position`

@@ -10,9 +10,11 @@ import {
   isOfFew,
   parcelMayMatch,
   parcelValues,
+  partValues,
   type ParcelFilter,
+  type ParcelPart,
 } from './parcel-filter.ts'
-import { endStatuses, openCount, openStatuses } from './parcel-statuses.ts'
+import { endStatuses, isOpenStatus, openCount } from './parcel-statuses.ts'
 
 /** An event of a parcel, as the delivery log shows it. */
 export interface CarriedEvent {
@@ -70,9 +72,11 @@ export async function listCarried(
 ): Promise<ListedEvent[]> {
   if (await isOfFew(database, filter, maxSorted)) return listFew(database, filter, limit, after)
   const isOver = after !== undefined && after.endedAt !== null
-  const { status = 'any' } = filter
-  const first = isOver || endStatuses.includes(status) ? [] : await walk(database, filter, underWay, limit, after)
-  if (first.length === limit || openStatuses.includes(status)) return first
+  const { status = 'any', destinationId } = filter
+  // It may have ended at a destination while the event goes on at another.
+  const hasEnded = endStatuses.includes(status) && destinationId === undefined
+  const first = isOver || hasEnded ? [] : await walk(database, filter, underWay, limit, after)
+  if (first.length === limit || isOpenStatus(status)) return first
   const then = await walk(database, filter, over, limit - first.length, isOver ? after : undefined)
   return [...first, ...then]
 }
@@ -85,7 +89,7 @@ const listFew = (
 ): Promise<ListedEvent[]> =>
   database.query(
     `select ${positioned} from parcel_events
-     where ${eventMatches} and ($12::bigint is null
+     where ${eventMatches(filter)} and ($12::bigint is null
        or (coalesce(ended_at, 'infinity'), seq) < (coalesce($11::timestamptz, 'infinity'), $12))
      order by coalesce(ended_at, 'infinity') desc, seq desc limit $13`,
     [...eventValues(filter), after?.endedAt ?? null, after?.seq ?? null, limit],
@@ -146,9 +150,9 @@ async function walk(
     const parcels = await nextParcels(database, part, [...parcelValues(filter), ...position], last, look + 1)
     const next = parcels.length > look ? parcels.pop() : undefined
     const events = await database.query<ListedEvent>(
-      `select ${positioned} from ${eventsOfParcels('$13')}
-       where ${eventMatches} and ${part.events} order by ${part.order} limit $14`,
-      [...eventValues(filter), ...position, parcels.map(({ id }) => id), limit],
+      `select ${positioned} from ${eventsOfParcels('$13', '$14')}
+       where ${eventMatches(filter)} and ${part.events} order by ${part.order} limit $15`,
+      [...eventValues(filter), ...position, ...partValues(parcels), limit],
     )
     found = [...found, ...events].sort(newestFirst).slice(0, limit)
     const final = found[limit - 1]
@@ -157,8 +161,7 @@ async function walk(
   }
 }
 
-interface ParcelKey {
-  id: string
+interface ParcelKey extends ParcelPart {
   newest: string
 }
 
@@ -170,10 +173,10 @@ const nextParcels = (
   limit: number,
 ): Promise<ParcelKey[]> =>
   database.query(
-    `select id, ${newestText} as newest from parcels
-     where ${parcelMayMatch} and ${parcels} and ($11::text is null or (${newest}, id) < ($10::${type}, $11))
-     order by parcels.${newest} desc, id desc limit $12`,
-    [...values, last?.newest ?? null, last?.id ?? null, limit],
+    `select id, part, ${newestText} as newest from parcels
+     where ${parcelMayMatch} and ${parcels} and ($11::text is null or (${newest}, id, part) < ($10::${type}, $11, $12))
+     order by parcels.${newest} desc, id desc, part desc limit $13`,
+    [...values, last?.newest ?? null, last?.id ?? null, last?.part ?? null, limit],
   )
 
 const newestFirst = ({ position: a }: ListedEvent, { position: b }: ListedEvent): number =>

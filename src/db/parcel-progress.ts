@@ -2,7 +2,14 @@
 
 import { distinctAttempts } from '../contracts/attempts.ts'
 import type { Attempt } from '../contracts/delivery.ts'
-import { attemptsIn, attemptsOf, eventStatus, reasonOf, withNewestAttempts } from '../contracts/parcel-progress.ts'
+import {
+  attemptsIn,
+  attemptsOf,
+  differingResults,
+  eventStatus,
+  reasonOf,
+  withNewestAttempts,
+} from '../contracts/parcel-progress.ts'
 import type { EventProgress } from '../contracts/parcels.ts'
 import { withNews } from '../contracts/progress-news.ts'
 import type { Database, Queryable } from './database.ts'
@@ -49,7 +56,7 @@ const keyOf = (parcelId: string, place: number): string => `${parcelId} ${place}
 /** Reads what is known of events, and keeps their parcels from changing until the end of the transaction. */
 async function lockKnown(tx: Queryable, events: readonly { parcelId: string; place: number }[]): Promise<Known> {
   const parcelIds = events.map(({ parcelId }) => parcelId)
-  await tx.query('select id from parcels where id = any($1::text[]) order by id for no key update', [
+  await tx.query('select id from parcels where id = any($1::text[]) order by id, part for no key update', [
     [...new Set(parcelIds)],
   ])
   const rows = await tx.query<{ parcel_id: string; place: number; progress: EventProgress | null }>(
@@ -82,32 +89,31 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
   const notLeft =
     left.length === 0
       ? ''
-      : `and not exists (select from unnest($8::text[], $9::int[]) as gone(parcel_id, place)
+      : `and not exists (select from unnest($9::text[], $10::int[]) as gone(parcel_id, place)
            where gone.parcel_id = events.parcel_id and gone.place = events.place)`
   const leftEvents = [left.map(({ parcelId }) => parcelId), left.map(({ event }) => event.place)]
   await database.query(
     `with changed as (
        update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
-         progress = now.progress::json, input = null,
+         progress = now.progress::json, results = now.results::jsonb, input = null,
          ended_at = case when ${isOpen('now.status')} then null else coalesce(ended_at, now()) end
-       from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[])
-         as now(parcel_id, place, status, attempts, reason, progress)
+       from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[])
+         as now(parcel_id, place, status, attempts, reason, progress, results)
        where parcel_events.parcel_id = now.parcel_id and parcel_events.place = now.place
          -- an account of before, by somebody who lost what came since
          and not (${isOpen('now.status')}
            and (parcel_events.attempts > now.attempts or parcel_events.ended_at is not null))
-       returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.ended_at)
+       returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.results,
+         parcel_events.ended_at)
      -- A statement sees the rows as they were before it.
-     ${countsFrom({
-       parcelId: 'recorded.id',
+     ${countsOf('$8::text[]', {
+       only: notLeft,
+       joined: 'left join changed on changed.parcel_id = events.parcel_id and changed.place = events.place',
        status: 'coalesce(changed.status, events.status)',
        isUnheard: 'events.input is not null and changed.place is null',
        endedAt: 'case when changed.place is null then events.ended_at else changed.ended_at end',
-     })}
-       from unnest($7::text[]) as recorded(id)
-       left join parcel_events as events on events.parcel_id = recorded.id ${notLeft}
-       left join changed on changed.parcel_id = events.parcel_id and changed.place = events.place
-       group by recorded.id) as counted where id = counted.parcel_id`,
+       results: 'case when changed.place is null then events.results else changed.results end',
+     })}`,
     [
       others.map(({ parcelId }) => parcelId),
       others.map(({ event }) => event.place),
@@ -115,6 +121,7 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
       others.map(({ event }) => attemptsOf(event)),
       others.map(({ event }) => reasonOf(event) ?? null),
       others.map(({ event }) => (isPlain(event) ? null : JSON.stringify(event))),
+      others.map(({ event }) => resultsText(event)),
       parcelIds,
       ...(left.length === 0 ? [] : leftEvents),
     ],
@@ -134,29 +141,58 @@ const isPlain = (event: EventProgress): boolean =>
     endpoints.every(({ end, attempts }) => end === 'delivered' && attempts === 1),
   )
 
-/** Expressions of an event of a parcel. */
+function resultsText(event: EventProgress): string | null {
+  const results = differingResults(event)
+  return results === undefined ? null : JSON.stringify(results)
+}
+
+/** Expressions of an event of a parcel, by the columns of `events` and of what is joined. */
 interface CountedEvent {
-  parcelId: string
   status: string
   /** Whether its outcome is still to come. */
   isUnheard: string
   endedAt: string
+  /** Where it stands at each destination; null where that does not differ. */
+  results: string
+  /** A further condition, `and …`, of the events that count; all unless given. */
+  only?: string
+  /** What is joined to each event. */
+  joined?: string
 }
 
-/** Brings figures of parcels up to date, as far as the events that the statement goes on to name. */
-const countsFrom = ({ parcelId, status, isUnheard, endedAt }: CountedEvent): string =>
-  `update parcels set taken_at = case when counted.unheard = 0 then coalesce(taken_at, now()) else taken_at end,
-     first_end = counted.first_end, last_end = counted.last_end,
-     ${parcelStatuses.map((name) => `${name} = counted.${name}`).join(', ')}
-   from (select ${parcelId} as parcel_id, count(*) filter (where ${isUnheard}) as unheard,
-     coalesce(min(${endedAt}), '-infinity') as first_end, coalesce(max(${endedAt}), '-infinity') as last_end,
-     ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}`
+/** Brings figures of parcels up to date. Without figures of tables that have just grown, the planner would read all of them: it is given the
+ *  order in which it reads.
+ *  @param ids  SQL of an array: the ids of the parcels */
+const countsOf = (
+  ids: string,
+  { status, isUnheard, endedAt, results, only = '', joined = '' }: CountedEvent,
+): string => `
+  update parcels set taken_at = case when counted.unheard = 0 then coalesce(taken_at, now()) else taken_at end,
+    first_end = counted.first_end, last_end = counted.last_end,
+    ${['differing', ...parcelStatuses].map((name) => `${name} = counted.${name}`).join(', ')}
+  from (
+    select recorded.id, recorded.part, count(*) filter (where ${isUnheard}) as unheard,
+      count(*) filter (where ${results} is not null) as differing,
+      coalesce(min(${endedAt}), '-infinity') as first_end, coalesce(max(${endedAt}), '-infinity') as last_end,
+      ${parcelStatuses.map((name) => `count(*) filter (where ${status} = '${name}') as ${name}`).join(', ')}
+    from unnest(${ids}) as told(id)
+    cross join lateral (select id, part from parcels where id = told.id offset 0) as recorded
+    left join lateral (
+      select * from parcel_events as events
+      where events.parcel_id = recorded.id and events.part = recorded.part ${only} offset 0) as events on true
+    ${joined}
+    group by recorded.id, recorded.part) as counted
+  where parcels.id = counted.id and parcels.part = counted.part`
 
 /** Brings the figures of a parcel up to date. */
 export const countParcel = (database: Queryable, parcelId: string): Promise<unknown> =>
   database.query(
-    `${countsFrom({ parcelId: '$1', status: 'status', isUnheard: 'input is not null', endedAt: 'ended_at' })}
-     from parcel_events where parcel_id = $1) as counted where id = counted.parcel_id`,
+    countsOf('array[$1]', {
+      status: 'events.status',
+      isUnheard: 'events.input is not null',
+      endedAt: 'events.ended_at',
+      results: 'events.results',
+    }),
     [parcelId],
   )
 

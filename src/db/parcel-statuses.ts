@@ -1,16 +1,20 @@
 /** Where events of parcels stand: which statuses are open, and which are ends. */
 
 import type { ParcelEventStatus } from '../contracts/parcels.ts'
-import { deliveryStatuses } from '../schemas/delivery.ts'
+import { startedStatuses } from '../schemas/delivery.ts'
 
 /** All of them, each with a column of the table of parcels that counts it. */
-export const parcelStatuses = deliveryStatuses.filter((status): status is ParcelEventStatus => status !== 'queued')
+export const parcelStatuses: readonly ParcelEventStatus[] = startedStatuses
 
 /** Statuses of events that are under way. */
-export const openStatuses: readonly string[] = ['delivering', 'retrying', 'held']
+export const openStatuses = ['delivering', 'retrying', 'held'] as const satisfies readonly ParcelEventStatus[]
+
+export type OpenStatus = (typeof openStatuses)[number]
+
+export const isOpenStatus = (status: string): boolean => (openStatuses as readonly string[]).includes(status)
 
 /** Statuses of events that have ended. */
-export const endStatuses: readonly string[] = parcelStatuses.filter((status) => !openStatuses.includes(status))
+export const endStatuses: readonly string[] = parcelStatuses.filter((status) => !isOpenStatus(status))
 
 /** SQL condition that a status is an open one.
  *  @param status  SQL of the status */

@@ -48,7 +48,7 @@ async function eventsIn(
 ): Promise<SteeredEvent[]> {
   const rows = await database.query<{ id: string; place: number }>(
     `select event_id as id, place from parcel_events
-     where parcel_id = $11 and place > $12 and ${eventMatches} order by place`,
+     where parcel_id = $11 and place > $12 and ${eventMatches(filter)} order by place`,
     [...eventValues(filter), parcelId, after],
   )
   return rows.map(({ id, place }) => ({ id, position: { parcelId, madeAt, place } }))
@@ -64,7 +64,7 @@ export async function openParcelsFor(
   limit: number,
 ): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
-    `select id from parcels
+    `select distinct id from parcels
      where ${openCount} > 0 and $1 = any(destination_ids)
        and ($2::text[] is null or (held > 0 and not destination_ids && $2)) and id > $3
      order by id limit $4`,

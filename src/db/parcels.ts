@@ -4,15 +4,18 @@ import { maxParcelBytes, maxParcelEvents, type ParcelEvent } from '../contracts/
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database, Queryable } from './database.ts'
 import { isConflict } from './failure.ts'
-import { isWaiting, nameIn, newEvents, newEventValues, turnIdOf, type NewInboxEvent } from './inbox.ts'
+import { commonTurn, isWaiting, nameIn, newEvents, newEventValues, sharedTurn, type NewInboxEvent } from './inbox.ts'
 import { keptName } from './parcel-filter.ts'
 import { countParcel } from './parcel-progress.ts'
 import { openCount } from './parcel-statuses.ts'
 
+/** Events of a turn of which fewer go into parcels together share these with other turns. */
+const fullShare = 25
+
 /** A parcel whose workflow is to be started. */
 export interface ParcelToStart {
   id: string
-  /** The turn of its events. */
+  /** The turn of its events, or `sharedTurn`. */
   turn: string
   events: (ParcelEvent & { eventId: string })[]
 }
@@ -25,27 +28,30 @@ interface MovedRow {
   input: DeliverEventInput
 }
 
-/** Makes parcels of what a statement named `taken` has: each has events of one turn alone.
+/** Makes parcels of what a statement named `taken` has: turns with many events have parcels of their own, the others share some.
  *  @param name, maxEvents, maxBytes  places of these among the values */
 const intoParcels = (name: string, maxEvents: string, maxBytes: string): string => `
-  measured as (select *, octet_length(input::text) as bytes, ${nameIn('input')} as name from taken),
+  measured as (
+    select *, octet_length(input::text) as bytes, ${nameIn('input')} as name,
+      case when count(*) over (partition by turn) >= ${fullShare} then turn else '${sharedTurn}' end as group_id from taken),
   -- an event that begins below the limit by the size of the largest one ends below the limit
   sized as (
-    select *, (row_number() over in_turn - 1) / ${maxEvents} as by_count,
-      (sum(bytes) over in_turn - bytes) / greatest(${maxBytes} - max(bytes) over (partition by turn), 1) as by_size
-    from measured window in_turn as (partition by turn order by seq)),
+    select *, (row_number() over in_group - 1) / ${maxEvents} as by_count,
+      (sum(bytes) over in_group - bytes) / greatest(${maxBytes} - max(bytes) over (partition by group_id), 1) as by_size
+    from measured window in_group as (partition by group_id order by seq)),
   placed as (
-    select *, ${name} || dense_rank() over (order by turn, by_count, by_size) as parcel_id,
-      row_number() over (partition by turn, by_count, by_size order by seq) - 1 as place
+    select *, ${name} || dense_rank() over (order by group_id, by_count, by_size) as parcel_id,
+      row_number() over (partition by group_id, by_count, by_size order by seq) - 1 as place
     from sized),
+  parted as (select *, dense_rank() over (partition by parcel_id order by turn) - 1 as part from placed),
   made as (
-    insert into parcels (id, source_id, destination_ids, types, first_seq, last_seq, first_at, last_at, delivering)
-    select parcel_id, min(source_id), min(destination_ids), array_agg(distinct type), min(seq), max(seq),
-      min(received_at), max(received_at), count(*) from placed group by parcel_id)
+    insert into parcels (id, part, source_id, destination_ids, types, first_seq, last_seq, first_at, last_at, delivering)
+    select parcel_id, part, min(source_id), min(destination_ids), array_agg(distinct type), min(seq), max(seq),
+      min(received_at), max(received_at), count(*) from parted group by parcel_id, part)
   insert into parcel_events
-    (parcel_id, place, event_id, seq, source_id, destination_ids, message_id, user_id, type, event, received_at, input)
-  select parcel_id, place, workflow_id, seq, source_id, destination_ids, message_id, user_id, type,
-    ${keptName('name')}, received_at, input from placed
+    (parcel_id, place, part, event_id, seq, source_id, destination_ids, message_id, user_id, type, event, received_at, input)
+  select parcel_id, place, part, workflow_id, seq, source_id, destination_ids, message_id, user_id, type,
+    ${keptName('name')}, received_at, input from parted
   returning parcel_id, place, event_id, received_at, input`
 
 /** Moves the oldest events of some turns from the inbox into new parcels, in one step.
@@ -117,15 +123,17 @@ async function tryToWriteIntoParcels(
 function toParcels(rows: readonly MovedRow[]): ParcelToStart[] {
   const parcels = new Map<string, ParcelToStart['events']>()
   for (const { parcel_id, place, event_id, received_at, input } of rows) {
-    const { sourceId, messageId, message, targets } = input
+    const { sourceId, messageId, message, targets, traceparent } = input
+    const receivedAt = received_at.toISOString()
     const events = parcels.get(parcel_id) ?? []
-    events[place] = { eventId: event_id, sourceId, messageId, message, targets, receivedAt: received_at.toISOString() }
+    const event = { eventId: event_id, sourceId, messageId, message, targets, receivedAt }
+    events[place] = traceparent === undefined ? event : { ...event, traceparent }
     parcels.set(parcel_id, events)
   }
   return [...parcels]
     .flatMap(([id, events]) => {
-      const [first] = events.filter((event) => event !== undefined)
-      return first === undefined ? [] : [{ id, turn: turnIdOf(first), events }]
+      const present = events.filter((event) => event !== undefined)
+      return present.length === 0 ? [] : [{ id, turn: commonTurn(present), events }]
     })
     .toSorted((a, b) => numberOf(a.id) - numberOf(b.id))
 }
@@ -193,7 +201,7 @@ export async function endLostParcel(database: Database, parcelId: string): Promi
 export async function openAmong(database: Queryable, parcelIds: readonly string[]): Promise<string[]> {
   if (parcelIds.length === 0) return []
   const rows = await database.query<{ id: string }>(
-    `select id from parcels where id = any($1::text[]) and ${openCount} > 0`,
+    `select distinct id from parcels where id = any($1::text[]) and ${openCount} > 0`,
     [[...parcelIds]],
   )
   return rows.map(({ id }) => id)

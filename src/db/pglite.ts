@@ -9,6 +9,7 @@ import { fitsSocket } from '../socket-path.ts'
 import type { Database } from './database.ts'
 import { makePgliteFolder } from './pglite-folder.ts'
 import { databaseOf } from './pooled-database.ts'
+import { reclaimSpace } from './reclaim-space.ts'
 
 /** PGlite has one session, and its socket server takes turns by protocol message, not by query: the statements of two
  *  connections would mix. */
@@ -43,12 +44,20 @@ export async function openPglite(folder: string, logger: Logger): Promise<Databa
     connectionTimeoutMillis: turnLimitMs,
   })
   pool.on('error', (error) => logger.warn({ error: error.message }, 'database.connection_lost'))
-  return databaseOf(pool, statementLimits, async () => {
+  const database = databaseOf(pool, statementLimits, async () => {
     const stopped = new Promise((resolve) => worker.once('exit', resolve))
     worker.postMessage('close')
     await stopped
     if (!fits) await rm(socketFolder, { recursive: true, force: true })
   })
+  const space = reclaimSpace(database, logger)
+  return {
+    ...database,
+    async close() {
+      await space.stop()
+      await database.close()
+    },
+  }
 }
 
 /** @param workerData  the folder, and the path of the socket to listen on */

@@ -17,6 +17,7 @@ export const sealedColumns = [
   { table: 'destinations', column: 'previous_secret_encrypted' },
   { table: 'endpoints', column: 'headers_encrypted' },
   { table: 'audiences', column: 'membership_encrypted' },
+  { table: 'id_hashing_keys', column: 'key_encrypted' },
 ] as const
 type SealedColumn = (typeof sealedColumns)[number]
 

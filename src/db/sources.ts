@@ -4,7 +4,7 @@ import type { NewSource, Source, SourcePatch } from '../schemas/source.ts'
 import type { Database, Queryable } from './database.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
-import { expectUniqueName, type NameRule } from './unique-name.ts'
+import { holdToNameRule, type NameRule } from './unique-name.ts'
 
 interface SourceRow {
   id: string
@@ -84,15 +84,11 @@ export async function getSource(database: Queryable, id: string): Promise<Source
 }
 
 /** @throws AppError conflict when the name is another's and that is not wanted */
-export async function createSource(
-  database: Database,
-  { name }: NewSource,
-  { uniqueName = false }: NameRule = {},
-): Promise<Source> {
+export async function createSource(database: Database, { name }: NewSource, names: NameRule = {}): Promise<Source> {
   const id = newSourceId()
   return database.transaction(async (tx) => {
     await raiseSettingsVersion(tx)
-    if (uniqueName) await expectUniqueName(tx, 'source', { id, name })
+    await holdToNameRule(tx, 'source', { id, name }, names)
     const rows = await tx.query<SourceRow>(
       `insert into sources (id, name, write_key) values ($1, $2, $3) returning ${columns}`,
       [id, name, newWriteKey()],
@@ -106,11 +102,11 @@ export async function updateSource(
   database: Database,
   id: string,
   patch: SourcePatch,
-  { uniqueName = false }: NameRule = {},
+  names: NameRule = {},
 ): Promise<Source> {
   return database.transaction(async (tx) => {
     await raiseSettingsVersion(tx)
-    if (uniqueName && patch.name !== undefined) await expectUniqueName(tx, 'source', { id, name: patch.name })
+    await holdToNameRule(tx, 'source', { id, name: patch.name }, names)
     const rows = await tx.query<SourceRow>(
       `update sources set name = coalesce($2, name), enabled = coalesce($3, enabled)
        where id = $1 returning ${columns}`,
@@ -154,7 +150,10 @@ async function keepPresentKey(tx: Queryable, id: string, overlapSeconds: number)
   await tx.query('delete from previous_write_keys where source_id = $1 and expires_at <= now()', [id])
   const rows = await tx.query('select write_key from previous_write_keys where source_id = $1', [id])
   if (rows.length >= maxPreviousKeys)
-    throw new AppError('conflict', `${maxPreviousKeys} replaced keys of this source still count: end them first`)
+    throw new AppError(
+      'conflict',
+      `${maxPreviousKeys} replaced keys of this source still count: end them, then rotate again`,
+    )
   await tx.query(
     `insert into previous_write_keys (write_key, source_id, expires_at)
      select write_key, id, now() + make_interval(secs => $2) from sources where id = $1`,

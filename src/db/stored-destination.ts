@@ -1,6 +1,7 @@
 /** A destination as the database has it: read for those who look at it, and with its secrets for those who deliver to it. */
 
 import type { Destination } from '../schemas/destination.ts'
+import type { Filter } from '../schemas/filter.ts'
 import type { SecretBox } from '../secrets.ts'
 import { positionSql } from './page.ts'
 
@@ -16,6 +17,7 @@ export interface DestinationRow {
   type: 'webhooks'
   enabled: boolean
   success_policy: 'any' | 'all'
+  filter: Filter | null
   shared_secret_encrypted: string | null
   previous_secret_encrypted: string | null
   previous_secret_until: Date | null
@@ -93,6 +95,7 @@ const describe = (row: DestinationRow, webhooks: Webhooks): Destination => ({
   paused: row.paused_at !== null,
   successPolicy: row.success_policy,
   sourceIds: row.source_ids,
+  filter: row.filter,
   settings: {
     hasSharedSecret: row.shared_secret_encrypted !== null,
     webhooks,

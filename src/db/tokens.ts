@@ -111,7 +111,7 @@ export function createTokenStore(database: Database, logger: Logger): TokenStore
       )
       snapshot = undefined
       if (row !== undefined) return { ...toApiToken(row), token }
-      throw new AppError('conflict', `a token has the name ${name}, or there are ${maxApiTokens} tokens: revoke one`)
+      throw await whyNotCreated(database, name)
     },
     async revoke(id) {
       const rows = await database.query('delete from api_tokens where id = $1 returning id', [id])
@@ -121,6 +121,15 @@ export function createTokenStore(database: Database, logger: Logger): TokenStore
     findByToken: async (token) => noteUse((await latest()).byHash.get(tokenHash(token).toString('base64'))),
     findById: async (id) => noteUse((await latest()).byId.get(id)),
   }
+}
+
+async function whyNotCreated(database: Queryable, name: string): Promise<AppError> {
+  const [same] = await database.query('select from api_tokens where name = $1', [name])
+  if (same === undefined)
+    return new AppError('conflict', `there are ${maxApiTokens} tokens, the most: revoke one first`)
+  return new AppError('conflict', 'name: another token has this name: choose another one, or revoke that one first', {
+    path: 'name',
+  })
 }
 
 const noToken = (id: string): AppError => new AppError('not_found', `no token has the id ${id}`)

@@ -42,7 +42,7 @@ export function createDeletionRequests(dependencies: DeletionRequestDependencies
 
   const checkRoom = async (hashes: number): Promise<void> => {
     if ((await countSuppressed(database)) + hashes > maxSuppressed)
-      throw new AppError('conflict', `at most ${maxSuppressed} users can be suppressed`)
+      throw new AppError('conflict', `at most ${maxSuppressed} users can be suppressed: send suppress false`)
   }
 
   const read = async (id: string): Promise<DeletionRequestDetail> => {

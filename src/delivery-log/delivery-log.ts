@@ -6,8 +6,9 @@ import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import { countQueued } from '../db/inbox-count.ts'
-import type { Page, PageRequest } from '../db/page.ts'
-import { addCounts, countCarried, sumOf } from '../db/parcel-count.ts'
+import { jsonCursors, type Page, type PageRequest } from '../db/page.ts'
+import { addCounts, countCarried, countRetriedAt, sumOf } from '../db/parcel-count.ts'
+import type { OpenStatus } from '../db/parcel-statuses.ts'
 import { findCarried, listCarried, type CarriedEvent, type CarriedPosition } from '../db/parcel-list.ts'
 import { AppError, PartAwayError } from '../errors.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
@@ -22,6 +23,9 @@ import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
+/** Destinations that are down for which it is counted what waits for them; of more, the first. */
+const mostDown = 200
+
 /** Where an event in the inbox may stand. */
 export type InboxStatus = 'queued' | 'failed' | 'cancelled'
 
@@ -32,8 +36,13 @@ export interface DeliveryLog {
   count(filter: DeliveryFilter, whilePresent: WhilePresent): Promise<number>
   /** Those in the inbox, by status. @param filter  without one */
   countInboxed(filter: DeliveryFilter): Promise<Record<InboxStatus, number>>
-  /** Those that have started, by status. @param filter  without one */
+  /** Those that have started, by their status as a whole. @param filter  without one */
   countStarted(filter: DeliveryFilter): Promise<Record<StartedStatus, number>>
+  /** The same by where they stand at the destination of the filter, if it has one. */
+  countResults(filter: DeliveryFilter): Promise<Record<StartedStatus, number>>
+  /** Those under way by status, of all nodes; of those that are retried, the ones that wait for a destination which is down count apart.
+   *  @param downDestinations  answers the ids of such destinations */
+  countOpen(downDestinations: () => Promise<string[]>): Promise<Record<OpenStatus | 'waiting', number>>
   /** @throws AppError not_found */
   read(id: string, whilePresent: WhilePresent): Promise<DeliveryDetail>
 }
@@ -69,6 +78,7 @@ const CursorSchema = z.union([
   }),
 ])
 type Cursor = z.infer<typeof CursorSchema>
+const cursors = jsonCursors(CursorSchema)
 
 /** Where the two lists behind the inbox go on; undefined at the end of one. */
 interface StartedPosition {
@@ -83,14 +93,17 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   const isPaused = (destinationId: string): boolean => findDestination(destinationId)?.paused === true
   const carriedRow = (event: CarriedEvent): Delivery => ofParcel(event, event.destinationIds.some(isPaused))
   // Asynchronous, since settings that are not read yet throw: beside others that failed, nobody would take notice of those.
-  const countInParcels = async (filter: DeliveryFilter): Promise<Record<StartedStatus, number>> =>
-    countCarried(database, { ...filter, paused: pausedDestinations() })
+  const countInParcels = async (filter: DeliveryFilter, asWhole = false): Promise<Record<StartedStatus, number>> =>
+    countCarried(database, { ...filter, paused: pausedDestinations(), asWhole })
 
   const queuedPage = async (filter: DeliveryFilter, limit: number, before?: string): Promise<Page<Delivery>> => {
     const events = await listQueued(database, filter, limit + 1, before)
     const shown = events.slice(0, limit)
     const last = events.length > limit ? shown.at(-1) : undefined
-    return { items: shown.map(toDelivery), nextCursor: last === undefined ? null : encodeCursor({ before: last.seq }) }
+    return {
+      items: shown.map(toDelivery),
+      nextCursor: last === undefined ? null : cursors.encode({ before: last.seq }),
+    }
   }
 
   const carriedPage = async (filter: DeliveryFilter, limit: number, from: StartedPosition['carried']) =>
@@ -123,7 +136,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     }
     const position: StartedPosition = { tokens: await tokensAfter(), carried: carriedAfter() }
     const isEnd = position.tokens === undefined && position.carried === undefined
-    return { items, nextCursor: isEnd ? null : encodeCursor(toCursor(position)) }
+    return { items, nextCursor: isEnd ? null : cursors.encode(toCursor(position)) }
   }
 
   const completed = completeRows((id) => readDelivery(temporal, id, isPaused))
@@ -169,14 +182,14 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   const readStarted = async (id: string): Promise<DeliveryDetail | undefined> => {
     const delivery = await readDelivery(temporal, id, isPaused)
     if (delivery !== undefined) {
-      const { input, facts, runId, ...detail } = delivery
+      const { input, facts, workflowId, runId, ...detail } = delivery
       const { targets } = input
       return {
         ...detail,
         ...namesOf(input),
         destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
         ...sentRequests(input, detail.timeline, findDestination),
-        temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, id, runId),
+        temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, workflowId, runId),
       }
     }
     const event = await findCarried(database, id)
@@ -200,13 +213,13 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     { limit, cursor }: PageRequest,
     whilePresent: WhilePresent,
   ): Promise<Page<Delivery>> => {
-    const position = cursor === undefined ? undefined : decodeCursor(cursor)
+    const position = cursor === undefined ? undefined : cursors.decode(cursor)
     if (position !== undefined && 'tokens' in position)
       return whilePresent(() => startedPage(filter, limit, fromCursor(position)))
     const queued = await queuedPage(filter, limit, position?.before)
     if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
       // A full last page of the inbox: the first page of what has started follows it.
-      const more = queued.nextCursor === null && filter.status !== 'queued' ? encodeCursor(toCursor(beginning)) : null
+      const more = queued.nextCursor === null && filter.status !== 'queued' ? cursors.encode(toCursor(beginning)) : null
       return { items: queued.items, nextCursor: queued.nextCursor ?? more }
     }
     const started = await firstStarted(filter, limit - queued.items.length, queued.items.length > 0, whilePresent)
@@ -233,8 +246,25 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       return { queued, failed, cancelled }
     },
     async countStarted(filter) {
-      const [own, inParcels] = await Promise.all([deliveries.countEach(filter), countInParcels(filter)])
+      const [own, inParcels] = await Promise.all([deliveries.countEach(filter), countInParcels(filter, true)])
       return addCounts(own, inParcels)
+    },
+    async countResults(filter) {
+      const [own, inParcels] = await Promise.all([deliveries.countResults(filter), countInParcels(filter)])
+      return addCounts(own, inParcels)
+    },
+    async countOpen(downDestinations) {
+      const down = (await downDestinations()).slice(0, mostDown)
+      const paused = pausedDestinations()
+      const [started, inParcels, ...retriedAtDown] = await Promise.all([
+        deliveries.countEach({}),
+        countInParcels({}),
+        deliveries.countRetriedAt(down),
+        countRetriedAt(database, down, paused),
+      ])
+      const { delivering, retrying, held } = addCounts(started, inParcels)
+      const waiting = Math.min(retrying, retriedAtDown[0] + retriedAtDown[1])
+      return { delivering, retrying: retrying - waiting, waiting, held }
     },
     async read(id, whilePresent) {
       try {
@@ -315,16 +345,6 @@ const fromCursor = ({ tokens, carried }: Extract<Cursor, { tokens: unknown }>): 
   tokens: tokens?.map((token) => (token === null ? null : Buffer.from(token, 'base64'))),
   carried: carried ?? undefined,
 })
-
-const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
-
-function decodeCursor(text: string): Cursor {
-  try {
-    return CursorSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')))
-  } catch {
-    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
-  }
-}
 
 const uiLink = (base: string | undefined, namespace: string, id: string, runId: string): string | null =>
   base === undefined

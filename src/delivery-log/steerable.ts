@@ -1,6 +1,7 @@
 /** How many deliveries an action can act on, and what keeps it from the others: of all that match, or of single ones. */
 
 import { eventIdOf, redeliveryNumberOf, redeliveryWorkflowId } from '../contracts/names.ts'
+import { isOpenStatus } from '../db/parcel-statuses.ts'
 import { AppError } from '../errors.ts'
 import type {
   Delivery,
@@ -25,7 +26,7 @@ const rowsTogether = 100
 const readTogether = 8
 
 export interface SteerableDependencies {
-  log: Pick<DeliveryLog, 'countInboxed' | 'countStarted' | 'list' | 'read'>
+  log: Pick<DeliveryLog, 'countInboxed' | 'countResults' | 'countStarted' | 'list' | 'read'>
   /** Whether a destination holds its deliveries now. */
   isPaused: (destinationId: string) => boolean
   /** Whether a destination is there and switched on, with an endpoint. */
@@ -46,6 +47,8 @@ export function createSteerableCounts({ log, isPaused, isLeft, known }: Steerabl
   /** What keeps an action from a delivery to which its status is no obstacle. */
   const lookAt = async (action: SteeringAction, delivery: Delivery): Promise<SteeringObstacle | undefined> => {
     const { id, status, destinationIds } = delivery
+    // It may have ended at the destination that was asked for, and go on at another.
+    if (action === 'redeliver' && isOpenStatus(status)) return 'under_way'
     if (action === 'redeliver') return destinationIds.some(isLeft) ? undefined : 'no_destination'
     if (action === 'cancel' || status !== 'held') return undefined
     const readOpen = async (): Promise<string[]> => openDestinations(await log.read(id, withoutLimit))
@@ -55,7 +58,7 @@ export function createSteerableCounts({ log, isPaused, isLeft, known }: Steerabl
   /** @returns how many of these deliveries were delivered again since */
   const countRedelivered = async (deliveries: readonly Delivery[]): Promise<number> => {
     const next = deliveries.map(({ id }) => redeliveryWorkflowId(eventIdOf(id), redeliveryNumberOf(id) + 1))
-    const found = await inGroups(next, rowsTogether, async (ids) => [(await known(ids)).size])
+    const found = await groupByGroup(next, rowsTogether, async (ids) => [(await known(ids)).size])
     return found.reduce((all, count) => all + count, 0)
   }
 
@@ -66,7 +69,7 @@ export function createSteerableCounts({ log, isPaused, isLeft, known }: Steerabl
     tally: Tally,
     share = 1,
   ): Promise<void> => {
-    const obstacles = await inGroups(deliveries, readTogether, (few) =>
+    const obstacles = await groupByGroup(deliveries, readTogether, (few) =>
       Promise.all(few.map((delivery) => lookAt(action, delivery))),
     )
     for (const obstacle of obstacles) tally.keep(obstacle, share)
@@ -99,7 +102,8 @@ export function createSteerableCounts({ log, isPaused, isLeft, known }: Steerabl
   return {
     async ofFilter(action, filter) {
       const { status, ...rest } = filter
-      const [inboxed, started] = await Promise.all([log.countInboxed(rest), log.countStarted(rest)])
+      const countStarted = status === undefined ? log.countStarted : log.countResults
+      const [inboxed, started] = await Promise.all([log.countInboxed(rest), countStarted(rest)])
       const tally = new Tally()
       const fits = ([one]: [string, number]): boolean => status === undefined || one === status
       for (const [, count] of Object.entries(inboxed).filter(fits)) tally.count('queued', count)
@@ -111,15 +115,16 @@ export function createSteerableCounts({ log, isPaused, isLeft, known }: Steerabl
       if (unsure > 0) {
         const asked = action === 'retry' ? { ...filter, status: 'held' as const } : filter
         const rows = await newest(asked, mostLookedAt[action])
-        const unsureRows = rows.filter((row) => mayHaveObstacle(action, row.status))
-        await lookAtEach(action, unsureRows, tally, unsure / unsureRows.length)
+        const unsureRows = rows.filter((row) => mayHaveObstacle(action, status ?? row.status))
+        // Temporal's lists may not have yet what it counts.
+        await lookAtEach(action, unsureRows, tally, unsure / Math.max(1, unsureRows.length))
       }
       return tally.told()
     },
 
     async ofIds(action, ids) {
       const tally = new Tally()
-      const found = await inGroups(ids, readTogether, (few) => Promise.all(few.map(readKnown)))
+      const found = await groupByGroup(ids, readTogether, (few) => Promise.all(few.map(readKnown)))
       const unsure: Delivery[] = []
       for (const delivery of found) {
         const obstacle = delivery === undefined ? 'gone' : obstacleToOne(action, delivery)
@@ -164,18 +169,15 @@ class Tally {
   }
 }
 
-const isUnderWay = (status: DeliveryStatus): boolean =>
-  status === 'delivering' || status === 'retrying' || status === 'held'
-
 /** What keeps an action from a started delivery of this status; undefined: nothing that the status tells. */
 function obstacleTo(action: SteeringAction, status: StartedStatus): SteeringObstacle | undefined {
-  if (action === 'redeliver') return isUnderWay(status) ? 'under_way' : undefined
-  return isUnderWay(status) ? undefined : 'over'
+  if (action === 'redeliver') return isOpenStatus(status) ? 'under_way' : undefined
+  return isOpenStatus(status) ? undefined : 'over'
 }
 
 /** Whether something may keep an action from a delivery of this status that the status does not tell. */
 const mayHaveObstacle = (action: SteeringAction, status: DeliveryStatus): boolean =>
-  action === 'retry' ? status === 'held' : action === 'redeliver' && status !== 'queued' && !isUnderWay(status)
+  action === 'retry' ? status === 'held' : action === 'redeliver' && status !== 'queued' && !isOpenStatus(status)
 
 /** The same of a single delivery, which may be in the inbox: there it can be started or cancelled, also after Temporal refused it. */
 function obstacleToOne(action: SteeringAction, { status, endedAt }: Delivery): SteeringObstacle | undefined {
@@ -184,7 +186,7 @@ function obstacleToOne(action: SteeringAction, { status, endedAt }: Delivery): S
 }
 
 /** Does work for a few items at a time. */
-async function inGroups<Item, Result>(
+async function groupByGroup<Item, Result>(
   items: readonly Item[],
   size: number,
   work: (group: readonly Item[]) => Promise<readonly Result[]>,

@@ -61,87 +61,130 @@ export const createLimits = (timeoutMs: number): ExchangeLimits => ({
  *  @throws CalledOffError; AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
  *    network otherwise, each a FailedExchange; the connection is then closed, which also stops what still runs on it */
 export const exchange = (
-  { dispatcher, isFree, done }: Use,
-  { origin, path, headers, body, isCalledOff }: Outbound,
+  use: Use,
+  outbound: Outbound,
   limits: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<Answer> =>
   // One promise that callbacks resolve: with async hooks, as Temporal's activities have them, each costs dearly.
   new Promise((resolve, reject) => {
-    let startedAt: number | undefined
-    let controller: Dispatcher.DispatchController | undefined
-    let chunks: Buffer[] | undefined
-    let received = 0
-    let answer: Answer | undefined
-    let finished = false
-    let headLimit: Deadline | undefined
-    let bodyLimit: Deadline | undefined
-
-    const start = (): void => {
-      startedAt = performance.now()
-      // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
-      headLimit = limits.head.set(() => setImmediate(expire))
-    }
-    const finish = (reusable: boolean): void => {
-      if (finished) return
-      finished = true
-      if (headLimit !== undefined) limits.head.lift(headLimit)
-      if (bodyLimit !== undefined) limits.body.lift(bodyLimit)
-      if (answer !== undefined && chunks !== undefined) resolve({ ...answer, body: Buffer.concat(chunks) })
-      done()
-      // undici must not have a connection closed in the midst of its work on it.
-      if (!reusable && controller !== undefined)
-        queueMicrotask(() => controller?.abort(new Error('the exchange is over')))
-    }
-    const fail = (error: Error): void => {
-      signal?.removeEventListener('abort', onAbort)
-      const durationMs = startedAt === undefined ? 0 : performance.now() - startedAt
-      reject(new FailedExchange(error, durationMs))
-      finish(false)
-    }
-    // As with the time limit: a process that stood still learns that Temporal gave the attempt up and finds the answer in the
-    // same moment.
-    const onAbort = (): void =>
-      void setImmediate(() => {
-        if (answer === undefined) fail(signal?.reason as Error)
-      })
-    const expire = (): void => {
-      if (answer === undefined) fail(new AttemptTimeoutError())
-    }
-
-    const handler: Dispatcher.DispatchHandler = {
-      // undici calls `onRequestStart` when the connection is there; what this throws becomes the error of the request.
-      onRequestStart(started) {
-        if (finished || isCalledOff?.() === true) throw new CalledOffError()
-        controller = started
-        if (startedAt === undefined) start()
-      },
-      onResponseStart(_controller, status, headers) {
-        if (status < 200) return
-        signal?.removeEventListener('abort', onAbort)
-        if (headLimit !== undefined) limits.head.lift(headLimit)
-        bodyLimit = limits.body.set(() => finish(false))
-        answer = { status, headers, body: noBody, durationMs: performance.now() - (startedAt ?? 0) }
-        if (isSuccess(status)) resolve(answer)
-        else chunks = []
-      },
-      onResponseData(_controller, chunk) {
-        // The chunk is copied: it is a view of a larger buffer that undici goes on using.
-        if (received < maxBodyBytes) chunks?.push(Buffer.from(chunk.subarray(0, maxBodyBytes - received)))
-        received += chunk.length
-        if (received > maxBodyBytes) finish(false)
-      },
-      onResponseEnd: () => finish(true),
-      onResponseError: (_controller, error) => (answer === undefined ? fail(error) : finish(false)),
-    }
-
-    signal?.addEventListener('abort', onAbort, { once: true })
-    try {
-      signal?.throwIfAborted()
-      if (isFree) start()
-      // The members are written one by one: V8 gives each copy made by spreading a hidden class of its own, and undici looks up 16 members.
-      dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, handler)
-    } catch (error) {
-      fail(error as Error)
-    }
+    new Exchange(use, outbound, limits, signal, { resolve, reject }).begin()
   })
+
+/** Who waits for an exchange. */
+interface Waiting {
+  resolve: (answer: Answer) => void
+  reject: (error: FailedExchange) => void
+}
+
+/** One exchange, told by undici what happens on its connection. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #use: Use
+  readonly #outbound: Outbound
+  readonly #limits: ExchangeLimits
+  readonly #signal: AbortSignal | undefined
+  readonly #waiting: Waiting
+  #startedAt: number | undefined
+  #controller: Dispatcher.DispatchController | undefined
+  #answer: Answer | undefined
+  /** The body of an answer that is no success. */
+  #chunks: Buffer[] | undefined
+  #received = 0
+  #isFinished = false
+  #headLimit: Deadline | undefined
+  #bodyLimit: Deadline | undefined
+
+  constructor(use: Use, outbound: Outbound, limits: ExchangeLimits, signal: AbortSignal | undefined, waiting: Waiting) {
+    this.#use = use
+    this.#outbound = outbound
+    this.#limits = limits
+    this.#signal = signal
+    this.#waiting = waiting
+  }
+
+  begin(): void {
+    const { dispatcher, isFree } = this.#use
+    const { origin, path, headers, body } = this.#outbound
+    this.#signal?.addEventListener('abort', this.#onAbort, { once: true })
+    try {
+      this.#signal?.throwIfAborted()
+      if (isFree) this.#start()
+      // The members are written one by one: V8 gives each copy made by spreading a hidden class of its own, and undici looks up 16 members.
+      dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, this)
+    } catch (error) {
+      this.#fail(error as Error)
+    }
+  }
+
+  /** There is a connection; what this throws becomes the error of the request. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#isFinished || this.#outbound.isCalledOff?.() === true) throw new CalledOffError()
+    this.#controller = controller
+    if (this.#startedAt === undefined) this.#start()
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: Answer['headers']): void {
+    if (status < 200) return
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+    if (this.#headLimit !== undefined) this.#limits.head.lift(this.#headLimit)
+    this.#bodyLimit = this.#limits.body.set(() => this.#finish(false))
+    const durationMs = performance.now() - (this.#startedAt ?? 0)
+    this.#answer = { status, headers, body: noBody, durationMs }
+    if (isSuccess(status)) this.#waiting.resolve(this.#answer)
+    else this.#chunks = []
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    // The chunk is copied: it is a view of a larger buffer that undici goes on using.
+    if (this.#received < maxBodyBytes) this.#chunks?.push(Buffer.from(chunk.subarray(0, maxBodyBytes - this.#received)))
+    this.#received += chunk.length
+    if (this.#received > maxBodyBytes) this.#finish(false)
+  }
+
+  onResponseEnd(): void {
+    this.#finish(true)
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.#answer === undefined) this.#fail(error)
+    else this.#finish(false)
+  }
+
+  /** As with the time limit: a process that stood still learns that Temporal gave the attempt up and finds the answer in the
+   *  same moment. */
+  readonly #onAbort = (): void =>
+    void setImmediate(() => {
+      if (this.#answer === undefined) this.#fail(this.#signal?.reason as Error)
+    })
+
+  #start(): void {
+    this.#startedAt = performance.now()
+    // An answer that lies in the socket when the timer fires late, as on a busy machine, is read before it is judged.
+    this.#headLimit = this.#limits.head.set(() => setImmediate(() => this.#expire()))
+  }
+
+  #expire(): void {
+    if (this.#answer === undefined) this.#fail(new AttemptTimeoutError())
+  }
+
+  #fail(error: Error): void {
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+    const durationMs = this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt
+    this.#waiting.reject(new FailedExchange(error, durationMs))
+    this.#finish(false)
+  }
+
+  /** @param reusable  whether the connection may take another request */
+  #finish(reusable: boolean): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    if (this.#headLimit !== undefined) this.#limits.head.lift(this.#headLimit)
+    if (this.#bodyLimit !== undefined) this.#limits.body.lift(this.#bodyLimit)
+    if (this.#answer !== undefined && this.#chunks !== undefined)
+      this.#waiting.resolve({ ...this.#answer, body: Buffer.concat(this.#chunks) })
+    this.#use.done()
+    // undici must not have a connection closed in the midst of its work on it.
+    if (!reusable && this.#controller !== undefined)
+      queueMicrotask(() => this.#controller?.abort(new Error('the exchange is over')))
+  }
+}

@@ -47,12 +47,18 @@ export const headerProblem = (name: string, value: string): string | undefined =
   return undefined
 }
 
-/** All headers of one request: the endpoint's static ones, then Postrider's own, which no static one replaces.
+/** All headers of one request: the endpoint's static ones, then Postrider's own, which no static one replaces. `traceparent`
+ *  is sent where there is a trace, unless the endpoint has a static header of this name.
  *  @see spec/, "Delivery request" */
 export const requestHeaders = (options: {
   staticHeaders: Readonly<Record<string, string>>
   signature: Readonly<Record<string, string>>
+  traceparent?: string | undefined
 }): Record<string, string> => ({
+  ...(options.traceparent !== undefined &&
+    !Object.keys(options.staticHeaders).some((name) => name.toLowerCase() === 'traceparent') && {
+      traceparent: options.traceparent,
+    }),
   'User-Agent': productToken,
   'Content-Type': 'application/json',
   ...options.signature,

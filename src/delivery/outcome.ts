@@ -1,6 +1,6 @@
 /** What became of one attempt. */
 
-import type { AttemptResult } from './gate.ts'
+import type { AttemptResult } from './admission.ts'
 
 /** Stable names of the ways in which an attempt fails. */
 export type FailureCode =

@@ -17,13 +17,20 @@ export interface OutboundMessage {
   at: Date
   /** Whether the message must not go out after all; asked just before it would. */
   isCalledOff?: () => boolean
+  /** The trace that the request is part of; absent where tracing is off. */
+  traceparent?: string | undefined
 }
 
 /** The request as it goes out. */
-export function messageRequest({ messageId, message, endpoint, secrets, at }: OutboundMessage): SendRequest {
+export function messageRequest(outbound: OutboundMessage): SendRequest {
+  const { messageId, message, endpoint, secrets, at, traceparent } = outbound
   const body = encodeBody(message)
   const signature = signatureHeaders({ secrets: secretsInForce(secrets, at), messageId, body, at })
-  return { url: endpoint.url, headers: requestHeaders({ staticHeaders: endpoint.headers, signature }), body }
+  return {
+    url: endpoint.url,
+    headers: requestHeaders({ staticHeaders: endpoint.headers, signature, traceparent }),
+    body,
+  }
 }
 
 /** Secrets that sign at a moment, newest first. */

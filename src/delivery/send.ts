@@ -76,19 +76,8 @@ export const createSender = (options: SenderOptions): Sender => {
     maxPerOrigin: options.maxSocketsPerOrigin ?? socketsPerOrigin,
     maxOrigins,
   })
-
   const limits = createLimits(timeoutMs)
-
-  // Reading and judging a URL costs a tenth of a request, and the same few are posted to over and over.
-  const targets = new LRUCache<string, Target>({ max: maxOrigins })
-  const targetOf = (url: string): Target => {
-    const known = targets.get(url)
-    if (known !== undefined) return known
-    const refusal = guard.refuseUrl(url)
-    const target = refusal === undefined ? readUrl(url) : { kind: 'refused' as const, refusal }
-    targets.set(url, target)
-    return target
-  }
+  const targetOf = createTargets(guard)
 
   // `then` rather than `await`: each promise that this saves counts, see `exchange`.
   const send = ({ url, headers, body, isCalledOff }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
@@ -119,6 +108,19 @@ export const createSender = (options: SenderOptions): Sender => {
 
 /** What is known of a URL before any request. */
 type Target = { kind: 'refused'; refusal: Refusal } | { kind: 'allowed'; origin: string; host: string; path: string }
+
+/** Reading and judging a URL costs a tenth of a request, and the same few are posted to over and over. */
+function createTargets(guard: Pick<ReturnType<typeof createAddressGuard>, 'refuseUrl'>): (url: string) => Target {
+  const targets = new LRUCache<string, Target>({ max: maxOrigins })
+  return (url) => {
+    const known = targets.get(url)
+    if (known !== undefined) return known
+    const refusal = guard.refuseUrl(url)
+    const target = refusal === undefined ? readUrl(url) : { kind: 'refused' as const, refusal }
+    targets.set(url, target)
+    return target
+  }
+}
 
 const readUrl = (url: string): Target => {
   const { origin, host, pathname, search } = new URL(url)

@@ -35,6 +35,9 @@ export const signatureHeaders = (options: {
   }
 }
 
+/** Whether a header carries a signature, in whatever case it is written. */
+export const isSignature = (name: string): boolean => /^(x|webhook)-signature$/i.test(name)
+
 /** Bytes that a secret stands for in Standard Webhooks. What counts as base64 is what its library takes for it: 4 characters
  *  and more, whose padding may be missing. */
 const keyOf = (secret: string): Buffer => {

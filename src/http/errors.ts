@@ -35,12 +35,16 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   void reply.code(known.status).send(errorBody(known))
 }
 
-export const errorBody = ({ code, message, path }: AppError): ErrorBody => ({
+export const errorBody = (error: AppError): ErrorBody => ({
   success: false,
-  code,
-  message,
-  ...(path === undefined ? {} : { path }),
+  code: error.code,
+  message: messageOf(error),
+  ...(error.path === undefined ? {} : { path: error.path }),
 })
+
+/** Who is refused for a while is told until when. */
+const messageOf = ({ message, retryAfterSeconds }: AppError): string =>
+  retryAfterSeconds === undefined ? message : `${message}; try again in ${Math.ceil(retryAfterSeconds)} s`
 
 /** Codes for the statuses of Fastify's own errors; its other 4xx are bad requests. */
 const codesByStatus: Record<number, ErrorCode> = {
@@ -86,8 +90,21 @@ const memberPath = (pointer: string): string =>
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')
 
 function logError(known: AppError, error: unknown, request: FastifyRequest): void {
-  if (known.code === 'internal_error') request.log.error({ err: error }, 'request.failed')
-  else if (known.status >= 500 && !(known instanceof PartAwayError))
-    request.log.warn({ code: known.code, err: known }, 'request.unavailable')
-  else request.log.debug({ code: known.code, path: known.path }, 'request.refused')
+  const { log } = request
+  const { code, status } = known
+  const facts = { method: request.method, path: pathOf(request), status, code }
+  if (code === 'internal_error') log.error({ ...facts, ...described(error) }, 'request.failed')
+  else if (status >= 500 && !(known instanceof PartAwayError))
+    log.warn({ ...facts, ...described(known) }, 'request.unavailable')
+  else log.debug({ ...facts, member: known.path }, 'request.refused')
+}
+
+/** The path without its query, which may hold what is secret, and without ids of deliveries, of which callers choose a part. */
+const pathOf = ({ url }: FastifyRequest): string => url.replace(/\?.*/s, '').replace(/[^/]*%2F[^/]*/gi, ':id')
+
+/** Nothing else of an error is logged: those of the database carry rows. */
+const described = (error: unknown): { error: string; stack?: string | undefined } => {
+  if (!(error instanceof Error)) return { error: String(error) }
+  const { message, stack, cause } = error
+  return { error: cause instanceof Error ? `${message}: ${cause.message}` : message, stack }
 }

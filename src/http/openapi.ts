@@ -3,7 +3,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { jsonSchemaTransform } from 'fastify-type-provider-zod'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { documentedRoutes } from './documented-routes.ts'
 
 /** Scripts come from here alone; the page sets styles on its elements. */
@@ -41,6 +41,8 @@ export async function describeRoutes(server: FastifyInstance): Promise<void> {
       const documented = documentedRoutes[route.url]
       return jsonSchemaTransform(documented ? { ...route, schema: { ...route.schema, ...documented } } : route)
     },
+    // Schemas that have an id, as recursive ones must: others refer to them.
+    transformObject: jsonSchemaTransformObject,
   })
   server.get('/openapi.json', { schema: { hide: true } }, async () => server.swagger())
   await server.register(swaggerUi, {

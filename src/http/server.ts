@@ -7,13 +7,14 @@ import type { Logger } from '../logger.ts'
 import { speakPlainly } from '../schemas/plain-words.ts'
 import type { IngestPort } from '../ingest/port.ts'
 import { endConnectionsOnClose } from './end-connections.ts'
+import type { Tracing } from '../tracing/port.ts'
 import { answerErrors } from './errors.ts'
-import { ingestRoutes } from './ingest/plugin.ts'
+import { ingestRoutes, type IngestOptions } from './ingest/plugin.ts'
 import { ingestServerOptions } from './ingest/server-options.ts'
 import { healthRoutes, type HealthDependencies } from './health.ts'
 import { metricsRoute } from './metrics.ts'
 import type { RequestMetrics } from './request-metrics.ts'
-import { managementRoutes, type ManagementDependencies } from './management/plugin.ts'
+import { operatorRoutes, type OperatorDependencies } from './management/operators.ts'
 import { describeRoutes } from './openapi.ts'
 import { limitClients, type ClientLimits } from './slow-clients.ts'
 import { webAppRoutes } from './web-app.ts'
@@ -21,22 +22,24 @@ import { webAppRoutes } from './web-app.ts'
 /** Longest id in a path, in characters; Fastify's own limit is 100. */
 const maxParamLength = 400
 
-export interface ServerDependencies extends ManagementDependencies, HealthDependencies {
+export interface ServerDependencies extends OperatorDependencies, HealthDependencies {
   registry: Registry
   ingest: IngestPort
-  lenientAuth: boolean
+  ingestOptions: Omit<IngestOptions, 'port'>
   /** CIDRs of proxies that tell the caller's address, host and protocol in `X-Forwarded-*` headers. */
   trustedProxies: string[]
   limits: ClientLimits
   requestMetrics: RequestMetrics
+  /** Absent: off. */
+  tracing?: Tracing | undefined
   logger: Logger
 }
 
-/** @param offers  `all`, or the ingest API and health alone, where everything else has a port of its own */
-export async function buildServer(
-  dependencies: ServerDependencies,
-  offers: 'all' | 'ingest' = 'all',
-): Promise<FastifyInstance> {
+/** What a server offers beside health: everything; the ingest API alone, where all else has a port of its own; or the figures alone,
+ *  on a node that only delivers. */
+export type Offers = 'all' | 'ingest' | 'metrics'
+
+export async function buildServer(dependencies: ServerDependencies, offers: Offers = 'all'): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = dependencies.logger
   const clients = limitClients(dependencies.limits)
   const server = fastify({
@@ -45,7 +48,7 @@ export async function buildServer(
     trustProxy: dependencies.trustedProxies,
     loggerInstance,
     // One line per request would be a line per event.
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     forceCloseConnections: 'idle',
     ...clients.options,
   })
@@ -57,11 +60,13 @@ export async function buildServer(
   clients.apply(server)
   dependencies.requestMetrics.watch(server)
   if (offers === 'all') await describeRoutes(server)
-  await server.register(ingestRoutes, { port: dependencies.ingest, lenientAuth: dependencies.lenientAuth })
   await server.register(healthRoutes, dependencies)
+  if (offers !== 'ingest') await server.register(metricsRoute, dependencies)
+  if (offers === 'metrics') return server
+  const { ingest: port, ingestOptions, tracing } = dependencies
+  await server.register(ingestRoutes, { ...ingestOptions, port, tracing })
   if (offers === 'ingest') return server
-  await server.register(metricsRoute, dependencies)
-  await server.register((scope) => managementRoutes(scope, dependencies), { prefix: '/api/v1' })
+  await server.register((scope) => operatorRoutes(scope, dependencies))
   await server.register(webAppRoutes)
   return server
 }

@@ -70,9 +70,7 @@ function limitIdle(
 }
 
 function turnAwayBeyond(server: FastifyInstance['server'], maxConnections: number): void {
-  const refusal = new AppError('unavailable', 'Too many connections are open; try again later.', {
-    retryAfterSeconds: 5,
-  })
+  const refusal = new AppError('unavailable', 'Too many connections are open', { retryAfterSeconds: 5 })
   let open = 0
   server.on('connection', (socket: Socket) => {
     open++

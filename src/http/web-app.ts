@@ -6,9 +6,13 @@ import { fileURLToPath } from 'node:url'
 import helmet from '@fastify/helmet'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { securityHeaders } from './security-headers.ts'
 
 /** Names under `assets/` carry a hash of their content. */
 const immutableSeconds = 365 * 24 * 3600
+
+/** The client library for pages of other sites. */
+const pageScript = 'client.js'
 
 /** Scripts come from here alone and none stands in a page; the component library sets styles on elements. */
 const contentSecurityPolicy = {
@@ -37,12 +41,7 @@ export async function webAppRoutes(app: FastifyInstance): Promise<void> {
   }
   await app.register(helmet, {
     contentSecurityPolicy,
-    frameguard: { action: 'deny' },
-    referrerPolicy: { policy: 'no-referrer' },
-    // Whether the site has HTTPS is known to the proxy before it; without HTTPS browsers warn of the other two.
-    strictTransportSecurity: false,
-    crossOriginOpenerPolicy: false,
-    originAgentCluster: false,
+    ...securityHeaders,
   })
   await app.register(fastifyStatic, {
     root,
@@ -54,6 +53,7 @@ export async function webAppRoutes(app: FastifyInstance): Promise<void> {
       const isHashed = path.startsWith(join(root, 'assets'))
       const value = isHashed ? `public, max-age=${immutableSeconds}, immutable` : 'no-cache'
       void reply.header('cache-control', value)
+      if (path === join(root, pageScript)) void reply.header('cross-origin-resource-policy', 'cross-origin')
     },
   })
   app.get<{ Params: { '*': string } }>('/*', { schema: { hide: true } }, (request, reply) =>

@@ -1,9 +1,8 @@
 /** An event as those who watch its source see it. */
 
 import { eventWorkflowId } from '../contracts/names.ts'
-import type { ErrorCode } from '../errors.ts'
 import { maxLiveText, type LiveEvent } from '../schemas/live-event.ts'
-import type { AcceptedEvent, IngestFate } from './port.ts'
+import type { AcceptedEvent, IngestFate, TurnedAwayReason } from './port.ts'
 
 export const acceptedLive = ({ sourceId, messageId, message, receivedAt }: AcceptedEvent): LiveEvent => ({
   ...liveEvent({ ...message, messageId }, 'accepted', receivedAt),
@@ -11,7 +10,7 @@ export const acceptedLive = ({ sourceId, messageId, message, receivedAt }: Accep
 })
 
 /** @param event  whatever the caller sent in the place of an event */
-export function liveEvent(event: unknown, fate: IngestFate, receivedAt: Date, reason?: ErrorCode): LiveEvent {
+export function liveEvent(event: unknown, fate: IngestFate, receivedAt: Date, reason?: TurnedAwayReason): LiveEvent {
   const members = typeof event === 'object' && event !== null ? (event as Record<string, unknown>) : {}
   const text = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, maxLiveText) : null)
   return {

@@ -1,7 +1,7 @@
 /** Faults of events in words for the caller. */
 
 import { AppError } from '../errors.ts'
-import type { EventFault, EventFaultCode } from '../schemas/source-event.ts'
+import type { EventFault, EventFaultCode, Read } from '../schemas/source-event.ts'
 import { maxMessageIdLength } from '../schemas/source-event.ts'
 import { eventTypes } from '../schemas/message.ts'
 import { maxCallBytes, maxDepth } from './limits.ts'
@@ -39,3 +39,10 @@ export const faultSentence = (path: string, code: EventFaultCode): string =>
 /** The error that answers a request with this fault. */
 export const refusal = (fault: EventFault): AppError =>
   new AppError(fault.code, faultSentence(fault.path, fault.code), fault.path === '' ? {} : { path: fault.path })
+
+/** The value that was read.
+ *  @throws AppError with the fault of one that could not be */
+export function expectRead<T>(result: Read<T>): T {
+  if (result.ok) return result.value
+  throw refusal(result.fault)
+}

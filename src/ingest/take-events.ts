@@ -1,14 +1,14 @@
 /** From valid events to the bodies that endpoints receive, handed to what holds them durably. */
 
 import { randomUUID } from 'node:crypto'
-import type { DeliveryTarget } from '../contracts/delivery.ts'
 import type { JsonObject, SourceEvent } from '../schemas/source-event.ts'
+import { filteredByRules } from '../schemas/turned-away.ts'
+import { chooseTargets, wordsOfLeftOut, type Choice } from './choose-targets.ts'
 import { eventTime } from './event-time.ts'
-import { isIntegrationOn } from './integrations.ts'
 import { acceptedLive } from './live-event.ts'
 import { messageBody } from './message-body.ts'
-import type { AcceptedEvent, IngestFate, IngestPort, IngestSource } from './port.ts'
-import { turnAway } from './turn-away.ts'
+import type { AcceptedEvent, IngestPort, IngestSource } from './port.ts'
+import { turnAway, type TurnedAway } from './turn-away.ts'
 
 /** What the events of a batch share. */
 export interface SharedMembers {
@@ -23,6 +23,8 @@ export interface Arrival {
   receivedAt: Date
   fromBrowser: boolean
   ip: () => string
+  /** The trace of the request; absent where tracing is off. */
+  traceparent?: string | undefined
 }
 
 /** Hands the events that some destination wants to the port, and counts what becomes of each.
@@ -36,21 +38,23 @@ export async function takeEvents(
   arrival: Arrival,
 ): Promise<string[]> {
   const show = port.liveSink?.(source.id)
+  const { receivedAt } = arrival
   const messageIds: string[] = []
   const accepted: AcceptedEvent[] = []
   for (const event of events) {
     const messageId = event.messageId ?? randomUUID()
     messageIds.push(messageId)
-    const { fate, targets } = route(port, source, event, shared)
-    const taken = (): AcceptedEvent => acceptedEvent(source.id, event, messageId, targets, shared, arrival)
-    if (fate === 'accepted') accepted.push(taken())
-    else {
-      port.count(fate, source.id, 1)
-      const { receivedAt } = arrival
+    if (namesSuppressed(port, source, event)) {
+      port.count('suppressed', source.id, 1)
       // Of a user who asked to be forgotten nothing is kept but that there was an event.
-      if (fate === 'suppressed') turnAway(port, source.id, { event: withoutUser(event, messageId), fate, receivedAt })
-      else turnAway(port, source.id, { event: { ...event, messageId }, fate, receivedAt }, taken().message)
+      turnAway(port, source.id, { event: withoutUser(event, messageId), fate: 'suppressed', receivedAt })
+      continue
     }
+    const taken = acceptedEvent(source.id, event, messageId, shared, arrival)
+    const choice = chooseTargets(source.destinations, taken.message, event.integrations, shared.integrations)
+    for (const { destinationId, by } of choice.leftOut) port.countLeftOut?.(destinationId, by)
+    if (choice.targets.length > 0) accepted.push({ ...taken, targets: choice.targets })
+    else turnNobodyTook(port, source, { ...event, messageId }, choice, taken)
   }
   if (accepted.length > 0) {
     await port.accept(accepted)
@@ -60,35 +64,34 @@ export async function takeEvents(
   return messageIds
 }
 
-interface Route {
-  fate: Exclude<IngestFate, 'dropped' | 'rejected'>
-  targets: DeliveryTarget[]
-}
-
 const withoutUser = ({ type, event, name }: SourceEvent, messageId: string) => ({ type, event, name, messageId })
 
 /** Whether an event speaks of a user that no event may be sent of any more; an alias speaks of two. */
 const namesSuppressed = (port: IngestPort, source: IngestSource, { userId, previousId }: SourceEvent): boolean =>
   [userId, previousId].some((id) => id !== undefined && port.isSuppressed?.(source.id, id) === true)
 
-/** Where an event goes, or why nowhere. */
-function route(port: IngestPort, source: IngestSource, event: SourceEvent, shared: SharedMembers): Route {
-  if (namesSuppressed(port, source, event)) return { fate: 'suppressed', targets: [] }
-  const targets = source.destinations
-    .filter(({ integration }) => isIntegrationOn(integration, event.integrations, shared.integrations))
-    .map(({ destinationId, endpointIds, successPolicy }) => ({ destinationId, endpointIds, successPolicy }))
-  if (targets.length > 0) return { fate: 'accepted', targets }
-  return { fate: source.destinations.length === 0 ? 'no_destination' : 'filtered', targets }
+/** Counts and keeps an event that no destination takes, with the reason. */
+function turnNobodyTook(
+  port: IngestPort,
+  source: IngestSource,
+  event: SourceEvent,
+  { leftOut }: Choice,
+  { message: body, receivedAt }: Omit<AcceptedEvent, 'targets'>,
+): void {
+  const fate = source.destinations.length === 0 ? 'no_destination' : 'filtered'
+  const message = wordsOfLeftOut(leftOut)
+  const why: Pick<TurnedAway, 'reason' | 'message'> = message === undefined ? {} : { reason: filteredByRules, message }
+  port.count(fate, source.id, 1, why.reason)
+  turnAway(port, source.id, { event, fate, receivedAt, ...why }, body)
 }
 
 function acceptedEvent(
   sourceId: string,
   event: SourceEvent,
   messageId: string,
-  targets: DeliveryTarget[],
   shared: SharedMembers,
   arrival: Arrival,
-): AcceptedEvent {
+): Omit<AcceptedEvent, 'targets'> {
   const timestamp = event.timestamp ?? event.originalTimestamp
   const time = eventTime(timestamp, event.sentAt ?? shared.sentAt, arrival.receivedAt.getTime())
   return {
@@ -96,8 +99,8 @@ function acceptedEvent(
     messageId,
     ...(event.userId === undefined ? {} : { userId: event.userId }),
     message: messageBody(event, messageId, time, contextOf(event, shared, arrival)),
-    targets,
     receivedAt: arrival.receivedAt,
+    ...(arrival.traceparent === undefined ? {} : { traceparent: arrival.traceparent }),
   }
 }
 

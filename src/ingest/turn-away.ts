@@ -1,11 +1,10 @@
 /** What happens to an event that becomes no delivery: those who watch its source see it, and it is kept for a while. */
 
-import type { ErrorCode } from '../errors.ts'
 import { newTurnedAwayId } from '../ids.ts'
 import type { EventType } from '../schemas/message.ts'
 import type { TurnedAwayFate } from '../schemas/turned-away.ts'
 import { liveEvent } from './live-event.ts'
-import type { IngestPort } from './port.ts'
+import type { IngestPort, TurnedAwayReason } from './port.ts'
 
 export interface TurnedAway {
   /** Whatever the caller sent in the place of an event; undefined where it could not be told apart. */
@@ -14,8 +13,8 @@ export interface TurnedAway {
   type?: EventType | undefined
   fate: TurnedAwayFate
   receivedAt: Date
-  /** Why it was refused, as the caller was told. */
-  reason?: ErrorCode
+  /** Why: of a refused one as its caller was told. */
+  reason?: TurnedAwayReason
   message?: string
 }
 

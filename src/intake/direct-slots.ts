@@ -2,9 +2,11 @@
  *  inbox and not the way of the others; and none while Temporal does not take them. */
 
 import { isRefusedForGood } from '../temporal/grpc-errors.ts'
+import type { StartPace } from './start-pace.ts'
 
-/** Starts under way at a time, in all and of one source. */
+/** Starts under way at a time, in all and of one source; in all so many for each that Temporal takes side by side, while it is slow. */
 const maxInFlight = 32
+const perPlace = 2
 export const maxInFlightPerSource = 8
 
 /** Those of them that find out about endpoints of which nothing has come back yet, or lately. */
@@ -17,11 +19,13 @@ const restMs = 5_000
 /** How long it is believed that Temporal takes events because it took one, in milliseconds. */
 const provenMs = 2_000
 
+export type SlotKind = 'usual' | 'trial' | 'stranded'
+
 export interface DirectSlots {
   /** Takes slots for `count` events of a source, all or none.
-   *  @param isTrial  whether they find out about an endpoint
+   *  @param kind  `trial`: they find out about an endpoint; `stranded`: nothing but Temporal can hold them, however slow it is
    *  @returns what gives them back; undefined where there are not enough */
-  take(sourceId: string, count: number, isTrial?: boolean): (() => void) | undefined
+  take(sourceId: string, count: number, kind?: SlotKind): (() => void) | undefined
   /** Whether Temporal did not take the last event that it was given. */
   isResting(): boolean
   /** Whether Temporal took an event a moment ago, and none in vain since. */
@@ -30,7 +34,8 @@ export interface DirectSlots {
   watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
 }
 
-export function createDirectSlots(): DirectSlots {
+/** @param pace  how many starts Temporal takes side by side */
+export function createDirectSlots(pace: Pick<StartPace, 'limit'>): DirectSlots {
   const taken = new Map<string, number>()
   let inFlight = 0
   let trials = 0
@@ -39,7 +44,10 @@ export function createDirectSlots(): DirectSlots {
   let takenAt = -Infinity
 
   /** After a rest without news one request at a time finds out. */
-  const limit = (): number => (!failing ? maxInFlight : performance.now() < restUntil || inFlight > 0 ? 0 : maxInFlight)
+  const limit = (kind: SlotKind): number => {
+    if (failing && (performance.now() < restUntil || inFlight > 0)) return 0
+    return kind === 'stranded' ? maxInFlight : Math.min(maxInFlight, perPlace * pace.limit())
+  }
 
   const add = (sourceId: string, count: number, isTrial: boolean): void => {
     inFlight += count
@@ -50,8 +58,9 @@ export function createDirectSlots(): DirectSlots {
   }
 
   return {
-    take(sourceId, count, isTrial = false) {
-      if (inFlight + count > limit() || (taken.get(sourceId) ?? 0) + count > maxInFlightPerSource) return undefined
+    take(sourceId, count, kind = 'usual') {
+      const isTrial = kind === 'trial'
+      if (inFlight + count > limit(kind) || (taken.get(sourceId) ?? 0) + count > maxInFlightPerSource) return undefined
       if (isTrial && trials + count > maxTrials) return undefined
       add(sourceId, count, isTrial)
       return () => add(sourceId, -count, isTrial)

@@ -6,8 +6,9 @@ import type { Database } from '../db/database.ts'
 import { addEventCounts, removeOldEventCounts, type EventCount } from '../db/event-counts.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { writeGathered } from '../gathered-writes.ts'
-import type { IngestFate } from '../ingest/port.ts'
+import type { IngestFate, IngestPort } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
+import { countLeftOut } from './count-left-out.ts'
 import { keepTurnedAway, type TurnedAwayEvents } from './turned-away.ts'
 
 /** What became of an accepted event on its way to Temporal. */
@@ -26,6 +27,7 @@ const removePauseMs = 3_600_000
 
 export interface EventLedger {
   count: (fate: IngestFate | IntakeFate, sourceId: string | undefined, events: number, reason?: string) => void
+  countLeftOut: NonNullable<IngestPort['countLeftOut']>
   turnedAway: Pick<TurnedAwayEvents, 'keep' | 'written'>
   /** Writes what waits. */
   stop(): Promise<void>
@@ -41,7 +43,7 @@ export function createEventLedger(database: Database, registry: Registry, logger
   const turnedAway = keepTurnedAway(database, logger)
   let waiting = new Map<string, EventCount>()
   let removedAt = -Infinity
-  const failures = createFailureLog(logger, 'fates.not_written')
+  const failures = createFailureLog(logger, 'event.counts_not_written')
 
   const write = async (): Promise<void> => {
     const batch = waiting
@@ -73,6 +75,7 @@ export function createEventLedger(database: Database, registry: Registry, logger
       const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000)
       add({ minute, sourceId: sourceId ?? '', fate, reason, events })
     },
+    countLeftOut: countLeftOut(registry),
     turnedAway,
     async stop() {
       await Promise.all([turnedAway.stop(), writes.written()])

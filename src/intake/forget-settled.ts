@@ -4,29 +4,18 @@
 import type { Database } from '../db/database.ts'
 import { removeSettled } from '../db/inbox-steering.ts'
 import { removeOldParcels } from '../db/parcels.ts'
-import { createFailureLog } from '../failure-log.ts'
+import { keepLooking, type Looking } from '../keep-looking.ts'
 import type { Logger } from '../logger.ts'
 
 const pauseMs = 3_600_000
 
 /** Looks once an hour.
  *  @param retentionMs  how long refused and cancelled events, and parcels that are over, stay, in milliseconds */
-export function forgetSettled(database: Database, retentionMs: number, logger: Logger): { stop(): Promise<void> } {
-  const failures = createFailureLog(logger, 'inbox.settled_not_removed')
-  const removeBefore = async (moment: Date): Promise<void> => {
-    await removeSettled(database.patient, moment)
-    await removeOldParcels(database.patient, moment)
+export function forgetSettled(database: Database, retentionMs: number, logger: Logger): Pick<Looking, 'stop'> {
+  const look = async (): Promise<void> => {
+    const before = new Date(Date.now() - retentionMs)
+    await removeSettled(database.patient, before)
+    await removeOldParcels(database.patient, before)
   }
-  const remove = (): Promise<void> =>
-    removeBefore(new Date(Date.now() - retentionMs)).then(failures.worked, failures.failed)
-  let removing = remove()
-  const timer = setInterval(() => {
-    removing = remove()
-  }, pauseMs).unref()
-  return {
-    async stop() {
-      clearInterval(timer)
-      await removing
-    },
-  }
+  return keepLooking({ look, failure: 'inbox.settled_not_removed', pauseMs, logger })
 }

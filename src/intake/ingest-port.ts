@@ -1,4 +1,6 @@
+import type { StoredDestination } from '../db/stored-destination.ts'
 import type { Suppression } from '../deletions/suppression.ts'
+import { compileFilter, type EventFilter } from '../filters/filter.ts'
 import type { IngestPort, IngestSource } from '../ingest/port.ts'
 import type { LiveEvents } from '../live/live-events.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
@@ -15,13 +17,15 @@ export function createIngestPort(
   liveSink: LiveEvents['sink'],
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
 ): IngestPort {
+  const filterOf = filtersOfDestinations()
   return {
     findSource: (writeKey) => {
       const source = settings.sourceByWriteKey(writeKey)
-      return source && toIngestSource(source)
+      return source && toIngestSource(source, filterOf)
     },
     accept: (events) => intake.accept(events),
     count: (...fate) => ledger.count(...fate),
+    countLeftOut: ledger.countLeftOut,
     isSuppressed,
     liveSink,
     keepTurnedAway: ledger.turnedAway.keep,
@@ -29,11 +33,26 @@ export function createIngestPort(
   }
 }
 
-const toIngestSource = ({ id, enabled, destinations }: ConnectedSource): IngestSource => ({
+type FilterOf = (destination: StoredDestination) => EventFilter | undefined
+
+/** Filters are made ready once for each version of a destination: one that is changed is another object. */
+function filtersOfDestinations(): FilterOf {
+  const ready = new WeakMap<StoredDestination, EventFilter>()
+  return (destination) => {
+    const { id, filter } = destination
+    if (filter === null) return undefined
+    const known = ready.get(destination) ?? compileFilter(filter, id)
+    ready.set(destination, known)
+    return known
+  }
+}
+
+const toIngestSource = ({ id, enabled, destinations }: ConnectedSource, filterOf: FilterOf): IngestSource => ({
   id,
   enabled,
   destinations: destinations.flatMap((destination) => {
     const target = deliveryTarget(destination)
-    return target === undefined ? [] : [{ ...target, integration: 'Webhooks' as const }]
+    if (target === undefined) return []
+    return [{ ...target, integration: 'Webhooks' as const, name: destination.name, filter: filterOf(destination) }]
   }),
 })

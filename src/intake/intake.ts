@@ -1,22 +1,15 @@
 /** Between ingest and Temporal: an event is acknowledged only when Temporal or the inbox holds it durably. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
-import { AppError, PartAwayError } from '../errors.ts'
-import { eventWorkflowId } from '../contracts/names.ts'
-import { turnIdOf } from '../db/inbox.ts'
-import type { AcceptedEvent } from '../ingest/port.ts'
+import { turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
+import { AppError } from '../errors.ts'
 import { createFailureLog } from '../failure-log.ts'
+import type { AcceptedEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
-import { refusalText } from '../temporal/grpc-errors.ts'
-import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './event-ledger.ts'
 import type { Readiness } from './inbox-turns.ts'
 import type { InboxWriter } from './inbox-writer.ts'
-
-/** While the database is away, events of a caller wait for slots: so long at most, and so long between two looks, in milliseconds. */
-const turnLimitMs = 5_000
-const turnPauseMs = 20
+import type { DirectStarts } from './start-directly.ts'
 
 /** When a caller whose events nothing could hold should come again, in seconds. */
 const retryAfterSeconds = 5
@@ -33,107 +26,40 @@ export interface Intake {
 }
 
 export interface IntakeDependencies {
-  /** Starts one delivery. @throws when Temporal does not take it */
-  start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
-  inbox: InboxWriter
-  slots: DirectSlots
+  direct: DirectStarts
+  inbox: Pick<InboxWriter, 'write' | 'isHalfFull' | 'mayWait'>
   /** Whether the endpoints of an event take attempts now. */
   readiness: (targets: readonly DeliveryTarget[]) => Readiness
-  /** Which of these events are in a parcel already, by the ids of their deliveries. */
-  knownInParcels: (deliveryIds: readonly string[]) => Promise<Set<string>>
   retry: RetrySchedule
   count: IntakeCounter
   logger: Logger
 }
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { start, inbox, slots, readiness, knownInParcels, retry, count, logger } = dependencies
+  const { direct, inbox, retry, count, logger } = dependencies
+  const notWritten = createFailureLog(logger, 'inbox.not_written')
 
-  const withoutKnown = async (sourceId: string, events: AcceptedEvent[]): Promise<AcceptedEvent[]> => {
-    const idOf = ({ messageId }: AcceptedEvent): string => eventWorkflowId(sourceId, messageId)
-    const known = await knownInParcels(events.map(idOf))
-    if (known.size === 0) return events
-    const others = events.filter((event) => !known.has(idOf(event)))
-    count('duplicate', sourceId, events.length - others.length)
-    return others
-  }
-
-  /** Starts events side by side, each in a workflow of its own.
-   *  @param giveBack  gives the slots of these events back
-   *  @returns the events that Temporal did not take */
-  const startAll = async (
-    sourceId: string,
-    events: AcceptedEvent[],
-    giveBack: () => void,
-  ): Promise<AcceptedEvent[]> => {
-    try {
-      const unknown = await withoutKnown(sourceId, events)
-      const left = await Promise.all(
-        unknown.map(async (event) => {
-          try {
-            count(await start(deliveryInput(event, retry)), sourceId, 1)
-            return []
-          } catch (error) {
-            if (!(error instanceof PartAwayError))
-              logger.warn({ error: refusalText(error as Error) }, 'intake.start_failed')
-            return [event]
-          }
-        }),
-      )
-      return left.flat()
-    } finally {
-      giveBack()
-    }
-  }
-
-  const notWritten = createFailureLog(logger, 'intake.not_written')
-  const write = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
-    const waiting = events.map((event) => ({ input: deliveryInput(event, retry), receivedAt: event.receivedAt }))
-    const duplicates = await inbox.write(waiting)
+  const write = async (sourceId: string, events: NewInboxEvent[]): Promise<void> => {
+    const duplicates = await inbox.write(events)
     notWritten.worked()
     count('inboxed', sourceId, events.length)
     if (duplicates > 0) count('duplicate', sourceId, duplicates)
   }
 
-  /** Starts events that found no slot while the database is away, so that the inbox cannot take them: a few at a time.
-   *  @throws when Temporal does not take all of them in time */
-  const startInTurn = async (sourceId: string, events: AcceptedEvent[]): Promise<void> => {
-    const deadline = performance.now() + turnLimitMs
-    for (let first = 0; first < events.length; first += maxInFlightPerSource) {
-      const few = events.slice(first, first + maxInFlightPerSource)
-      let giveBack = slots.take(sourceId, few.length)
-      while (giveBack === undefined) {
-        if (slots.isResting() || performance.now() > deadline) throw new Error('Temporal does not take them in time')
-        await sleep(turnPauseMs)
-        giveBack = slots.take(sourceId, few.length)
-      }
-      if ((await startAll(sourceId, few, giveBack)).length > 0) throw new Error('Temporal did not take them')
-    }
-  }
-
-  const hold = async (sourceId: string, events: AcceptedEvent[], way: Way): Promise<void> => {
+  const hold = async (sourceId: string, events: NewInboxEvent[], way: Way): Promise<void> => {
     if (events.length === 0) return
-    const giveBack = way === 'shut' ? undefined : slots.take(sourceId, events.length, way === 'trial')
-    const left = giveBack === undefined ? events : await startAll(sourceId, events, giveBack)
-    if (left.length === 0) return
+    const left = way === 'shut' ? undefined : await direct.start(sourceId, events, way === 'trial')
+    if (left?.length === 0) return
     try {
-      await write(sourceId, left)
+      await write(sourceId, left ?? events)
     } catch (error) {
       if (error instanceof AppError) throw error
       notWritten.failed(error)
-      if (giveBack !== undefined) throw unavailable(error)
-      await startInTurn(sourceId, left).catch((failure: unknown) => {
+      if (left !== undefined) throw unavailable(error)
+      await direct.startInTurn(sourceId, events).catch((failure: unknown) => {
         throw unavailable(failure)
       })
     }
-  }
-
-  /** An event goes to the inbox when its endpoints take no attempts now, as its workflow would only wait in Temporal, which costs as much as a
-   *  delivery; and when events with the same source and destinations wait there, as they come first. */
-  const wayOf = (event: AcceptedEvent): Way => {
-    if (inbox.isHalfFull()) return 'open'
-    const ready = inbox.mayWait(turnIdOf(event)) ? 'shut' : readiness(event.targets)
-    return ready === 'probe' ? 'shut' : ready
   }
 
   return {
@@ -141,21 +67,35 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       // Events of one request are all of one source.
       const sourceId = accepted[0]?.sourceId
       if (sourceId === undefined) return
-      const ways: Record<Way, AcceptedEvent[]> = { open: [], trial: [], shut: [] }
-      for (const event of accepted) ways[wayOf(event)].push(event)
-      await Promise.all([
-        hold(sourceId, ways.open, 'open'),
-        hold(sourceId, ways.trial, 'trial'),
-        hold(sourceId, ways.shut, 'shut'),
-      ])
+      const ways: Record<Way, NewInboxEvent[]> = { open: [], trial: [], shut: [] }
+      for (const event of accepted) ways[wayOf(event, dependencies)].push(toBeHeld(event, retry))
+      await Promise.all((['open', 'trial', 'shut'] as const).map((way) => hold(sourceId, ways[way], way)))
     },
   }
 }
 
-const unavailable = (cause: unknown): AppError =>
-  new AppError('unavailable', 'neither Temporal nor the database takes events', { cause, retryAfterSeconds })
+/** An event goes to the inbox when its endpoints take no attempts now, as its workflow would only wait in Temporal, which costs as much as a
+ *  delivery; and when events with the same source and destinations wait there, as they come first. */
+function wayOf(event: AcceptedEvent, { inbox, readiness }: Pick<IntakeDependencies, 'inbox' | 'readiness'>): Way {
+  if (inbox.isHalfFull()) return 'open'
+  const ready = inbox.mayWait(turnIdOf(event)) ? 'shut' : readiness(event.targets)
+  return ready === 'probe' ? 'shut' : ready
+}
 
-const deliveryInput = (
-  { sourceId, messageId, message, targets, receivedAt }: AcceptedEvent,
-  retry: RetrySchedule,
-): DeliverEventInput => ({ sourceId, messageId, message, targets, retry, acceptedAt: receivedAt.toISOString() })
+/** An event as Temporal or the inbox holds it. */
+function toBeHeld(event: AcceptedEvent, retry: RetrySchedule): NewInboxEvent {
+  const { sourceId, messageId, message, targets, receivedAt, traceparent } = event
+  const input: DeliverEventInput = {
+    sourceId,
+    messageId,
+    message,
+    targets,
+    retry,
+    acceptedAt: receivedAt.toISOString(),
+    ...(traceparent !== undefined && { traceparent }),
+  }
+  return { input, receivedAt }
+}
+
+const unavailable = (cause: unknown): AppError =>
+  new AppError('unavailable', 'neither Temporal nor the database takes events now', { cause, retryAfterSeconds })

@@ -21,8 +21,10 @@ export interface StartPace {
 }
 
 /** The limit follows the gradient of the time that a start takes: it shrinks in proportion while starts take longer than
- *  `queueFactor` times the quickest ones, and grows by small steps otherwise. */
-export function createStartPace(): StartPace {
+ *  `queueFactor` times the quickest ones, and grows by small steps otherwise.
+ *
+ *  @param now  the time in milliseconds, from any beginning */
+export function createStartPace(now = () => performance.now()): StartPace {
   let limit = most / 2
   let quickestMs = Infinity
 
@@ -36,9 +38,9 @@ export function createStartPace(): StartPace {
   return {
     limit: () => Math.round(limit),
     watch: (start) => async (input) => {
-      const begun = performance.now()
+      const begun = now()
       const result = await start(input)
-      observe(performance.now() - begun)
+      observe(now() - begun)
       return result
     },
   }

@@ -51,7 +51,7 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
     } catch (error) {
       if (!isRefusedForGood(error)) throw error
       const reason = refusalText(error as Error)
-      logger.error({ messageId: input.messageId, error: reason }, 'inbox.refused')
+      logger.error({ sourceId: input.sourceId, error: reason }, 'delivery.refused')
       await refuseInInbox(database, seq, reason)
       return false
     }

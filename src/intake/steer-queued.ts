@@ -8,7 +8,7 @@ import { cancelInInbox, claimInInbox } from '../db/inbox-steering.ts'
 import { AppError } from '../errors.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
 import type { QueuedSteering } from '../temporal/steering.ts'
-import { leaseMs } from './drainer.ts'
+import { leaseMs } from './start-turns.ts'
 import type { IntakeCounter } from './event-ledger.ts'
 
 /** How long a node that has the event is waited for, in milliseconds: longer than it may have it. */
@@ -38,7 +38,7 @@ export function createQueuedSteering({ database, start, count }: QueuedSteeringD
       if (event.cancelled !== undefined)
         throw new AppError('conflict', 'the event was cancelled: redeliver it to send it all the same')
       if (performance.now() > deadline)
-        throw new AppError('unavailable', 'a node is about to start it, and does not come to an end', {
+        throw new AppError('unavailable', 'the delivery is about to begin, which takes longer than usual', {
           retryAfterSeconds,
         })
       await sleep(waitPauseMs)

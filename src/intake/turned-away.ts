@@ -33,7 +33,7 @@ export interface TurnedAwayEvents {
 }
 
 export function keepTurnedAway(database: Database, logger: Logger): TurnedAwayEvents {
-  const failures = createFailureLog(logger, 'turned_away.not_written')
+  const failures = createFailureLog(logger, 'event.turned_away_not_written')
   let waiting = new Map<string, KeptEvent[]>()
   let count = 0
   const sinceRemoval = new Map<string, number>()

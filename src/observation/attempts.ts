@@ -33,7 +33,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   let minutes = new Map<string, AttemptMinute>()
   let health = new Map<string, EndpointSighting>()
   let removedAt = -Infinity
-  const failures = createFailureLog(logger, 'attempts.not_written')
+  const failures = createFailureLog(logger, 'attempt.figures_not_written')
 
   const count = ({ endpointId, destinationId, at, latencyMs, durationMs, failure }: AttemptObservation): void => {
     const minute = new Date(Math.floor(at.getTime() / 60_000) * 60_000)
@@ -55,16 +55,13 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   const note = ({ endpointId, destinationId, at, failure }: AttemptObservation): void => {
     const before = health.get(endpointId)
     if (before === undefined && health.size >= maxWaiting) return
-    const failingSince = failure === undefined ? null : (before?.failingSince ?? at)
-    const succeeded = failure === undefined || before?.succeeded === true
-    health.set(endpointId, {
+    const sighting = { endpointId, destinationId, observedAt: at, reason: failure ?? null }
+    health.set(
       endpointId,
-      destinationId,
-      observedAt: at,
-      failingSince,
-      reason: failure ?? null,
-      succeeded,
-    })
+      failure === undefined
+        ? { ...sighting, failingSince: null, succeededAt: at }
+        : { ...sighting, failingSince: before?.failingSince ?? at, succeededAt: before?.succeededAt ?? null },
+    )
   }
 
   const write = async (): Promise<void> => {
@@ -83,7 +80,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     } catch (error) {
       failures.failed(error)
       minutes = mergeMinutes(writtenMinutes, minutes)
-      health = new Map([...writtenHealth, ...health])
+      health = mergeHealth(writtenHealth, health)
     }
   }
 
@@ -91,7 +88,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   return {
     observe(observation) {
       count(observation)
-      note(observation)
+      if (observation.isStopped !== true) note(observation)
     },
     async stop() {
       await writes.written()
@@ -126,6 +123,20 @@ function mergeMinutes(
         latency: sumOf(entry.latency, before.latency),
         durations: sumOf(entry.durations, before.durations),
       })
+  }
+  return merged
+}
+
+/** A run of failures that goes on began with the older ones, unless a success came between. */
+function mergeHealth(
+  older: ReadonlyMap<string, EndpointSighting>,
+  newer: ReadonlyMap<string, EndpointSighting>,
+): Map<string, EndpointSighting> {
+  const merged = new Map(older)
+  for (const [endpointId, sighting] of newer) {
+    const before = sighting.succeededAt === null ? older.get(endpointId) : undefined
+    const { succeededAt = null, failingSince } = before ?? sighting
+    merged.set(endpointId, { ...sighting, succeededAt, failingSince: failingSince ?? sighting.failingSince })
   }
   return merged
 }

@@ -30,7 +30,7 @@ export interface DownEndpointsDependencies {
 export function tellDownEndpoints(dependencies: DownEndpointsDependencies): { stop(): Promise<void> } {
   const { database, gate, endpoints, registry, logger } = dependencies
   const nodeId = randomUUID()
-  const failures = createFailureLog(logger, 'down_endpoints.not_written')
+  const failures = createFailureLog(logger, 'endpoint.down_not_written')
   let written = { text: '[]', at: -Infinity }
 
   const write = async (): Promise<void> => {

@@ -4,20 +4,18 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { countOldestFor, oldestInInboxSeconds } from '../db/inbox-count.ts'
 import { inboxDepth } from '../db/inbox.ts'
+import { openStatuses, type OpenStatus } from '../db/parcel-statuses.ts'
 import { within } from '../within.ts'
 
 /** How long a figure counts that was read, and how long reading it may take, in milliseconds. */
 const freshMs = 5_000
 const limitMs = 2_000
 
-/** Statuses of deliveries that are under way. */
-const openStatuses = ['delivering', 'retrying', 'held'] as const
-
 export interface StateMetricsDependencies {
   database: Database
   registry: Registry
-  /** How many deliveries have a status. */
-  countDeliveries: (status: (typeof openStatuses)[number]) => Promise<number>
+  /** Deliveries under way; `waiting` are those that would be retried, but for a destination that is down. */
+  countDeliveries: () => Promise<Record<OpenStatus | 'waiting', number>>
   /** Destinations of which every endpoint is down. */
   downDestinations: () => string[]
   /** Number of the settings in force; undefined before they were read. */
@@ -54,14 +52,15 @@ export function measureState(dependencies: StateMetricsDependencies): void {
     return version === undefined ? undefined : Number(version)
   })
 
-  const byStatus = openStatuses.map((status) => ({ status, read: remembered(() => countDeliveries(status)) }))
+  const readCounts = remembered(countDeliveries)
   new Gauge({
     name: 'postrider_deliveries',
     help: 'Deliveries under way, of all nodes',
     labelNames: ['status'],
     registers: [registry],
     async collect() {
-      await Promise.all(byStatus.map(async ({ status, read }) => setOrRemove(this, { status }, await read())))
+      const counts = await readCounts()
+      for (const status of [...openStatuses, 'waiting'] as const) setOrRemove(this, { status }, counts?.[status])
     },
   })
   measureConnections(database, registry)
@@ -101,8 +100,8 @@ function setOrRemove<Label extends string>(
 }
 
 /** Reads at most once in `freshMs`; undefined when it fails or takes too long. */
-function remembered(read: () => Promise<number | undefined>): () => Promise<number | undefined> {
-  let last: { at: number; value: Promise<number | undefined> } | undefined
+function remembered<Value>(read: () => Promise<Value>): () => Promise<Value | undefined> {
+  let last: { at: number; value: Promise<Value | undefined> } | undefined
   return () => {
     if (last === undefined || performance.now() - last.at > freshMs)
       last = { at: performance.now(), value: within(limitMs, 'it', read()).catch(() => undefined) }

@@ -7,6 +7,7 @@ import type { DestinationStore } from '../db/destinations.ts'
 import { readFact, writeFact } from '../db/installation.ts'
 import { createSource } from '../db/sources.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
+import { StartError } from '../errors.ts'
 import { secretsInForce } from '../delivery/post-message.ts'
 import { startReceiver, type ReceivedEvent, type Receiver } from '../receiver/receiver.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -31,7 +32,7 @@ export interface QuickstartDependencies {
   destinationsIn: (database: Database) => DestinationStore
   settings: Settings
   guard: AddressGuard
-  /** The configured port of the receiver; absent: the one it had before, or a free one. */
+  /** The configured port of the receiver; absent: the one it had before, or a free one where that is taken. */
   port: number | undefined
   onReceived: (event: ReceivedEvent) => void
 }
@@ -39,7 +40,8 @@ export interface QuickstartDependencies {
 const receiverUrl = (port: number): string => `http://127.0.0.1:${port}/`
 
 /** Starts the receiver; on the first start of an empty installation makes the source and the destination that leads to it.
- *  @returns undefined when deliveries may not reach it, or its source or destination was deleted */
+ *  @returns undefined when deliveries may not reach it, or its source or destination was deleted
+ *  @throws StartError when the configured port cannot be had */
 export async function startQuickstart(dependencies: QuickstartDependencies): Promise<Quickstart | undefined> {
   const { database, settings, guard, port, onReceived } = dependencies
   if (port === 0 || guard.refuseUrl(receiverUrl(80)) !== undefined) return undefined
@@ -54,8 +56,8 @@ export async function startQuickstart(dependencies: QuickstartDependencies): Pro
   }
   const listen = (at: number): Promise<Receiver> =>
     startReceiver({ host: '127.0.0.1', port: at, secrets: currentSecrets, onEvent: onReceived })
-  // A port that is taken is replaced by a free one.
-  const receiver = await listen(port ?? fact?.port ?? 0).catch(() => listen(0))
+  const receiver =
+    port === undefined ? await listen(fact?.port ?? 0).catch(() => listen(0)) : await listen(port).catch(refuse(port))
   const current =
     fact === undefined ? await create(dependencies, receiver.port) : await follow(dependencies, fact, receiver.port)
   destinationId = current.destinationId
@@ -63,6 +65,14 @@ export async function startQuickstart(dependencies: QuickstartDependencies): Pro
   if (source !== undefined) return { writeKey: source.writeKey, receiver }
   await receiver.stop()
   return undefined
+}
+
+const refuse = (port: number) => (error: unknown) => {
+  const { code = 'unknown error' } = error as NodeJS.ErrnoException
+  const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be listened at (${code})`
+  throw new StartError(`POSTRIDER_QUICKSTART_PORT: port ${port} on 127.0.0.1 ${why}; set another one, or 0 for none`, {
+    cause: error,
+  })
 }
 
 async function readQuickstart(database: Database): Promise<Fact | undefined> {

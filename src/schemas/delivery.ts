@@ -22,10 +22,16 @@ export type DeliveryStatus = z.infer<typeof DeliveryStatusSchema>
 
 /** The status of a delivery that Temporal has. */
 export type StartedStatus = Exclude<DeliveryStatus, 'queued'>
+/** Each of them. */
+export const startedStatuses = deliveryStatuses.filter((status): status is StartedStatus => status !== 'queued')
 
 /** One event on its way to its destinations, as lists show it. */
 export const DeliverySchema = z.object({
-  id: z.string().describe('Workflow id'),
+  id: z
+    .string()
+    .describe(
+      'Its id: `event/<source id>/<messageId>`, of one that was delivered again with `/redelivery/<n>`; Temporal has a hash in place of the message id',
+    ),
   status: DeliveryStatusSchema.describe('Where it stands'),
   sourceId: z.string().describe('Source that the event came from; of a change of an audience, the audience'),
   destinationIds: z.array(z.string()).describe('Destinations that it goes to'),
@@ -160,7 +166,9 @@ export type DeliveryDetail = z.infer<typeof DeliveryDetailSchema>
 
 /** Which deliveries: all members that are given must fit. */
 export const DeliveryFilterSchema = z.strictObject({
-  status: DeliveryStatusSchema.optional().describe('Where it stands'),
+  status: DeliveryStatusSchema.optional().describe(
+    'Where it stands; beside `destinationId`, where it stands at that destination',
+  ),
   sourceId: z.string().max(255).optional().describe('Source that the event came from'),
   destinationId: z.string().max(255).optional().describe('One of the destinations that it goes to'),
   type: MessageTypeSchema.optional().describe('Type of the call, or `delete`'),

@@ -1,6 +1,7 @@
 /** Destinations, as the management API takes and shows them: `spec/`, "Destination settings". */
 
 import { z } from 'zod'
+import { FilterSchema } from './filter.ts'
 import { NameSchema } from './source.ts'
 
 /** Most endpoints of one destination: `spec/`, "Limits", which leaves the other bounds here open. */
@@ -70,6 +71,7 @@ export const NewDestinationSchema = z.strictObject({
     'Whether one endpoint is enough (`any`, the default), or all must take each event',
   ),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
+  filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),
   settings: z
     .strictObject({
       sharedSecret: sharedSecret
@@ -96,6 +98,7 @@ export const DestinationPatchSchema = z.strictObject({
     'Whether one endpoint is enough (`any`), or all must take each event',
   ),
   sourceIds: sourceIds.optional().describe('All sources whose events it gets from now on, at most 1,000'),
+  filter: FilterSchema.nullish().describe('Which of their events it takes from now on, as a whole; `null`: all'),
   settings: z
     .strictObject({
       sharedSecret: sharedSecret.nullish().describe('A new secret; `null` ends signing'),
@@ -123,6 +126,7 @@ export const DestinationSchema = z.object({
   paused: z.boolean().describe('Whether its deliveries wait until it is resumed'),
   successPolicy: SuccessPolicySchema.describe('Whether one endpoint is enough (`any`), or all must take each event'),
   sourceIds: z.array(z.string()).describe('Sources whose events it gets'),
+  filter: FilterSchema.nullable().describe('Which of their events it takes; null: all'),
   settings: z
     .object({
       hasSharedSecret: z.boolean().describe('Whether a secret signs its requests; the secret itself is never shown'),
@@ -153,12 +157,12 @@ export const EndpointStateSchema = z.object({
   failingSince: z.iso
     .datetime()
     .nullable()
-    .describe('Since when its attempts fail; null while the latest one succeeded'),
+    .describe('The first failure after its newest success, ISO 8601; null while the latest attempt succeeded'),
   reason: z.string().nullable().describe('Why the latest attempt failed'),
   downSince: z.iso
     .datetime()
     .nullable()
-    .describe('Since when attempts are kept from it, ISO 8601; null where they are not'),
+    .describe('Since when an endpoint fails that attempts are kept from, ISO 8601; null where they are not'),
   nextProbeAt: z.iso
     .datetime()
     .nullable()

@@ -5,7 +5,9 @@ import { EventTypeSchema } from './message.ts'
 
 /** A part that the node stands on and that does not answer. */
 export const MissingPartSchema = z.object({
-  part: z.enum(['database', 'temporal']).describe('Which part does not answer'),
+  part: z
+    .enum(['database', 'temporal', 'worker'])
+    .describe('Which part does not answer; `worker`: no node delivers, told by nodes that do not deliver themselves'),
   reason: z.string().describe('What is known of the cause, in words'),
   since: z.string().describe('When it was first found so'),
 })

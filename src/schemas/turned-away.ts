@@ -8,14 +8,22 @@ export const turnedAwayFates = ['rejected', 'filtered', 'no_destination', 'suppr
 export const TurnedAwayFateSchema = z.enum(turnedAwayFates)
 export type TurnedAwayFate = z.infer<typeof TurnedAwayFateSchema>
 
+/** Reason of an event that filters of destinations left out. */
+export const filteredByRules = 'filtered_by_rules'
+
 /** One event that became no delivery, as the list shows it. */
 export const TurnedAwayEventSchema = z.object({
   id: z.string().describe('Id under which it can be looked at'),
   at: z.iso.datetime().describe('When it came, ISO 8601'),
   sourceId: z.string().describe('Source that it came to'),
   fate: TurnedAwayFateSchema.describe('What became of it'),
-  reason: z.string().nullable().describe('Code of the error that refused it; null for other fates'),
-  message: z.string().nullable().describe('The sentence that the caller got'),
+  reason: z
+    .string()
+    .nullable()
+    .describe(
+      'Code of the error that refused it, or `filtered_by_rules`; null for other fates, and where its `integrations` alone exclude all',
+    ),
+  message: z.string().nullable().describe('The sentence that the caller got, or which filters left it out'),
   type: z.string().nullable().describe("Null where the caller's could not be read; likewise the others"),
   event: z.string().nullable().describe('Name of the event; null where it has none, or none that could be read'),
   userId: z.string().nullable().describe('User of the event; null where it has none, or none that could be read'),
@@ -36,7 +44,7 @@ export type TurnedAwayDetail = z.infer<typeof TurnedAwayDetailSchema>
 export const TurnedAwayFilterSchema = z.strictObject({
   sourceId: z.string().max(255).optional().describe('Source that they came to'),
   fate: TurnedAwayFateSchema.optional().describe('What became of them'),
-  reason: z.string().max(100).optional().describe('Code of the error that refused them, exact'),
+  reason: z.string().max(100).optional().describe('Code of the error that refused them, or `filtered_by_rules`; exact'),
   messageId: z.string().max(32_768).optional().describe('Message id in full; its first 255 characters are compared'),
   userId: z.string().max(32_768).optional().describe('User id in full; its first 255 characters are compared'),
   since: z.iso.datetime({ offset: true }).optional().describe('Came in at or after this time'),

@@ -33,11 +33,11 @@ export function createSnapshot(): Snapshot {
   const byKey = new Map<string, { source: ConnectedSource; expiresAt: Date | undefined }>()
   /** The switched-on destinations of each source, by their ids. */
   const connected = new Map<string, Map<string, StoredDestination>>()
-  /** The switched-on destinations of each source as a list, made when it is asked for. */
+  /** The switched-on destinations of each source as a list in order of their creation, made when it is asked for. */
   const lists = new Map<string, StoredDestination[]>()
 
   const destinationsOf = (sourceId: string): StoredDestination[] => {
-    const list = lists.get(sourceId) ?? [...(connected.get(sourceId)?.values() ?? [])]
+    const list = lists.get(sourceId) ?? [...(connected.get(sourceId)?.values() ?? [])].sort(byCreation)
     lists.set(sourceId, list)
     return list
   }
@@ -92,6 +92,10 @@ export function createSnapshot(): Snapshot {
     },
   }
 }
+
+/** As lists of destinations are ordered: an edit moves none. */
+const byCreation = (one: StoredDestination, other: StoredDestination): number =>
+  one.createdAt === other.createdAt ? (one.id < other.id ? -1 : 1) : one.createdAt < other.createdAt ? -1 : 1
 
 const keysOf = ({ writeKey, previousKeys }: StoredSource): string[] => [
   writeKey,

@@ -62,7 +62,8 @@ export async function backfill({ client }: Temporal, audienceId: string, from: D
       .getHandle(audienceScheduleId(audienceId))
       .backfill({ start: from, end: to, overlap: ScheduleOverlapPolicy.BUFFER_ALL })
   } catch (error) {
-    if (error instanceof ScheduleNotFoundError) throw new AppError('conflict', 'the audience has no schedule')
+    if (error instanceof ScheduleNotFoundError)
+      throw new AppError('conflict', 'the audience has no schedule: give it one first')
     throw error
   }
 }

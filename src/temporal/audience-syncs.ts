@@ -5,6 +5,7 @@ import { audienceSignals, audienceWorkflowId, type SyncAudienceInput } from '../
 import { taskQueue, type SearchAttributeName } from '../contracts/names.ts'
 import type { syncAudience } from '../../workflows/sync-audience.ts'
 import type { Temporal } from './connection.ts'
+import { underEachId } from './under-each-id.ts'
 
 /** How long Temporal may take to start a workflow, in milliseconds. */
 const startLimitMs = 5_000
@@ -48,10 +49,12 @@ export async function stopRunningSync({ client }: Temporal, audienceId: string, 
 
 /** What became of a delivery; one that Temporal no longer knows counts as failed, so that it is made again. */
 export async function deliveryState(
-  { client }: Temporal,
-  workflowId: string,
+  temporal: Temporal,
+  deliveryId: string,
 ): Promise<'running' | 'delivered' | 'failed'> {
-  const description = await unlessNotFound(client.workflow.getHandle(workflowId).describe())
+  const description = await unlessNotFound(
+    underEachId(temporal, deliveryId, (id) => temporal.client.workflow.getHandle(id).describe()),
+  )
   if (description?.status.name === 'RUNNING') return 'running'
   if (description?.status.name !== 'COMPLETED') return 'failed'
   const outcome = description.typedSearchAttributes.get({ name: outcomeAttribute, type: 'KEYWORD' })
@@ -61,8 +64,10 @@ export async function deliveryState(
 const outcomeAttribute: SearchAttributeName = 'PostriderOutcome'
 
 /** Ends a delivery whose news is old. */
-export async function endDelivery({ client }: Temporal, workflowId: string, reason: string): Promise<void> {
-  await unlessNotFound(client.workflow.getHandle(workflowId).terminate(reason))
+export async function endDelivery(temporal: Temporal, deliveryId: string, reason: string): Promise<void> {
+  await unlessNotFound(
+    underEachId(temporal, deliveryId, (id) => temporal.client.workflow.getHandle(id).terminate(reason)),
+  )
 }
 
 async function unlessNotFound<Result>(asked: Promise<Result>): Promise<Result | undefined> {

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkflowNotFoundError } from '@temporalio/client'
-import { defaultPayloadConverter } from '@temporalio/common'
 import type { SteeringTrace } from '../contracts/delivery.ts'
 import { taskQueue } from '../contracts/names.ts'
 import {
@@ -16,7 +15,9 @@ import { AppError } from '../errors.ts'
 import type { BulkSteering, DeliveryFilter } from '../schemas/delivery.ts'
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQuery } from './delivery-query.ts'
+import { deliveryQuery, storedFilter } from './delivery-query.ts'
+import { first } from './history.ts'
+import { opened } from './opened.ts'
 import { visibilityLagMs } from './visibility-lag.ts'
 
 type BulkOrder = Exclude<SteeringOrder, { action: 'recheck' }>
@@ -65,7 +66,8 @@ export function createBulkSteerings(dependencies: BulkSteeringDependencies): Bul
       const { since, until = new Date().toISOString(), ...rest } = filter
       // So that it matches what its caller saw happen.
       await sleep(visibilityLagMs)
-      const query = deliveryQuery({ ...rest, ...(since !== undefined && { since }) }, pausedDestinations())
+      const asked = storedFilter({ ...rest, ...(since !== undefined && { since }) }, temporal.names)
+      const query = deliveryQuery(asked, pausedDestinations())
       const carried = { ...filter, until }
       const { id, matched } = await begin({ order, query, until: toUtc(until), carried, trace })
       return { id, action: order.action, status: 'running', matched, done: 0, failed: 0, failures: [] }
@@ -78,20 +80,16 @@ export function createBulkSteerings(dependencies: BulkSteeringDependencies): Bul
 
 const toUtc = (time: string): string => new Date(time).toISOString()
 
-async function read({ client }: Temporal, id: string): Promise<BulkSteering> {
+async function read({ client, payloads }: Temporal, id: string): Promise<BulkSteering> {
   const handle = client.workflow.getHandle(steeringWorkflowId(id))
   const { status, raw } = await handle.describe()
-  const { events } = await handle.fetchHistory()
-  const started = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]
-  const input = defaultPayloadConverter.fromPayload<SteerDeliveriesInput>(started as never)
-  const heartbeat = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads?.[0]
-  const last = events?.at(-1)
-  const result = last?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0]
-  const stopped = events?.find(
-    (event) => event.activityTaskCanceledEventAttributes,
-  )?.activityTaskCanceledEventAttributes
-  const payload = result ?? heartbeat ?? stopped?.details?.payloads?.[0]
-  const progress = payload ? defaultPayloadConverter.fromPayload<SteeringProgress>(payload) : undefined
+  const [pending] = opened(payloads, raw.pendingActivities ?? [])
+  const events = opened(payloads, (await handle.fetchHistory()).events ?? [])
+  const started = events[0]?.workflowExecutionStartedEventAttributes
+  const input = first<SteerDeliveriesInput>(started?.input) as SteerDeliveriesInput
+  const completed = events.at(-1)?.workflowExecutionCompletedEventAttributes
+  const stopped = events.find((event) => event.activityTaskCanceledEventAttributes)?.activityTaskCanceledEventAttributes
+  const progress = first<SteeringProgress>(completed?.result ?? pending?.heartbeatDetails ?? stopped?.details)
   return {
     id,
     action: input.order.action === 'recheck' ? 'retry' : input.order.action,

@@ -2,14 +2,17 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '@temporalio/client'
-import { loadClientConnectConfig } from '@temporalio/envconfig'
+import { loadClientConfigProfile, toClientOptions, type ClientConfigTLS } from '@temporalio/envconfig'
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker'
 import { StartError } from '../errors.ts'
+import { withSecretFiles } from '../secret-files.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import type { ConnectedTemporal, ConnectableTemporal } from './connection.ts'
+import { dataConverter } from './data-converter.ts'
 import { isSettingsFault } from './grpc-errors.ts'
 import { isCredentialsRefused } from './sdk-internals/refused-credentials.ts'
-import { ensureSearchAttributes } from './search-attributes.ts'
+import { prepareNamespace } from './prepare-namespace.ts'
+import { traceStarts } from './trace-starts.ts'
 
 const connectPauseMs = 1_000
 
@@ -20,26 +23,41 @@ const prepareLimitMs = 60_000
  *  @throws StartError when they cannot be read */
 export function externalTemporal(env: NodeJS.ProcessEnv): { options: NativeConnectionOptions; namespace: string } {
   const definedEnv = Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    Object.entries(withSecretFiles(env, ['TEMPORAL_API_KEY'])).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
   )
   try {
-    const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: definedEnv })
+    const profile = loadClientConfigProfile({ overrideEnvVars: definedEnv })
+    checkPair(profile.tls)
+    const { connectionOptions, namespace } = toClientOptions(profile)
     return { options: connectionOptions, namespace: namespace ?? 'default' }
   } catch (error) {
     throw new StartError(`The settings of Temporal cannot be used: ${(error as Error).message}`, { cause: error })
   }
 }
 
+/** One without the other would be left out without a word, and the connection refused for want of a certificate.
+ *  @throws Error that names what is missing */
+function checkPair({ clientCert, clientKey }: ClientConfigTLS = {}): void {
+  if (clientCert !== undefined && clientKey === undefined)
+    throw new Error("the client's certificate is given without its private key (TEMPORAL_TLS_CLIENT_KEY_PATH)")
+  if (clientKey !== undefined && clientCert === undefined)
+    throw new Error("the client's private key is given without its certificate (TEMPORAL_TLS_CLIENT_CERT_PATH)")
+}
+
 /** Connects `temporal`, however long Temporal is away, and makes the namespace ready for deliveries.
+ *  @param retentionMs  of the namespace where it is made here, in milliseconds
  *  @throws StartError when the settings are at fault, so that waiting would not help; the signal's reason */
 export async function connectTemporal(
   temporal: ConnectableTemporal,
   options: NativeConnectionOptions,
+  retentionMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   while (temporal.connected === undefined) {
     try {
-      temporal.connected = await connectOnce(options, temporal.namespace, signal)
+      temporal.connected = await connectOnce(options, temporal, retentionMs, signal)
     } catch (error) {
       signal.throwIfAborted()
       if (isFault(error)) throw error instanceof StartError ? error : cannotBeUsed(temporal.address, error)
@@ -51,7 +69,8 @@ export async function connectTemporal(
 
 async function connectOnce(
   options: NativeConnectionOptions,
-  namespace: string,
+  { namespace, payloads, tracing }: ConnectableTemporal,
+  retentionMs: number,
   signal: AbortSignal,
 ): Promise<ConnectedTemporal> {
   const connecting = NativeConnection.connect(options)
@@ -61,9 +80,16 @@ async function connectOnce(
     throw error
   })
   try {
-    const connected = { connection, client: new Client({ connection, namespace }), namespace }
+    const interceptors = tracing && { workflow: [traceStarts(tracing)] }
+    const client = new Client({
+      connection,
+      namespace,
+      dataConverter: dataConverter(payloads),
+      ...(interceptors && { interceptors }),
+    })
+    const connected = { connection, client, namespace }
     const preparing = connection.withDeadline(Date.now() + prepareLimitMs, () =>
-      ensureSearchAttributes(connected, signal),
+      prepareNamespace(connected, retentionMs, signal),
     )
     await unlessAborted(preparing, signal)
     return connected

@@ -3,6 +3,9 @@
 import type { Client } from '@temporalio/client'
 import type { NativeConnection } from '@temporalio/worker'
 import { PartAwayError } from '../errors.ts'
+import { createNamesInTemporal, type NamesInTemporal } from './names-in-temporal.ts'
+import type { SealedPayloads } from './sealed-payloads.ts'
+import type { Tracing } from '../tracing/port.ts'
 
 /** Temporal as a node uses it: known from the start, connected as soon as it is there. What is thrown before that says that
  *  it is away, as a call would that Temporal does not answer. */
@@ -12,6 +15,12 @@ export interface Temporal {
   readonly address: string
   /** Where its UI is, when that is known. */
   readonly uiUrl: string | undefined
+  /** How it has the names that callers give. */
+  readonly names: NamesInTemporal
+  /** What is kept there is sealed. */
+  readonly payloads: SealedPayloads
+  /** Tells of starts and of workflows that end; absent where tracing is off. */
+  readonly tracing?: Tracing | undefined
   /** @throws PartAwayError before the first connection */
   readonly connection: NativeConnection
   /** @throws PartAwayError before the first connection */
@@ -31,7 +40,7 @@ export interface ConnectableTemporal extends Temporal {
 }
 
 export function createConnectableTemporal(
-  place: Pick<Temporal, 'namespace' | 'address' | 'uiUrl'>,
+  place: Pick<Temporal, 'namespace' | 'address' | 'uiUrl' | 'payloads' | 'tracing'>,
 ): ConnectableTemporal {
   const use = (): ConnectedTemporal => {
     if (temporal.connected === undefined) throw new PartAwayError('temporal', temporal.failure)
@@ -39,6 +48,7 @@ export function createConnectableTemporal(
   }
   const temporal: ConnectableTemporal = {
     ...place,
+    names: createNamesInTemporal(),
     failure: undefined,
     connected: undefined,
     get connection() {

@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts'
 import type { deletionRequest } from '../../workflows/deletion-request.ts'
 import { answerWithin } from './answer-within.ts'
 import type { Temporal } from './connection.ts'
-import { keyword } from './search-attributes.ts'
+import { keyword } from './keyword.ts'
 import type { Steering } from './steering.ts'
 import { visibilityLagMs } from './visibility-lag.ts'
 
@@ -67,19 +67,19 @@ export interface CancelOrder {
 /** Calls off the deliveries of users that are not over; notifications of deletions stay.
  *  @returns how many were called off */
 export async function cancelDeliveriesOf(
-  { client }: Temporal,
+  { client, names }: Temporal,
   steering: Pick<Steering, 'carryOut'>,
   { userIds, scope, before, forgottenAt, why }: CancelOrder,
 ): Promise<number> {
-  const oneOf = (values: string[]): string => `IN (${values.map((value) => `'${keyword(value)}'`).join(', ')})`
+  const oneOf = (values: string[]): string => `IN (${values.map((value) => `'${value}'`).join(', ')})`
   const ofAudiences = `PostriderSource STARTS_WITH '${audienceIdPrefix}'`
   const ofSources = [
     `StartTime <= '${before.toISOString()}'`,
-    ...(scope === null ? [] : [`PostriderSource ${oneOf(scope)}`]),
+    ...(scope === null ? [] : [`PostriderSource ${oneOf(scope.map(keyword))}`]),
   ].join(' AND ')
   const query = [
     `WorkflowType = 'deliverEvent' AND ExecutionStatus = 'Running' AND PostriderType != 'delete'`,
-    `PostriderUserId ${oneOf(userIds)}`,
+    `PostriderUserId ${oneOf(userIds.flatMap((id) => names.values('user', id)))}`,
     `(${ofAudiences} AND StartTime <= '${forgottenAt.toISOString()}' OR ${ofSources})`,
   ].join(' AND ')
   await sleep(Math.max(0, forgottenAt.getTime() + visibilityLagMs - Date.now()))

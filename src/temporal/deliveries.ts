@@ -1,10 +1,25 @@
 /** The delivery log: Temporal's own visibility, newest first. */
 
-import type { Delivery, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
+import { AppError } from '../errors.ts'
+import { startedStatuses, type Delivery, type DeliveryFilter, type StartedStatus } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQueries, partlyQuery, deliveredEarlyQuery, uncompletedQuery, unsuccessful } from './delivery-query.ts'
+import {
+  deliveredEarlyQuery,
+  deliveryQueries,
+  differingQuery,
+  partlyQuery,
+  resultQueries,
+  retriedQueries,
+  sameEverywhere,
+  storedFilter,
+  uncompletedQuery,
+  unsuccessful,
+  wholeQueries,
+  type StoredFilter,
+} from './delivery-query.ts'
 import { toDelivery, type ExecutionInfo } from './delivery-row.ts'
 import { mergeNewestFirst } from './merge-newest-first.ts'
+import { opened } from './opened.ts'
 
 /** Where each query of a list goes on: its page token, empty at the beginning, null after its last row. */
 export type ListPosition = (Uint8Array | null)[]
@@ -19,15 +34,32 @@ export interface Deliveries {
   /** @param position  the `next` of the page before, with the same filter; the beginning unless given */
   list(filter: DeliveryFilter, limit: number, position?: ListPosition): Promise<DeliveryPage>
   count(filter: DeliveryFilter): Promise<number>
-  /** The counts of all statuses at about one time. @param filter  without a status */
-  countEach(filter: DeliveryFilter): Promise<Record<StartedStatus, number>>
+  /** The counts of all statuses as a whole, at about one time. @param filter  without a status */
+  countEach(filter: DeliveryFilter): Promise<Counts>
+  /** The same by where they stand at the destination of the filter, if it has one. */
+  countResults(filter: DeliveryFilter): Promise<Counts>
+  /** How many are tried again at any of these destinations. */
+  countRetriedAt(destinationIds: readonly string[]): Promise<number>
 }
 
 const beginning = new Uint8Array()
 
+type Counts = Record<StartedStatus, number>
+
+/** One whose key is gone has no memo: the other rows are listed all the same. */
+function openedRow({ payloads }: Temporal, info: ExecutionInfo): ExecutionInfo {
+  try {
+    return opened(payloads, info)
+  } catch (error) {
+    if (error instanceof AppError) return { ...info, memo: null }
+    throw error
+  }
+}
+
 /** @param pausedDestinations  ids of the destinations that hold their deliveries now */
 export function createDeliveries(temporal: Temporal, pausedDestinations: () => string[]): Deliveries {
   const { namespace } = temporal
+  const stored = (filter: DeliveryFilter): StoredFilter => storedFilter(filter, temporal.names)
   const readPage = async (query: string, pageSize: number, token: Uint8Array | null) => {
     if (token === null) return { items: [], next: null }
     const { executions, nextPageToken } = await temporal.client.workflowService.listWorkflowExecutions({
@@ -38,37 +70,48 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
     })
     const isPaused = (id: string): boolean => pausedDestinations().includes(id)
     return {
-      items: executions.map((info: ExecutionInfo) => toDelivery(info, isPaused)),
+      items: executions.map((info) => toDelivery(openedRow(temporal, info), isPaused)),
       next: nextPageToken.length > 0 ? nextPageToken : null,
     }
   }
 
-  const countMatching = async (filter: DeliveryFilter): Promise<number> => {
-    const queries = deliveryQueries(filter, pausedDestinations())
+  const sumOfCounts = async (queries: readonly string[]): Promise<number> => {
     const counts = await Promise.all(queries.map((query) => temporal.client.workflow.count(query)))
     return counts.reduce((total, { count }) => total + count, 0)
   }
+  const countMatching = (filter: StoredFilter): Promise<number> =>
+    sumOfCounts(deliveryQueries(filter, pausedDestinations()))
 
-  // Most deliveries have been delivered, and SQLite would look at each of them: they are what the others leave over.
-  const countEach: Deliveries['countEach'] = async (filter) => {
+  /** @param different  how many of the filter's differ in a way that `condition` leaves out */
+  const countWhole = async (filter: StoredFilter, condition = '', different = 0): Promise<Counts> => {
+    const countOf = (status: StartedStatus): Promise<number> =>
+      sumOfCounts(wholeQueries({ ...filter, status }, pausedDestinations(), condition))
+    // Most deliveries have been delivered, and SQLite would look at each of them: they are what the others leave over.
     const [all, discarded, uncompleted, partly] = await Promise.all([
       countMatching(filter),
-      countMatching({ ...filter, status: 'discarded' }),
-      countByStatus(uncompletedQuery(filter)),
-      countByStatus(partlyQuery(filter)),
+      countOf('discarded'),
+      countByStatus(uncompletedQuery(filter, condition)),
+      countByStatus(partlyQuery(filter, condition)),
     ])
     const running = uncompleted('Running')
-    const [deliveredEarly, retrying, held] = running === 0 ? [0, 0, 0] : await countRunning(filter)
+    const [deliveredEarly, retrying, held] =
+      running === 0
+        ? [0, 0, 0]
+        : await Promise.all([
+            temporal.client.workflow.count(deliveredEarlyQuery(filter, condition)).then(({ count }) => count),
+            countOf('retrying'),
+            countOf('held'),
+          ])
     const partlyCompleted = partly('Completed')
     const partlyFailed = partly(...unsuccessful.failed)
     const failed = Math.max(0, uncompleted(...unsuccessful.failed) - partlyFailed)
     const cancelled = uncompleted(...unsuccessful.cancelled)
+    const others = running + failed + partlyFailed + partlyCompleted + discarded + cancelled + different
     return {
       delivering: Math.max(0, running - deliveredEarly - retrying - held),
       retrying,
       held,
-      delivered:
-        Math.max(0, all - running - failed - partlyFailed - partlyCompleted - discarded - cancelled) + deliveredEarly,
+      delivered: Math.max(0, all - others) + deliveredEarly,
       partly_delivered: partlyCompleted + partlyFailed,
       failed,
       discarded,
@@ -76,12 +119,22 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
     }
   }
 
-  const countRunning = (filter: DeliveryFilter): Promise<[deliveredEarly: number, retrying: number, held: number]> =>
-    Promise.all([
-      temporal.client.workflow.count(deliveredEarlyQuery(filter)).then(({ count }) => count),
-      countMatching({ ...filter, status: 'retrying' }),
-      countMatching({ ...filter, status: 'held' }),
-    ])
+  const countResults = async (filter: StoredFilter): Promise<Counts> => {
+    if (filter.destinationId === undefined) return countWhole(filter)
+    // Destinations differ in few deliveries, and mostly in none: one look instead of one for each status.
+    if ((await sumOfCounts([differingQuery(filter)])) === 0) return countWhole(filter)
+    const counts = startedStatuses.map(async (status) => {
+      const count = await sumOfCounts(resultQueries({ ...filter, status }, pausedDestinations()))
+      return [status, count] as const
+    })
+    const differing = await Promise.all(counts)
+    const whole = await countWhole(
+      filter,
+      sameEverywhere,
+      differing.reduce((sum, [, count]) => sum + count, 0),
+    )
+    return Object.fromEntries(differing.map(([status, count]) => [status, whole[status] + count])) as Counts
+  }
 
   /** @returns how many have one of Temporal's own statuses */
   const countByStatus = async (query: string): Promise<(...names: string[]) => number> => {
@@ -91,8 +144,8 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
   }
 
   return {
-    async list(filter, limit, position = []) {
-      const queries = deliveryQueries(filter, pausedDestinations())
+    async list(given, limit, position = []) {
+      const queries = deliveryQueries(stored(given), pausedDestinations())
       const tokens = queries.map((_, index) => (position[index] === undefined ? beginning : position[index]))
       const pages = await Promise.all(queries.map((query, index) => readPage(query, limit, tokens[index] ?? null)))
       const { items, taken } = mergeNewestFirst(
@@ -108,10 +161,13 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
       const next = await Promise.all(queries.map(goOn))
       return { items, next: next.every((token) => token === null) ? undefined : next }
     },
-    count: async (filter) => {
+    count: async (given) => {
+      const filter = stored(given)
       const { status, ...rest } = filter
-      return status === 'delivered' ? (await countEach(rest)).delivered : countMatching(filter)
+      return status === 'delivered' ? (await countResults(rest)).delivered : countMatching(filter)
     },
-    countEach,
+    countEach: (given) => countWhole(stored(given)),
+    countResults: (given) => countResults(stored(given)),
+    countRetriedAt: (destinationIds) => sumOfCounts(retriedQueries(destinationIds, pausedDestinations())),
   }
 }

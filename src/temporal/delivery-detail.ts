@@ -12,10 +12,11 @@ import {
 import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
 import { toDelivery, toDeliveryAttempt, toIso, type ExecutionInfo } from './delivery-row.ts'
+import { describeExecution } from './describe-execution.ts'
 import { readStory, type DeliveryStory } from './delivery-story.ts'
 import { factsOfResults, type EndpointFacts } from './endpoint-facts.ts'
 import { isNotFound } from './grpc-errors.ts'
-import { decode } from './history.ts'
+import { decode } from './opened.ts'
 import { readParcelStory } from './parcel-detail.ts'
 import {
   attemptsOfPending,
@@ -24,12 +25,14 @@ import {
   subjectOf,
   type PendingActivity,
 } from './pending-activities.ts'
+import { underEachId } from './under-each-id.ts'
 
 /** What Temporal knows of a delivery. */
 export interface StartedDelivery extends Omit<DeliveryDetail, 'body' | 'requests' | 'destinations' | 'temporalUiUrl'> {
   input: DeliverEventInput
   /** What is known of its endpoints beyond the attempts. */
   facts: EndpointFacts
+  workflowId: string
   runId: string
 }
 
@@ -39,24 +42,24 @@ export async function readDelivery(
   deliveryId: string,
   isPaused: (destinationId: string) => boolean,
 ): Promise<StartedDelivery | undefined> {
-  const { client, namespace } = temporalServer
-  const execution = { workflowId: deliveryId }
   try {
-    const { workflowExecutionInfo: info, pendingActivities } = await client.workflowService.describeWorkflowExecution({
-      namespace,
-      execution,
-    })
+    const { workflowExecutionInfo: info, pendingActivities } = await underEachId(
+      temporalServer,
+      deliveryId,
+      (workflowId) => describeExecution(temporalServer, { workflowId }),
+    )
+    const workflowId = info?.execution?.workflowId ?? ''
     const runId = info?.execution?.runId ?? ''
-    const story = await readStory(temporalServer, deliveryId, runId)
+    const story = await readStory(temporalServer, workflowId, runId)
     const { input } = story
     if (!info || input === undefined) return undefined
-    const before = await readBefore(temporalServer, info, deliveryId)
+    const delivery = toDelivery(info, isPaused)
+    const before = await readBefore(temporalServer, info, delivery.id)
     const attempts = distinctAttempts([
       ...before.attempts,
       ...story.attempts,
       ...pendingActivities.flatMap(attemptsOfPending),
     ])
-    const delivery = toDelivery(info, isPaused)
     const isOpen = delivery.endedAt === null && !story.isCancelled
     const pending = isOpen ? pendingOf(input, story, pendingActivities, isPaused) : []
     const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
@@ -64,6 +67,7 @@ export async function readDelivery(
       ...delivery,
       input,
       facts: factsOf(info, story),
+      workflowId,
       runId,
       attempts: attempts.length,
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
@@ -82,10 +86,10 @@ export async function readDelivery(
 /** What waits or runs for each endpoint of a delivery.
  *  @throws when Temporal does not answer */
 export async function readPendingAttempts(
-  { client, namespace }: Temporal,
+  temporalServer: Temporal,
   execution: { workflowId: string; runId: string },
 ): Promise<(Required<PendingAttempts> & { endpointId: string })[]> {
-  const { pendingActivities } = await client.workflowService.describeWorkflowExecution({ namespace, execution })
+  const { pendingActivities } = await describeExecution(temporalServer, execution)
   return pendingActivities.map((activity) => ({
     endpointId: subjectOf(activity),
     attempts: attemptsOfPending(activity),

@@ -1,10 +1,25 @@
 /** Visibility queries over deliveries, in a form that the database of the embedded server answers by one of its indexes.
  *  SQLite has no figures about its tables there: it guesses, and prefers an index of the status to any other. */
 
-import type { OutcomeAttribute } from '../contracts/delivery.ts'
-import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
+import type { OutcomeAttribute, ResultAttribute } from '../contracts/delivery.ts'
+import { moreDestinations, resultAt, type SearchAttributeName } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
-import { keyword } from './search-attributes.ts'
+import { keyword } from './keyword.ts'
+import type { NamesInTemporal } from './names-in-temporal.ts'
+
+/** A filter with the values that Temporal may have for the names in it. */
+export type StoredFilter = Omit<DeliveryFilter, StoredName> & { [name in StoredName]?: readonly string[] | undefined }
+type StoredName = 'messageId' | 'userId' | 'event'
+
+export const storedFilter = (
+  { messageId, userId, event, ...others }: DeliveryFilter,
+  names: NamesInTemporal,
+): StoredFilter => ({
+  ...others,
+  ...(messageId !== undefined && { messageId: names.values('message', messageId) }),
+  ...(userId !== undefined && { userId: names.values('user', userId) }),
+  ...(event !== undefined && { event: names.values('event', event) }),
+})
 
 /** Names of Temporal's own search attributes that have a value in every workflow. */
 type OwnAttribute = 'ExecutionStatus' | 'WorkflowType'
@@ -36,23 +51,52 @@ const isRunning = equality('ExecutionStatus', 'Running')
 const isCompleted = equality('ExecutionStatus', 'Completed')
 const hasOutcome = (value: OutcomeAttribute): Equality => equality('PostriderOutcome', value)
 
-/** Queries that have no delivery in common and together find those of the filter.
+/** Queries that have no delivery in common and together find those of the filter. A status beside a destination is where a delivery
+ *  stands there.
  *  @param pausedDestinations  ids of the destinations that hold their deliveries now */
-export function deliveryQueries(filter: DeliveryFilter, pausedDestinations: readonly string[]): string[] {
-  return statusesOf(filter.status, pausedDestinations).flatMap((status) => queriesOf(filter, status))
-}
+export const deliveryQueries = (filter: StoredFilter, pausedDestinations: readonly string[]): string[] => [
+  ...wholeQueries(filter, pausedDestinations, asksForResult(filter) ? sameEverywhere : ''),
+  ...resultQueries(filter, pausedDestinations),
+]
+
+/** The same by the status as a whole.
+ *  @param also  what else they have to fulfil */
+export const wholeQueries = (filter: StoredFilter, pausedDestinations: readonly string[], also: string): string[] =>
+  statusesOf(filter.status, pausedDestinations).flatMap(({ condition = '', ...status }) =>
+    queriesOf(filter, { ...status, condition: allOf(condition, also) }),
+  )
+
+/** Those of deliveries whose destinations differ, by where they stand at that of the filter. */
+export const resultQueries = (filter: StoredFilter, pausedDestinations: readonly string[]): string[] =>
+  resultsOf(filter, pausedDestinations).map((result) => queryOf(elsewhere(filter), result))
+
+/** Deliveries of the filter whose destinations differ, wherever they go. */
+export const differingQuery = (filter: StoredFilter): string =>
+  queryOf(elsewhere(filter), { condition: 'PostriderResults IS NOT NULL' })
+
+/** No destination of its own is partly delivered: the deliveries that are, as a whole. */
+const asksForResult = ({ destinationId, status }: StoredFilter): boolean =>
+  destinationId !== undefined && status !== undefined && status !== 'partly_delivered'
+
+/** Where a delivery stands at a destination is where it stands as a whole; also of deliveries that began with an early version. */
+export const sameEverywhere = 'PostriderResults IS NULL'
+
+const elsewhere = ({ destinationId: _, ...filter }: StoredFilter): StoredFilter => filter
 
 /** One query for all deliveries of the filter; Temporal may have to go through every delivery for it. */
-export function deliveryQuery(filter: DeliveryFilter, pausedDestinations: readonly string[]): string {
-  const statuses = statusesOf(filter.status, pausedDestinations).map(({ rare, common, condition = '' }) =>
-    allOf(...[rare, common].flatMap((one) => (one === undefined ? [] : [equals(one)])), condition),
-  )
+export function deliveryQuery(filter: StoredFilter, pausedDestinations: readonly string[]): string {
+  const conditionOf = ({ rare, common, condition = '' }: Status): string =>
+    allOf(...[rare, common].flatMap((one) => (one === undefined ? [] : [equals(one)])), condition)
+  const whole = statusesOf(filter.status, pausedDestinations)
+    .map(conditionOf)
+    .filter((status) => status !== '')
+    .map((status) => (asksForResult(filter) ? allOf(status, sameEverywhere) : status))
   return allOf(
     equals(isDelivery),
     ...valuesOf(filter).map(equals),
     destinationOf(filter),
     timesOf(filter),
-    anyOf(statuses.filter((status) => status !== '')),
+    anyOf([...whole, ...resultsOf(filter, pausedDestinations).map(conditionOf)]),
   )
 }
 
@@ -77,6 +121,23 @@ export const heldQuery = (destinationId: string, pausedDestinations: readonly st
     pausedDestinations.length === 0 ? '' : toNoneOf(pausedDestinations),
   )
 
+/** Deliveries that are tried again at any of some destinations; none is found by both. */
+export function retriedQueries(destinationIds: readonly string[], pausedDestinations: readonly string[]): string[] {
+  const ids = destinationIds.filter((id) => !pausedDestinations.includes(id))
+  if (ids.length === 0) return []
+  const condition = allOf(
+    alsoEquals(isRunning),
+    sameEverywhere,
+    toAnyOf(ids),
+    pausedDestinations.length === 0 ? '' : toNoneOf(pausedDestinations),
+  )
+  const retried = equality('PostriderResults', ...ids.map((id) => resultAt(id, 'retrying')))
+  return [
+    queryOf({}, { rare: hasOutcome('retrying'), condition }),
+    queryOf({}, { rare: retried, condition: alsoEquals(isRunning) }),
+  ]
+}
+
 /** A status, or a part of it. */
 interface Status {
   /** What few deliveries have. */
@@ -87,7 +148,7 @@ interface Status {
   condition?: string
 }
 
-function queriesOf(filter: DeliveryFilter, status: Status): string[] {
+function queriesOf(filter: StoredFilter, status: Status): string[] {
   const { destinationId, messageId, userId } = filter
   const isFew = [messageId, userId, status.rare].some((one) => one !== undefined)
   if (destinationId === undefined || isFew) return [queryOf(filter, status)]
@@ -97,7 +158,7 @@ function queriesOf(filter: DeliveryFilter, status: Status): string[] {
   )
 }
 
-function queryOf(filter: DeliveryFilter, { rare, common, condition = '' }: Status): string {
+function queryOf(filter: StoredFilter, { rare, common, condition = '' }: Status): string {
   const { messageId, userId, ...many } = filter
   const equalities = [...valuesOf({ messageId, userId }), rare, ...valuesOf(many), common]
   return ledByFirst(equalities, destinationOf(filter), timesOf(filter), condition)
@@ -125,20 +186,21 @@ const attributes = {
   type: 'PostriderType',
 } as const
 
-function valuesOf(filter: DeliveryFilter): Equality[] {
+function valuesOf(filter: StoredFilter): Equality[] {
   return (Object.keys(attributes) as (keyof typeof attributes)[]).flatMap((member) => {
     const value = filter[member]
-    return value === undefined ? [] : [equality(attributes[member], keyword(value))]
+    if (value === undefined) return []
+    return [equality(attributes[member], ...(typeof value === 'string' ? [keyword(value)] : value))]
   })
 }
 
-const timesOf = ({ since, until }: DeliveryFilter): string =>
+const timesOf = ({ since, until }: StoredFilter): string =>
   allOf(
     since === undefined ? '' : `StartTime >= ${quote(new Date(since).toISOString())}`,
     until === undefined ? '' : `StartTime < ${quote(new Date(until).toISOString())}`,
   )
 
-const destinationOf = ({ destinationId }: DeliveryFilter): string =>
+const destinationOf = ({ destinationId }: StoredFilter): string =>
   destinationId === undefined ? '' : toAnyOf([keyword(destinationId)])
 
 /** Where a delivery can have a destination, each time by an equality; see `searchAttributes`. */
@@ -194,20 +256,55 @@ function statusesOf(status: DeliveryFilter['status'], pausedDestinations: readon
   }
 }
 
-/** Those whose workflows have not completed. The status comes first: grouped by it, SQLite takes no other index. */
-export const uncompletedQuery = (filter: DeliveryFilter): string => {
+/** What deliveries have whose destinations differ, by where they stand at that of the filter. */
+function resultsOf({ destinationId, status }: StoredFilter, pausedDestinations: readonly string[]): Status[] {
+  if (destinationId === undefined || status === undefined) return []
+  const id = keyword(destinationId)
+  const is = (...results: ResultAttribute[]): Equality =>
+    equality('PostriderResults', ...results.map((result) => resultAt(id, result)))
+  const running = alsoEquals(isRunning)
+  const isPaused = pausedDestinations.includes(destinationId)
+  const endedOpen = (names: readonly string[]): Status => ({
+    rare: is('delivering', 'retrying', 'held'),
+    condition: alsoEquals(equality('ExecutionStatus', ...names)),
+  })
+  switch (status) {
+    case 'queued':
+    case 'partly_delivered':
+      return []
+    case 'delivering':
+      return [{ rare: is('delivering'), condition: running }]
+    case 'retrying':
+      return isPaused ? [] : [{ rare: is('retrying'), condition: running }]
+    case 'held':
+      return [{ rare: isPaused ? is('held', 'retrying') : is('held'), condition: running }]
+    case 'delivered':
+    case 'discarded':
+      return [{ rare: is(status) }]
+    case 'failed':
+      return [{ rare: is('failed') }, endedOpen(unsuccessful.failed)]
+    case 'cancelled':
+      return [endedOpen(unsuccessful.cancelled)]
+  }
+}
+
+/** Those whose workflows have not completed. The status comes first: grouped by it, SQLite takes no other index.
+ *  @param condition  what else they have to fulfil, here and below */
+export const uncompletedQuery = (filter: StoredFilter, condition: string): string => {
   const statuses = ['Running', ...unsuccessful.failed, ...unsuccessful.cancelled]
   const equalities = [equality('ExecutionStatus', ...statuses), ...valuesOf(filter)]
-  return ledByFirst(equalities, destinationOf(filter), timesOf(filter))
+  return ledByFirst(equalities, destinationOf(filter), timesOf(filter), condition)
 }
 
 /** Those that only some of their destinations took; the workflow failed where a destination did. */
-export const partlyQuery = (filter: DeliveryFilter): string => queryOf(filter, { rare: hasOutcome('partly_delivered') })
+export const partlyQuery = (filter: StoredFilter, condition: string): string =>
+  queryOf(filter, { rare: hasOutcome('partly_delivered'), condition })
 
 /** Those that count as delivered although their workflow has not ended. */
-export const deliveredEarlyQuery = (filter: DeliveryFilter): string => queryOf(filter, deliveredEarly)
+export const deliveredEarlyQuery = (filter: StoredFilter, condition: string): string =>
+  queryOf(filter, { ...deliveredEarly, condition: allOf(deliveredEarly.condition, condition) })
 
-const deliveredEarly: Status = { rare: hasOutcome('delivered'), condition: alsoEquals(isRunning) }
+const deliveredEarly = { rare: hasOutcome('delivered'), condition: alsoEquals(isRunning) } satisfies Status
 
 /** How Temporal has the statuses of a delivery that has ended without success. */
 export const unsuccessful = { failed: ['Failed', 'TimedOut'], cancelled: ['Canceled', 'Terminated'] }

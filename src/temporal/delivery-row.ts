@@ -1,19 +1,20 @@
 /** What a row of Temporal's visibility says of a delivery. */
 
 import proto, { type temporal } from '@temporalio/proto'
-import { defaultPayloadConverter } from '@temporalio/common'
 import type { Attempt, OutcomeAttribute } from '../contracts/delivery.ts'
 import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
 import type { Delivery, DeliveryAttempt, StartedStatus } from '../schemas/delivery.ts'
-import { fromKeyword, type ShownTexts } from './search-attributes.ts'
+import { fromKeyword } from './keyword.ts'
+import { decode } from './opened.ts'
+import type { ShownNames } from './search-attributes.ts'
 
 export type ExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo
 
 const Status = proto.temporal.api.enums.v1.WorkflowExecutionStatus
 
-/** A row of a list. @param isPaused  whether a destination holds its deliveries now */
+/** A row of a list, whose payloads are open. @param isPaused  whether a destination holds its deliveries now */
 export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string) => boolean): Delivery {
-  const attribute = (name: SearchAttributeName): unknown => decode(info.searchAttributes?.indexedFields?.[name])
+  const attribute = (name: SearchAttributeName): unknown => valueOf(info.searchAttributes?.indexedFields?.[name])
   const text = (name: SearchAttributeName): string | null => {
     const value = attribute(name) as string | undefined
     return value === undefined ? null : fromKeyword(value)
@@ -24,18 +25,19 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
   ].filter((id) => id !== null)
   const outcome = text('PostriderOutcome') as OutcomeAttribute | null
   const status = statusOf(info, outcome, destinationIds.some(isPaused))
-  const memo = (name: string): unknown => decode(info.memo?.fields?.[name])
-  const kept = (name: keyof ShownTexts): string | undefined => memo(name) as string | undefined
+  const memo = (name: string): unknown => valueOf(info.memo?.fields?.[name])
+  const shown =
+    (memo('shown') as ShownNames | undefined) ?? earlierNames(text, (name) => memo(name) as string | undefined)
   const attempts = (memo('attempts') ?? (status === 'delivered' ? memo('endpoints') : undefined)) as number | undefined
   return {
-    id: info.execution?.workflowId ?? '',
+    id: shown.id ?? info.execution?.workflowId ?? '',
     status,
     sourceId: text('PostriderSource') ?? '',
     destinationIds,
     type: text('PostriderType') ?? '',
-    event: kept('event') ?? text('PostriderEvent'),
-    messageId: kept('messageId') ?? text('PostriderMessageId') ?? '',
-    userId: kept('userId') ?? text('PostriderUserId'),
+    event: shown.event ?? null,
+    messageId: shown.messageId ?? '',
+    userId: shown.userId ?? null,
     startedAt: toIso(info.startTime) ?? new Date(0).toISOString(),
     endedAt: toIso(info.closeTime),
     attempts: attempts ?? null,
@@ -44,6 +46,16 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
     reason: status === 'delivered' ? null : ((memo('reason') as string | undefined) ?? null),
   }
 }
+
+/** Those of a delivery that an earlier version started: its attributes have them, its memo those that are too long. */
+const earlierNames = (
+  attribute: (name: SearchAttributeName) => string | null,
+  memo: (name: string) => string | undefined,
+): Partial<Record<keyof ShownNames, string | null>> => ({
+  event: memo('event') ?? attribute('PostriderEvent'),
+  messageId: memo('messageId') ?? attribute('PostriderMessageId'),
+  userId: memo('userId') ?? attribute('PostriderUserId'),
+})
 
 /** Lists know a time that was written once; later ones are the delivery's own. */
 export const whenToCome = (at: string | null | undefined): string | null =>
@@ -64,8 +76,8 @@ function statusOf(info: ExecutionInfo, outcome: OutcomeAttribute | null, onPause
   }
 }
 
-const decode = (payload: temporal.api.common.v1.IPayload | null | undefined): unknown =>
-  payload ? defaultPayloadConverter.fromPayload(payload) : undefined
+const valueOf = (payload: temporal.api.common.v1.IPayload | null | undefined): unknown =>
+  payload ? decode(payload) : undefined
 
 /** A time of Temporal's API as ISO 8601. */
 export function toIso(time: temporal.api.workflow.v1.IWorkflowExecutionInfo['startTime']): string | null {

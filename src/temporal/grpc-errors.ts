@@ -5,10 +5,12 @@ import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client'
 /** gRPC status codes that have a meaning for us. */
 const invalidArgument = 3
 const notFound = 5
+const permissionDenied = 7
+const unimplemented = 12
 const unavailable = 14
 /** A request that is refused however often it is made: not found, no permission, a precondition, not implemented, no
  *  credentials. */
-const refusals = [invalidArgument, notFound, 7, 9, 12, 16]
+const refusals = [invalidArgument, notFound, permissionDenied, 9, unimplemented, 16]
 
 const codeOf = (error: unknown): number | undefined => {
   const candidates = [error, (error as Error | undefined)?.cause]
@@ -19,10 +21,19 @@ const codeOf = (error: unknown): number | undefined => {
 export const isNotFound = (error: unknown): boolean =>
   error instanceof WorkflowNotFoundError || codeOf(error) === notFound
 
+/** Temporal does not let the caller do it. */
+export const isPermissionDenied = (error: unknown): boolean => codeOf(error) === permissionDenied
+
+/** Temporal does not let the caller administer it, or has no such calls: as where others run it. */
+export const isOperatorRefused = (error: unknown): boolean =>
+  [permissionDenied, unimplemented].includes(codeOf(error) ?? 0)
+
+export const isInvalid = (error: unknown): boolean => codeOf(error) === invalidArgument
+
 /** Why Temporal refused a request, in its own words. */
 export const refusalText = (error: Error): string => {
-  const { cause } = error
-  return isGrpcServiceError(cause) ? cause.details || cause.message : error.message
+  const refusal = [error, error.cause].find((candidate) => isGrpcServiceError(candidate))
+  return isGrpcServiceError(refusal) ? refusal.details || refusal.message : error.message
 }
 
 /** Temporal refused a request about the namespace itself: the settings of the node do not fit it. */

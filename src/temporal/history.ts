@@ -1,8 +1,8 @@
 /** Reading the history of a workflow. */
 
-import { defaultPayloadConverter } from '@temporalio/common'
 import type { temporal } from '@temporalio/proto'
 import type { Temporal } from './connection.ts'
+import { decode, opened } from './opened.ts'
 import { localActivityResult } from './sdk-internals/local-activity.ts'
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent
@@ -13,7 +13,7 @@ const maxHistoryPages = 20
 
 /** Events of one run, oldest first. */
 export async function* historyOf(
-  { client, namespace }: Temporal,
+  { client, namespace, payloads }: Temporal,
   execution: { workflowId: string; runId: string },
 ): AsyncGenerator<HistoryEvent> {
   let nextPageToken: Uint8Array | undefined
@@ -23,14 +23,11 @@ export async function* historyOf(
       execution,
       ...(nextPageToken !== undefined && { nextPageToken }),
     })
-    yield* answer.history?.events ?? []
+    yield* opened(payloads, answer.history?.events ?? [])
     nextPageToken = answer.nextPageToken
     if (nextPageToken.length === 0) return
   }
 }
-
-export const decode = (payload: temporal.api.common.v1.IPayload): unknown =>
-  defaultPayloadConverter.fromPayload(payload)
 
 /** The only value of what holds a list of values. */
 export const first = <Value>(payloads: Payloads | null | undefined): Value | undefined => {

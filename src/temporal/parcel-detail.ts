@@ -15,8 +15,10 @@ import type { DeliveryDetail } from '../schemas/delivery.ts'
 import { factsOfProgress, type EndpointFacts } from './endpoint-facts.ts'
 import type { Temporal } from './connection.ts'
 import { toDeliveryAttempt, toIso } from './delivery-row.ts'
+import { describeExecution } from './describe-execution.ts'
 import { isNotFound } from './grpc-errors.ts'
 import { first, historyOf, localResult, noteTimers, type HistoryEvent, type RunningTimer } from './history.ts'
+import { opened } from './opened.ts'
 import { isUnderWay, subjectOf, type PendingActivity } from './pending-activities.ts'
 import { isLocalActivity } from './sdk-internals/local-activity.ts'
 
@@ -87,11 +89,9 @@ export async function readParcelStory(
   parcelId: string,
   deliveryId: string,
 ): Promise<ParcelStory | undefined> {
-  const { client, namespace } = temporalServer
   try {
-    const { workflowExecutionInfo, pendingActivities } = await client.workflowService.describeWorkflowExecution({
-      namespace,
-      execution: { workflowId: parcelId },
+    const { workflowExecutionInfo, pendingActivities } = await describeExecution(temporalServer, {
+      workflowId: parcelId,
     })
     const runId = workflowExecutionInfo?.execution?.runId ?? ''
     const records: EventProgress[] = []
@@ -124,7 +124,7 @@ export async function readParcelStory(
 /** The events of a parcel, from the beginning of its history.
  *  @returns undefined when Temporal does not know the parcel */
 export async function readParcelInput(
-  { client, namespace }: Temporal,
+  { client, namespace, payloads }: Temporal,
   parcelId: string,
 ): Promise<DeliverParcelInput | undefined> {
   try {
@@ -133,7 +133,8 @@ export async function readParcelInput(
       execution: { workflowId: parcelId },
       maximumPageSize: 1,
     })
-    return first<DeliverParcelInput>(history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input)
+    const [started] = opened(payloads, history?.events ?? [])
+    return first<DeliverParcelInput>(started?.workflowExecutionStartedEventAttributes?.input)
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
@@ -217,13 +218,10 @@ function pendingOf(
 /** How far the activity of a destination is that waits or runs: in its heartbeat, which each failure leaves behind.
  *  @throws when Temporal does not answer */
 export async function readPendingRecord(
-  { client, namespace }: Temporal,
+  temporalServer: Temporal,
   workflowId: string,
   destinationId: string,
 ): Promise<ParcelRetryRecord | undefined> {
-  const { pendingActivities } = await client.workflowService.describeWorkflowExecution({
-    namespace,
-    execution: { workflowId },
-  })
+  const { pendingActivities } = await describeExecution(temporalServer, { workflowId })
   return first(pendingActivities.find((activity) => subjectOf(activity) === destinationId)?.heartbeatDetails)
 }

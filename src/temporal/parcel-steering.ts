@@ -109,7 +109,7 @@ export function createCarriedSteering(dependencies: CarriedSteeringDependencies)
       if (became === 'told') return true
       if (became === 'over') await endLost(event.parcelId)
       if (performance.now() > deadline)
-        throw new AppError('unavailable', 'its parcel is about to be started, and does not come to it', {
+        throw new AppError('unavailable', 'the delivery is about to begin, which takes longer than usual', {
           retryAfterSeconds,
         })
       await sleep(pauseMs)

@@ -24,13 +24,13 @@ export function createNamespaceRepair(temporal: Temporal, logger: Logger): Names
   const repair = async (): Promise<void> => {
     const { namespace } = temporal
     triedAt = performance.now()
-    logger.warn({ namespace }, 'temporal.search_attributes_missing: they are made again; events wait in the inbox')
+    logger.warn({ namespace }, 'temporal.search_attributes_missing')
     try {
       await ensureSearchAttributes(temporal, stopping.signal)
       logger.info({ namespace }, 'temporal.search_attributes_made')
     } catch (error) {
-      const text = 'temporal.search_attributes_not_made: events wait until the namespace has them; tried again in 10 s'
-      if (!stopping.signal.aborted) logger.error({ namespace, error: (error as Error).message }, text)
+      if (stopping.signal.aborted) return
+      logger.error({ namespace, error: (error as Error).message, pauseMs }, 'temporal.search_attributes_not_made')
     }
   }
 

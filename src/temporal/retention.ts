@@ -3,13 +3,10 @@
 import type { ConnectionLike } from '@temporalio/client'
 import { durationMs, toDuration } from './durations.ts'
 
-/** The shortest retention that a Temporal server accepts for a namespace of one cluster (`MinRetentionLocal`). */
-export const minRetentionMs = 3_600_000
-
 /**
  * Sets the namespace's retention unless it is so already. Workflows that are closed later count; those closed
  * before keep the old one.
- * @param retentionMs  at least `minRetentionMs`, otherwise the server refuses it
+ * @param retentionMs  at least `minRetentionMs` of the settings, otherwise the server refuses it
  * @returns whether it was changed
  */
 export async function ensureRetention(

@@ -1,6 +1,5 @@
 /** The custom search attributes that deliveries carry: registered at start, and their values. */
 
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SearchAttributePair } from '@temporalio/common'
 import proto from '@temporalio/proto'
@@ -9,44 +8,28 @@ import { eventName, shownText } from '../contracts/event-name.ts'
 import { moreDestinations, searchAttributes, type SearchAttributeName } from '../contracts/names.ts'
 import { StartError } from '../errors.ts'
 import type { ConnectedTemporal } from './connection.ts'
-
-/** Longest value that a keyword column of Temporal's SQL visibility takes. */
-const maxValueLength = 255
+import { isInvalid, isOperatorRefused, refusalText } from './grpc-errors.ts'
+import { keyword } from './keyword.ts'
+import type { NamesInTemporal } from './names-in-temporal.ts'
 
 const usableLimitMs = 30_000
 const usablePauseMs = 100
 
 /** Registers what is missing and waits until queries with it work. Several nodes may do it at once.
- *  @throws StartError when the namespace has no room for them, Temporal refuses, or `signal` aborts */
+ *  @throws StartError when the namespace has no room for them; with the command to run when Temporal does not let this node make
+ *  them; when `signal` aborts */
 export async function ensureSearchAttributes(temporal: ConnectedTemporal, signal: AbortSignal): Promise<void> {
   await temporal.connection.withAbortSignal(signal, () => register(temporal, signal))
 }
 
-async function register({ connection, client, namespace }: ConnectedTemporal, signal: AbortSignal): Promise<void> {
-  const { customAttributes } = await connection.operatorService
-    .listSearchAttributes({ namespace })
-    .catch((error: Error) => {
-      throw new StartError(`Temporal's namespace "${namespace}" cannot be used: ${error.message}`, { cause: error })
-    })
-  const missing = Object.entries(searchAttributes).filter(([name]) => !(name in customAttributes))
-  if (missing.length > 0) {
-    const types = proto.temporal.api.enums.v1.IndexedValueType
-    const wanted = missing.map(([name, type]) => [name, types[`INDEXED_VALUE_TYPE_${type}`]] as const)
-    try {
-      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(wanted) })
-    } catch (error) {
-      if (!/already exist/i.test((error as Error).message))
-        throw new StartError(`Temporal refused the search attributes: ${(error as Error).message}`, { cause: error })
-    }
-  }
+async function register(temporal: ConnectedTemporal, signal: AbortSignal): Promise<void> {
+  const missing = await missingAttributes(temporal)
+  if (missing.length > 0) await addAttributes(temporal, missing)
   // A new attribute is refused in queries and starts until the server's caches have it.
-  const query = Object.keys(searchAttributes)
-    .map((name) => `${name} IS NULL`)
-    .join(' AND ')
   const deadline = Date.now() + usableLimitMs
   for (;;) {
     try {
-      await client.workflow.count(query)
+      await temporal.client.workflow.count(allNames.map(isUnset).join(' AND '))
       return
     } catch (error) {
       if (signal.aborted || Date.now() > deadline)
@@ -58,54 +41,100 @@ async function register({ connection, client, namespace }: ConnectedTemporal, si
   }
 }
 
-/** A value as it is stored and asked for. Temporal's SQL visibility finds no value with a quote or backslash, however it
- *  is escaped in the query, and databases refuse NUL and lone surrogates: such characters are percent-encoded or
- *  replaced. A value longer than Temporal takes becomes its hash. */
-export function keyword(value: string): string {
-  const text = value.toWellFormed().replace(unsafe, (character) => encoded(character))
-  return text.length <= maxValueLength ? text : `${hashMark}${createHash('sha256').update(text).digest('hex')}`
+const allNames = Object.keys(searchAttributes) as SearchAttributeName[]
+
+const isUnset = (name: SearchAttributeName): string => `${name} IS NULL`
+
+async function missingAttributes(temporal: ConnectedTemporal): Promise<SearchAttributeName[]> {
+  const { connection, namespace } = temporal
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
+    return allNames.filter((name) => !(name in customAttributes))
+  } catch (error) {
+    if (isOperatorRefused(error)) return refusedAttributes(temporal)
+    throw new StartError(`Temporal's namespace "${namespace}" cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
 }
 
-/** How the hash of a value begins. */
-const hashMark = 'sha256:'
+/** Those that no query may name, for a node that may not read the list. */
+async function refusedAttributes({ client }: ConnectedTemporal): Promise<SearchAttributeName[]> {
+  const missing: SearchAttributeName[] = []
+  for (const name of allNames)
+    try {
+      await client.workflow.count(isUnset(name))
+    } catch (error) {
+      if (!isInvalid(error)) throw error
+      missing.push(name)
+    }
+  return missing
+}
 
-/** What lists show of a name and of ids whose attributes have only their hashes; it has no member where an attribute has the text. */
-export type ShownTexts = Partial<Record<'event' | 'userId' | 'messageId', string>>
+async function addAttributes(
+  { connection, namespace }: ConnectedTemporal,
+  missing: SearchAttributeName[],
+): Promise<void> {
+  const types = proto.temporal.api.enums.v1.IndexedValueType
+  const wanted = missing.map((name) => [name, types[`INDEXED_VALUE_TYPE_${searchAttributes[name]}`]] as const)
+  try {
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(wanted) })
+  } catch (error) {
+    if (/already exist/i.test((error as Error).message)) return
+    const refusal = refusalText(error as Error)
+    throw new StartError(
+      isOperatorRefused(error)
+        ? `Temporal's namespace "${namespace}" lacks search attributes and does not let Postrider make them (${refusal}); ` +
+            `run: ${createCommand(namespace, missing)}`
+        : `Temporal refused the search attributes: ${refusal}`,
+      { cause: error },
+    )
+  }
+}
+
+/** The names of types that the `temporal` command takes. */
+const typeNames = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const
+
+const createCommand = (namespace: string, names: SearchAttributeName[]): string =>
+  [
+    `temporal operator search-attribute create --namespace '${namespace}'`,
+    ...names.map((name) => `--name ${name} --type ${typeNames[searchAttributes[name]]}`),
+  ].join(' ')
+
+/** What lists show of a delivery, in its memo: its id, name and ids as its caller gave them. */
+export interface ShownNames {
+  id: string
+  messageId: string
+  event?: string
+  userId?: string
+}
 
 /** @returns what the memo of a delivery keeps for lists */
-export function textsForLists({ message, messageId }: DeliverEventInput): ShownTexts {
-  const texts = { event: eventName(message), userId: message.userId ?? null, messageId }
-  const isHashed = (text: string | null): text is string => text !== null && keyword(text).startsWith(hashMark)
-  return Object.fromEntries(
-    Object.entries(texts).flatMap(([member, text]) => (isHashed(text) ? [[member, shownText(text)]] : [])),
-  )
+export function shownNames(id: string, { message, messageId }: DeliverEventInput): ShownNames {
+  const event = eventName(message)
+  const { userId } = message
+  return {
+    id,
+    messageId: shownText(messageId),
+    ...(event !== null && { event: shownText(event) }),
+    ...(userId !== undefined && { userId: shownText(userId) }),
+  }
 }
 
-/** What `keyword` made a value of, turned back; a hash stays one. */
-export const fromKeyword = (text: string): string =>
-  text.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-
-// eslint-disable-next-line no-control-regex -- control characters are what it looks for
-const unsafe = /[\x00-\x1f\x7f%'"\\]/g
-
-const encoded = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
-
 /** Attributes of a delivery at its start. */
-export function deliveryAttributes({
-  sourceId,
-  messageId,
-  message,
-  targets,
-}: DeliverEventInput): SearchAttributePair[] {
+export function deliveryAttributes(
+  { sourceId, messageId, message, targets }: DeliverEventInput,
+  names: NamesInTemporal,
+): SearchAttributePair[] {
   const { userId } = message
-  const name = eventName(message)
+  const event = eventName(message)
   return [
     keywordPair('PostriderSource', sourceId),
     ...destinationPairs(targets.map(({ destinationId }) => destinationId)),
     keywordPair('PostriderType', message.type),
-    keywordPair('PostriderMessageId', messageId),
-    ...(name === null ? [] : [keywordPair('PostriderEvent', name)]),
-    ...(userId === undefined ? [] : [keywordPair('PostriderUserId', userId)]),
+    pair('PostriderMessageId', names.value('message', messageId)),
+    ...(event === null ? [] : [pair('PostriderEvent', names.value('event', event))]),
+    ...(userId === undefined ? [] : [pair('PostriderUserId', names.value('user', userId))]),
   ]
 }
 
@@ -121,7 +150,9 @@ function destinationPairs([first, second, ...others]: string[]): SearchAttribute
   ]
 }
 
-const keywordPair = (name: SearchAttributeName, value: string): SearchAttributePair => ({
+const keywordPair = (name: SearchAttributeName, text: string): SearchAttributePair => pair(name, keyword(text))
+
+const pair = (name: SearchAttributeName, value: string): SearchAttributePair => ({
   key: { name, type: 'KEYWORD' },
-  value: keyword(value),
+  value,
 })

@@ -31,7 +31,7 @@ export async function startParcel(
         workflowIdConflictPolicy: 'FAIL',
         requestEagerStart: true,
         staticSummary: summaryOf(input),
-        priority: { fairnessKey: input.events[0]?.sourceId ?? '' },
+        priority: { fairnessKey: fairnessKeyOf(input) },
       }),
     )
     return 'started'
@@ -41,25 +41,32 @@ export async function startParcel(
   }
 }
 
+/** The source of all events; those that share a parcel with others have a share of their own together. */
+function fairnessKeyOf({ events }: DeliverParcelInput): string {
+  const [sourceId = '', ...others] = new Set(events.map((event) => event.sourceId))
+  return others.length === 0 ? sourceId : 'several sources'
+}
+
 function summaryOf({ events }: DeliverParcelInput): string {
   const [first] = events
   const more = events.length - 1
   return `${first?.messageId.slice(0, 60) ?? ''}${more > 0 ? ` and ${more} more events` : ''}`
 }
 
-/** Which of these workflow ids Temporal lists. */
+/** Which of these deliveries Temporal lists. */
 export async function knownWorkflows(
-  { client, connection, namespace }: Temporal,
+  { client, connection, namespace, names }: Temporal,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  // A quote cannot be written in a query: what has one is looked for one by one, if ever.
-  const asked = ids.filter((id) => !/['"\\]/.test(id))
+  const deliveries = new Map(ids.flatMap((id) => names.workflowIds(id).map((workflowId) => [workflowId, id] as const)))
+  // A quote cannot be written in a query: an id of an earlier version that has one is looked for one by one, if ever.
+  const asked = [...deliveries.keys()].filter((id) => !/['"\\]/.test(id))
   if (asked.length === 0) return new Set()
   const query = `WorkflowId IN (${asked.map((id) => `'${id}'`).join(', ')})`
   const { executions } = await connection.withDeadline(Date.now() + lookLimitMs, () =>
     client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: asked.length }),
   )
-  return new Set(executions.map(({ execution }) => execution?.workflowId ?? ''))
+  return new Set(executions.flatMap(({ execution }) => deliveries.get(execution?.workflowId ?? '') ?? []))
 }
 
 /** Whether a workflow is there and has not ended. */

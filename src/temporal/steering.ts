@@ -16,6 +16,7 @@ import { isNotFound } from './grpc-errors.ts'
 import { refuseHeld, type NameOfPaused } from './held.ts'
 import type { CarriedSteering } from './parcel-steering.ts'
 import { startDelivery } from './start-delivery.ts'
+import { underEachId } from './under-each-id.ts'
 import { withoutLimit, type WhilePresent } from '../within.ts'
 
 /** Most redeliveries of one event. */
@@ -81,7 +82,9 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     act: (description: WorkflowExecutionDescription) => Promise<unknown>,
   ): Promise<void> => {
     try {
-      const description = await temporal.client.workflow.getHandle(deliveryId).describe()
+      const description = await underEachId(temporal, deliveryId, (id) =>
+        temporal.client.workflow.getHandle(id).describe(),
+      )
       if (description.status.name !== 'RUNNING')
         throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
       await act(description)
@@ -91,33 +94,39 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     }
   }
 
-  const signal = (deliveryId: string, name: string, argument: unknown): Promise<void> =>
-    temporal.client.workflow.getHandle(deliveryId).signal(name, argument)
+  const signal = (workflowId: string, name: string, argument: unknown): Promise<void> =>
+    temporal.client.workflow.getHandle(workflowId).signal(name, argument)
 
   const redeliver: Steering['redeliver'] = async (deliveryId, trace, { only, unlessRedelivered = false } = {}) => {
-    const { input, since } = await readEnded(deliveryId)
+    const { id, input, since } = await readEnded(deliveryId)
     const users = namedUsers(input.message)
     if (users.length > 0 && (await isDeletedSince(input.sourceId, users, since)))
-      throw new AppError('conflict', 'the user of this event was deleted')
+      throw new AppError(
+        'conflict',
+        'the user of this event was deleted since: what is about deleted users is not sent again',
+      )
     const targets = input.targets.flatMap(({ destinationId }) => findTarget(destinationId) ?? [])
     if (targets.length === 0)
-      throw new AppError('conflict', 'no destination of this delivery is left and switched on with an endpoint')
+      throw new AppError(
+        'conflict',
+        'each destination of this delivery is deleted, switched off or without an endpoint: switch one on, then redeliver',
+      )
     const chosen = only === undefined ? targets : partOf(targets, only)
     return startRedelivery(
       { ...input, targets: chosen, retry, acceptedAt: new Date().toISOString() },
-      { deliveryId, trace, unlessRedelivered },
+      { deliveryId: id, trace, unlessRedelivered },
     )
   }
 
   /** @throws AppError not_found; conflict when it is not over */
-  const readEnded = async (deliveryId: string): Promise<{ input: DeliverEventInput; since: Date }> => {
+  const readEnded = async (deliveryId: string): Promise<{ id: string; input: DeliverEventInput; since: Date }> => {
     const delivery = await readDelivery(temporal, deliveryId, () => false)
     const found = delivery
       ? { input: delivery.input, since: new Date(delivery.startedAt), isOver: delivery.endedAt !== null }
       : ((await carried.find(deliveryId)) ?? (await queued.find(deliveryId)))
     if (found === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
     if (!found.isOver) throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
-    return found
+    return { id: delivery?.id ?? deliveryId, ...found }
   }
 
   const startRedelivery = async (
@@ -128,20 +137,24 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     // Redeliveries are numbered in their order: those of lower numbers were there before.
     for (let n = redeliveryNumberOf(deliveryId) + 1; n <= maxRedeliveries; n++) {
       const id = redeliveryWorkflowId(eventId, n)
-      if ((await startDelivery(temporal, input, { workflowId: id, redelivery: trace })) === 'started') return id
+      if ((await startDelivery(temporal, input, { deliveryId: id, redelivery: trace })) === 'started') return id
       if (unlessRedelivered) throw new AppError('conflict', 'it was delivered again before')
     }
-    throw new AppError('conflict', `the event was redelivered ${maxRedeliveries} times`)
+    throw new AppError(
+      'conflict',
+      `the event was redelivered ${maxRedeliveries} times, the most there can be: send it as a new event`,
+    )
   }
 
   const retryStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
-    ofRunning(deliveryId, async ({ raw: { workflowExecutionInfo } }) => {
-      const { destinationIds } = toDelivery(workflowExecutionInfo ?? {}, () => false)
+    ofRunning(deliveryId, async ({ workflowId, raw: { workflowExecutionInfo } }) => {
+      // Its memo is as Temporal has it, and says nothing of this.
+      const { destinationIds } = toDelivery({ ...workflowExecutionInfo, memo: null }, () => false)
       await refuseHeld(destinationIds, nameOfPaused, () => openDestinations(deliveryId))
-      await signal(deliveryId, signals.retryNow, trace)
+      await signal(workflowId, signals.retryNow, trace)
     })
   const cancelStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
-    ofRunning(deliveryId, () => cancelDelivery(temporal, deliveryId, trace))
+    ofRunning(deliveryId, ({ workflowId }) => cancelDelivery(temporal, workflowId, trace))
 
   return {
     async retry(deliveryId, trace, whilePresent = withoutLimit) {
@@ -163,7 +176,9 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     redeliver,
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck')
-        await ofRunning(deliveryId, () => signal(deliveryId, signals.destinationChanged, order.destinationId))
+        await ofRunning(deliveryId, ({ workflowId }) =>
+          signal(workflowId, signals.destinationChanged, order.destinationId),
+        )
       else if (order.action === 'redeliver') await redeliver(deliveryId, trace, order)
       else await { retry: retryStarted, cancel: cancelStarted }[order.action](deliveryId, trace)
     },

@@ -5,6 +5,8 @@ import type { Worker } from '@temporalio/worker'
 import { taskQueue } from '../contracts/names.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from './connection.ts'
+import { dataConverter } from './data-converter.ts'
+import { traceWorkflows } from './trace-workflows.ts'
 import { UnguardedWorker } from './sdk-internals/unguarded-worker.ts'
 import type { WorkflowCode } from './workflow-code.ts'
 
@@ -93,12 +95,18 @@ export function prepareWorker(
   }
 }
 
-const createWorker = ({ connection, namespace }: Temporal, code: WorkflowCode, activities: object): Promise<Worker> =>
+const createWorker = (
+  { connection, namespace, payloads, tracing }: Temporal,
+  code: WorkflowCode,
+  activities: object,
+): Promise<Worker> =>
   UnguardedWorker.create({
     connection,
     namespace,
     taskQueue,
     activities,
+    dataConverter: dataConverter(payloads),
+    sinks: traceWorkflows(tracing),
     ...code,
     maxConcurrentWorkflowTaskExecutions: maxWorkflowTasks,
     maxConcurrentLocalActivityExecutions: maxLocalActivities,

@@ -161,9 +161,12 @@ describe('deliveries', () => {
     expect(refused.stderr).toMatch(/\d deliveries match/)
     const over = ['--status', 'delivered', '--user-id', 'u1']
     const nothing = await shell.json<{ matched: number }>(['deliveries', 'retry', ...over])
-    expect(nothing).toMatchObject({ done: 0, failures: [{ reason: 'over already', count: nothing.matched }] })
+    expect(nothing).toMatchObject({
+      done: 0,
+      failures: [{ reason: 'they have already ended', count: nothing.matched }],
+    })
     expect((await shell.run(['deliveries', 'redeliver', ...over])).stderr).toMatch(
-      /1 of them was delivered again before\. redeliver them\?/,
+      /1 of them was redelivered before\. Redeliver them\?/,
     )
     expect((await shell.run(['deliveries', 'retry'])).code).toBe(2)
     const woken = await shell.json<{ matched: number }>(['deliveries', 'retry', ...filter, '--yes', '--why', 'try'])

@@ -88,7 +88,8 @@ describe.skipIf(findPostgres() === undefined)('on PostgreSQL', () => {
     expect(stdout).toContain('2 sealed with k2.')
     expect(stdout).toContain(`Not read: destinations ${id}, shared_secret_encrypted`)
     expect(stdout).toMatch(/^k0 +missing +2 +no/m)
-    expect(stdout).toMatch(/^k1 +older +0 +yes/m)
+    expect(stdout).toMatch(/^k1 +older +0 +yes, later/m)
+    expect(stdout).toContain('no sooner than 3d (POSTRIDER_RETENTION')
   })
 
   it('ends with 3 when the database does not answer, and with 2 without keys', async () => {

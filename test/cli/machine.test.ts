@@ -11,7 +11,7 @@ import type * as ReceivedText from '../../src/commands/shared/received-text.ts'
 import type * as StartUpText from '../../src/commands/start-up-text.ts'
 import type { ReceivedEvent } from '../../src/receiver/receiver.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
-import { encryptionKeys } from '../support/app.ts'
+import { encryptionKeys } from '../support/sealed-payloads.ts'
 import { builtModule } from '../support/built-command.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
@@ -297,6 +297,8 @@ describe('start', () => {
     expect(facts).toEqual({ url, ingestUrl: url, loginUrl: null, temporalUiUrl: null, quickstart: null })
     expect(startUpText(facts)).not.toContain('configured')
     expect(startUpText(facts)).not.toContain('Ingest API')
+    expect(startUpText(facts)).toContain('postrider send track')
+    expect(startUpText({ ...facts, role: 'worker' })).not.toContain('postrider send track')
     expect(startUpText({ ...facts, ingestUrl: 'http://ingest.test' })).toContain('http://ingest.test')
   })
 

@@ -6,6 +6,7 @@ import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
 import { openShell, type Shell } from './command.ts'
 
 let node: TestApp
@@ -93,11 +94,38 @@ describe('destinations', () => {
     expect(changed.settings.webhooks[0]).toEqual(made.settings.webhooks[0])
     expect(changed.settings.webhooks[1]?.url).toBe(`${receiver.url}/too`)
     expect(changed.successPolicy).toBe('all')
+    const filter = join(shell.folder, 'orders.yaml')
+    await writeFile(filter, 'events: [Order *]\nsample: 0.5\n')
+    const filtered = ['destinations', 'update', 'CRM', '--filter', filter]
+    expect(await shell.json(filtered)).toMatchObject({ filter: { events: ['Order *'], sample: 0.5 } })
+    const tried = await shell.run(['destinations', 'rehearse', 'CRM', '--filter', filter, '--limit', '5'])
+    expect(tried.stdout).toContain('Of the newest 0 events of its sources it takes 0 and leaves out 0.')
+    await writeFile(filter, 'match: { path: a, op: like }\n')
+    expect((await shell.run(filtered)).stderr).toContain('filter.match.op')
+    expect(await shell.json(['destinations', 'update', 'CRM', '--no-filter'])).toMatchObject({ filter: null })
     const listed = (await shell.run(['destinations', 'list'])).stdout
     expect(listed).toContain(`${receiver.url}/too`)
     expect(listed).toMatch(/CRM +on +2 untried/)
     expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toMatch(/\/too .*untried/)
     expect(await shell.json(['destinations', 'delete', 'CRM', '--yes'])).toEqual({ deleted: made.id })
+  })
+
+  it('are not switched off without a yes while something waits for them', { timeout: 150_000 }, async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource('Waiting')
+    const { id } = await node.connect([source], [receiver.url])
+    await node.api('PATCH', `/destinations/${id}`, { paused: true })
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'Waits' })
+    const held = `/deliveries/count?status=held&destinationId=${id}`
+    await until('it is held', async () => (await node.api<{ count: number }>('GET', held)).body.count === 1, 60_000)
+
+    const refused = await shell.run(['destinations', 'disable', id])
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toContain('1 delivery that waits for it is discarded')
+    expect(refused.stderr).toContain('--yes')
+    expect((await node.api<Destination>('GET', `/destinations/${id}`)).body.enabled).toBe(true)
+    expect(await shell.json(['destinations', 'disable', id, '--yes'])).toMatchObject({ enabled: false })
+    await node.api('DELETE', `/destinations/${id}`)
   })
 })
 
@@ -192,6 +220,7 @@ describe('what is there', () => {
       }),
     )
     expect(await shell.json(['audiences', 'syncs', audience.id])).toEqual({ items: [] })
+    // Nothing waits for it: there is nothing to ask.
     expect(await shell.json(['destinations', 'disable', destination.id])).toMatchObject({ enabled: false })
     expect(await shell.json(['destinations', 'enable', destination.id])).toMatchObject({ enabled: true })
     const exported = await shell.json<{ destinations: { webhooks: unknown }[] }>(['export'])
@@ -212,6 +241,7 @@ destinations:
     sources: [Web, Old app]
     paused: true
     successPolicy: all
+    filter: { events: ['Order *'], match: { not: { path: userId, op: exists } } }
     sharedSecret: { env: WAREHOUSE_SECRET }
     webhooks:
       - url: http://127.0.0.1:9/in
@@ -245,7 +275,8 @@ audiences:
     ])
     for (const text of [dry.stdout, first.stdout]) expect(text).not.toMatch(/secret-one|token-one/)
     const made = await shell.json<Destination>(['destinations', 'show', 'Warehouse'])
-    expect(made).toMatchObject({ paused: true, successPolicy: 'all' })
+    const filter = { events: ['Order *'], match: { not: { path: 'userId', op: 'exists' } } }
+    expect(made).toMatchObject({ paused: true, successPolicy: 'all', filter })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
       webhooks: [{ headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' } }],

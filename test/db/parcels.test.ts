@@ -12,17 +12,23 @@ import { eventWorkflowId } from '../../src/contracts/names.ts'
 import { beginEvent } from '../../src/contracts/parcel-progress.ts'
 import type { EndpointProgress, EventProgress } from '../../src/contracts/parcels.ts'
 import { databaseIn, type Database } from '../../src/db/database.ts'
-import { addToInbox, turnsInInbox } from '../../src/db/inbox.ts'
+import { addToInbox, sharedTurn, turnsInInbox } from '../../src/db/inbox.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { countCarried, sumOf } from '../../src/db/parcel-count.ts'
+import { countCarried, countRetriedAt, sumOf } from '../../src/db/parcel-count.ts'
 import type { ParcelFilter } from '../../src/db/parcel-filter.ts'
 import { findCarried, listCarried, type ListedEvent } from '../../src/db/parcel-list.ts'
-import { openEventsOf } from '../../src/db/parcel-steering.ts'
+import { openEventsOf, openParcelsFor } from '../../src/db/parcel-steering.ts'
 import { recordedProgress, recordProgress } from '../../src/db/parcel-progress.ts'
-import { moveIntoParcels, type ParcelToStart } from '../../src/db/parcels.ts'
+import {
+  endLostParcel,
+  moveIntoParcels,
+  removeFromParcel,
+  removeOldParcels,
+  type ParcelToStart,
+} from '../../src/db/parcels.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import type { DeliveryFilter } from '../../src/schemas/delivery.ts'
+import { startedStatuses, type DeliveryFilter } from '../../src/schemas/delivery.ts'
 import type { MessageType } from '../../src/schemas/message.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 
@@ -246,6 +252,104 @@ function parcelsSuite(database: () => Database): void {
       expect(sumOf(await countCarried(database(), { ...filter, paused: [] }))).toBe(20_000)
     }
     expect(sumOf(await countCarried(database(), { type: 'page', paused: [] }))).toBe(5_000)
+  })
+
+  it('lists and counts events by where they stand at a destination', async () => {
+    const both = { sourceId: 'src_two', destinationIds: ['dst_1', 'dst_2'] }
+    const parcels = await intoParcels(
+      Array.from({ length: 140 }, (_, n): Sent => ({ messageId: `two-${n}`, at: n, ...both })),
+      'two',
+    )
+    const standing = new Map<string, Record<string, string>>()
+    for (const parcel of parcels) {
+      const progress = parcel.events.map((_, place) => {
+        const [first, second] = [
+          after(parcel, place, { end: 'delivered' }),
+          after(parcel, place, outcomes[place % 7] ?? {}),
+        ]
+        const [one, other] = [first.destinations[0], second.destinations[1]]
+        if (one === undefined || other === undefined) throw new Error('there are two destinations')
+        return { ...first, destinations: [one, other], ...(place % 14 === 3 && { end: 'cancelled' as const }) }
+      })
+      await recordProgress(database(), [{ parcelId: parcel.id, progress }])
+      for (const [place, { eventId }] of parcel.events.entries()) {
+        const { end, waits = '' } = outcomes[place % 7] ?? {}
+        const open =
+          place % 14 === 3 ? 'cancelled' : { retry: 'retrying', hold: 'held', turn: 'delivering', '': '' }[waits]
+        standing.set(eventId, { dst_1: 'delivered', dst_2: end ?? open })
+      }
+    }
+    const source = { sourceId: 'src_two' }
+    for (const paused of [[], ['dst_2']])
+      for (const destinationId of ['dst_1', 'dst_2']) {
+        const shown = (result: string | undefined) =>
+          result === 'retrying' && paused.includes(destinationId) ? 'held' : result
+        const counts = await countCarried(database(), { ...source, destinationId, paused })
+        for (const status of startedStatuses.filter((one) => one !== 'partly_delivered')) {
+          const fitting = [...standing].filter(([, one]) => shown(one[destinationId]) === status).map(([id]) => id)
+          const filter = { ...source, destinationId, status, paused }
+          expect((await listAll(filter, 37)).toSorted(), JSON.stringify(filter)).toEqual(fitting.toSorted())
+          expect(sumOf(await countCarried(database(), filter)), JSON.stringify(filter)).toBe(fitting.length)
+          expect(counts[status], JSON.stringify(filter)).toBe(fitting.length)
+        }
+      }
+    // As a whole, what was delivered at one and failed or was discarded at the other is partly delivered.
+    const whole = await countCarried(database(), { ...source, destinationId: 'dst_1', paused: [], asWhole: true })
+    expect(whole).toMatchObject({ failed: 0, discarded: 0, partly_delivered: 40, cancelled: 10 })
+  })
+
+  it('has a row for the events of each turn in a parcel that several share, and figures of its own', async () => {
+    const sources = Array.from({ length: 12 }, (_, n) => `src_${String(n).padStart(2, '0')}`)
+    const few = sources.flatMap((sourceId, n): Sent[] => [
+      { messageId: `${sourceId}-1`, sourceId, destinationIds: [`dst_${n % 3}`], userId: 'shared' },
+      { messageId: `${sourceId}-2`, sourceId, destinationIds: [`dst_${n % 3}`], type: 'page' },
+    ])
+    const many = Array.from({ length: 30 }, (_, n): Sent => ({ messageId: `many-${n}`, sourceId: 'src_many' }))
+    const parcels = await intoParcels([...few, ...many], 'parcel/shared')
+    expect(parcels.map(({ events }) => events.length).sort((a, b) => a - b)).toEqual([24, 30])
+    const [shared] = parcels.filter(({ events }) => events.length === 24)
+    if (shared === undefined) throw new Error('none is shared')
+    expect(shared.turn).toBe(sharedTurn)
+    // In order of arrival, whatever their turns are.
+    expect(shared.events.map(({ messageId }) => messageId)).toEqual(few.map(({ messageId }) => messageId))
+
+    const counted = (filter: Partial<ParcelFilter>) => countCarried(database(), { paused: [], ...filter })
+    expect(await counted({ sourceId: 'src_03' })).toMatchObject({ delivering: 2 })
+    await recordProgress(database(), [
+      {
+        parcelId: shared.id,
+        progress: shared.events.map((_, place) => {
+          const hasFailed = place < 4
+          return after(shared, place, hasFailed ? { waits: 'retry', reason: '503' } : { end: 'delivered' })
+        }),
+        isFirst: true,
+      },
+    ])
+    expect(await counted({ sourceId: 'src_00' })).toMatchObject({ retrying: 2, delivered: 0 })
+    expect(await counted({ sourceId: 'src_05' })).toMatchObject({ retrying: 0, delivered: 2 })
+    expect(await counted({ destinationId: 'dst_0' })).toMatchObject({ retrying: 2, delivered: 6 })
+    expect(await counted({ destinationId: 'dst_0', paused: ['dst_0'] })).toMatchObject({ held: 2, delivered: 6 })
+    expect(await counted({ destinationId: 'dst_2', paused: ['dst_0'] })).toMatchObject({ held: 0, delivered: 8 })
+    expect(await counted({ type: 'page' })).toMatchObject({ retrying: 2, delivered: 10 })
+    expect(await countRetriedAt(database(), ['dst_0'], [])).toBe(2)
+    expect(await countRetriedAt(database(), ['dst_2'], [])).toBe(0)
+
+    const all = await inOrder()
+    const filters: DeliveryFilter[] = [{}, { sourceId: 'src_04' }, { destinationId: 'dst_1' }, { type: 'page' }]
+    for (const filter of filters)
+      expect(await listAll({ ...filter, paused: [] }, 5), JSON.stringify(filter)).toEqual(
+        all.filter(fits({ ...filter, paused: [] })).map(({ id }) => id),
+      )
+    expect(await openParcelsFor(database(), 'dst_0', undefined, '', 10)).toEqual([shared.id])
+    expect(await openParcelsFor(database(), 'dst_2', undefined, '', 10)).toEqual([])
+
+    await removeFromParcel(database(), shared.id, [eventWorkflowId('src_00', 'src_00-1')])
+    expect(await counted({ sourceId: 'src_00' })).toMatchObject({ retrying: 1 })
+    expect(await counted({ sourceId: 'src_05' })).toMatchObject({ delivered: 2 })
+    await endLostParcel(database(), shared.id)
+    expect(await counted({ sourceId: 'src_00' })).toMatchObject({ retrying: 0, cancelled: 1 })
+    await removeOldParcels(database(), new Date(Date.now() + 60_000))
+    expect((await inOrder()).map(({ sourceId }) => sourceId)).toEqual(many.map(() => 'src_many'))
   })
 
   it('takes events for many destinations', async () => {

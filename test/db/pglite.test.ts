@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openPglite } from '../../src/db/pglite.ts'
+import { reclaimOnce } from '../../src/db/reclaim-space.ts'
 import { makeDataFolder } from '../support/app.ts'
+import { until } from '../support/wait.ts'
 
 const logger = pino({ level: 'error' })
 
@@ -75,4 +77,24 @@ it('what the embedded database acknowledges is synced to the disk, and there aft
   const database = await openPglite(path, logger)
   expect(await database.query('select value from kept')).toEqual([{ value: 1 }])
   await database.close()
+})
+
+it('a table of the embedded database stays as large as its rows need, however many come and go', async () => {
+  const database = await openPglite(join(await makeDataFolder(), 'pglite'), logger)
+  onTestFinished(() => database.close())
+  await database.query('create table queue (id bigint primary key, body text)')
+  const sizeAfter = async (round: number): Promise<number> => {
+    await database.query(
+      `insert into queue select $1 * 10000 + n, repeat('x', 200) from generate_series(1, 10000) as n`,
+      [round],
+    )
+    await database.query('delete from queue')
+    // The database counts dead rows up to a second later.
+    await until('its room is reclaimed', async () => (await reclaimOnce(database)).includes('queue'))
+    const [row] = await database.query<{ size: string }>(`select pg_total_relation_size('queue') as size`)
+    return Number(row?.size)
+  }
+  const sizes: number[] = []
+  for (let round = 0; round < 5; round++) sizes.push(await sizeAfter(round))
+  expect(Math.max(...sizes)).toBeLessThan(2 * (sizes[0] ?? 0))
 })

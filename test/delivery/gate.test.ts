@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  createGate,
-  gatedEndpoint,
-  type Admission,
-  type AttemptKind,
-  type AttemptResult,
-  type Gate,
-} from '../../src/delivery/gate.ts'
+import type { Admission, AttemptKind, AttemptResult } from '../../src/delivery/admission.ts'
+import { createGate, gatedEndpoint, type Gate } from '../../src/delivery/gate.ts'
 import { gateBounds, type GateBounds, type ShareBounds } from '../../src/delivery/gate-bounds.ts'
 
 const retry = { windowMs: 4 * 60 * 60_000, initialMs: 10_000, maxMs: 15 * 60_000 }
@@ -405,6 +399,23 @@ describe('an endpoint that is down', () => {
       expect(entered).toHaveLength(sideBySide)
       for (const { leave } of entered) leave('answered')
     }
+  })
+
+  it('takes what waits at its new pace once it answers, however long attempts took while it was down', async () => {
+    const gate = usualGate()
+    while (gate.closedSince('a') === undefined) {
+      const together = await enterAll(gate, 'a', 'retry')
+      vi.advanceTimersByTime(timeLimitMs)
+      for (const { leave } of together) leave('failed')
+    }
+    for (let n = 0; n < 100; n++) await admit(gate, 'a', 'retry')
+    vi.advanceTimersByTime(gate.probeInMs('a'))
+    expect(await attempt(gate, 'a', 'answered', 20)).toBe(true)
+    await enterAll(gate, 'a', 'retry')
+    for (let n = 0; n < 16; n++)
+      expect(await admit(gate, 'a', 'retry')).toMatchObject({
+        inMs: expect.toSatisfy((ms: number) => ms <= 1_000) as unknown,
+      })
   })
 
   it('opens by the answer to an attempt that began before it was down', async () => {

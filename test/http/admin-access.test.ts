@@ -2,6 +2,7 @@ import { Agent, fetch as fetchWith } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CreatedApiToken, ApiToken, Session } from '../../src/schemas/access.ts'
 import type { AuditEntry } from '../../src/schemas/audit.ts'
+import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { adminToken, apiOf, startTestApp, type TestApp } from '../support/app.ts'
@@ -126,22 +127,49 @@ describe('a viewer', () => {
   beforeAll(async () => {
     viewer = apiOf(node.url, (await makeToken('viewer', 'reader')).token)
     source = await node.createSource('Seen by a viewer')
-    destination = await node.connect([source], ['http://127.0.0.1:9/hook'], {
-      sharedSecret: 'a shared secret',
-      headers: { 'X-Api-Key': 'a header secret' },
-    })
+    destination = await node.connect(
+      [source],
+      ['http://127.0.0.1:9/hook?token=a+query+secret&secret-alone&page=#top'],
+      {
+        sharedSecret: 'a shared secret',
+        headers: { 'X-Api-Key': 'a header secret' },
+      },
+    )
   })
 
-  it('reads settings, but neither write keys nor header values', async () => {
+  it('reads settings, but neither write keys, header values nor what the query of a URL holds', async () => {
     const one = await viewer.api<Source>('GET', `/sources/${source.id}`)
     expect(one.body).toMatchObject({ id: source.id, name: 'Seen by a viewer', writeKey: '********' })
     const list = await viewer.api<List<Source>>('GET', '/sources')
     expect(list.body.items.map(({ writeKey }) => writeKey)).toEqual(list.body.items.map(() => '********'))
     const shown = await viewer.api<Destination>('GET', `/destinations/${destination.id}`)
     expect(shown.body.settings.webhooks[0]?.headers).toEqual({ 'X-Api-Key': '********' })
+    const url = 'http://127.0.0.1:9/hook?token=********&********&page=********#top'
+    expect(shown.body.settings.webhooks[0]?.url).toBe(url)
     const everything = JSON.stringify([one, list, shown, await viewer.api('GET', '/audit-log')])
-    for (const secret of [source.writeKey, 'a header secret', 'a shared secret'])
+    for (const secret of [source.writeKey, 'a header secret', 'a shared secret', 'a+query+secret', 'secret-alone'])
       expect(everything).not.toContain(secret)
+  })
+
+  it('reads what was sent, but no signature with which it could be sent again', async () => {
+    const { body: sent } = await node.post('/track', source.writeKey, { userId: 'u', event: 'Signed' })
+    const path = `/deliveries/${encodeURIComponent(`event/${source.id}/${(sent as { accepted: string[] }).accepted[0]}`)}`
+    const headersSeenBy = async (caller: Pick<typeof viewer, 'api'>) =>
+      (await caller.api<DeliveryDetail>('GET', path)).body.requests?.[0]?.headers
+    await until('the delivery is told', async () => (await headersSeenBy(node)) !== undefined)
+    expect(await headersSeenBy(node)).toMatchObject({
+      'X-Signature': expect.stringMatching(/^[0-9a-f]{40}$/) as string,
+      'webhook-signature': expect.stringMatching(/^v1,/) as string,
+    })
+    const seen = JSON.stringify((await viewer.api('GET', path)).body)
+    expect(seen).toContain('http://127.0.0.1:9/hook?token=********')
+    for (const secret of ['a+query+secret', 'secret-alone']) expect(seen).not.toContain(secret)
+    expect(await headersSeenBy(viewer)).toMatchObject({
+      'User-Agent': 'Postrider/1.0',
+      'X-Signature': '********',
+      'webhook-signature': '********',
+      'X-Api-Key': '********',
+    })
   })
 
   it('changes nothing, whichever route it tries', async () => {
@@ -166,6 +194,19 @@ describe('a viewer', () => {
     const token = await makeToken('viewer', 'signs out')
     const cookie = await sessionCookie(token.token)
     expect((await call('DELETE', '/session', { cookie, ...csrf })).status).toBe(200)
+  })
+})
+
+describe('answers', () => {
+  it.each([adminToken, 'a wrong token'])('are kept by nobody and are no pages, to %s', async (token) => {
+    const { headers } = await call('GET', '/sources', { authorization: `Bearer ${token}` })
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+    })
   })
 })
 

@@ -18,7 +18,10 @@ describe('masking', () => {
         items: [
           {
             writeKey: 'k',
-            settings: { sharedSecret: 's', webhooks: [{ url: 'u', headers: { A: 'b', 'X-Signature': 'f0' } }] },
+            settings: {
+              sharedSecret: 's',
+              webhooks: [{ url: 'u', headers: { A: 'b', 'X-Signature': 'f0', 'User-Agent': 'P' } }],
+            },
           },
         ],
         token: null,
@@ -31,7 +34,7 @@ describe('masking', () => {
           writeKey: '********',
           settings: {
             sharedSecret: '********',
-            webhooks: [{ url: 'u', headers: { A: '********', 'X-Signature': 'f0' } }],
+            webhooks: [{ url: 'u', headers: { A: '********', 'X-Signature': '********', 'User-Agent': 'P' } }],
           },
         },
       ],

@@ -3,11 +3,17 @@
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import type { AddressInfo } from 'node:net'
-import type { ErrorCode } from '../../src/errors.ts'
 import { answerErrors } from '../../src/http/errors.ts'
-import { ingestRoutes } from '../../src/http/ingest/plugin.ts'
+import { ingestRoutes, type IngestOptions } from '../../src/http/ingest/plugin.ts'
 import { ingestServerOptions } from '../../src/http/ingest/server-options.ts'
-import type { AcceptedEvent, IngestFate, IngestDestination, IngestPort, IngestSource } from '../../src/ingest/port.ts'
+import type {
+  AcceptedEvent,
+  IngestDestination,
+  IngestFate,
+  IngestPort,
+  IngestSource,
+  TurnedAwayReason,
+} from '../../src/ingest/port.ts'
 
 export const writeKey = 'wk_test'
 export const disabledKey = 'wk_disabled'
@@ -20,6 +26,7 @@ const destination: IngestDestination = {
   endpointIds: ['ep_1', 'ep_2'],
   successPolicy: 'any',
   integration: 'Webhooks',
+  name: 'Test destination',
 }
 
 const sources = new Map<string, IngestSource>([
@@ -42,7 +49,7 @@ export class MemoryPort implements IngestPort {
   }
 
   /** Keys are `fate`, `fate:reason`, each followed by the source where known. */
-  count = (fate: IngestFate, sourceId: string | undefined, events: number, reason?: ErrorCode): void => {
+  count = (fate: IngestFate, sourceId: string | undefined, events: number, reason?: TurnedAwayReason): void => {
     const key = [fate, reason, sourceId].filter((part) => part !== undefined).join(' ')
     this.counts[key] = (this.counts[key] ?? 0) + events
   }
@@ -67,11 +74,14 @@ export interface IngestServer {
   app: FastifyInstance
 }
 
-export async function startIngest({ lenientAuth = false } = {}): Promise<IngestServer> {
+export async function startIngest({
+  trustProxy = [],
+  ...options
+}: Partial<Omit<IngestOptions, 'port'>> & { trustProxy?: string[] } = {}): Promise<IngestServer> {
   const port = new MemoryPort()
-  const app = fastify({ ...ingestServerOptions, forceCloseConnections: true })
+  const app = fastify({ ...ingestServerOptions, trustProxy, forceCloseConnections: true })
   answerErrors(app)
-  await app.register(ingestRoutes, { port, lenientAuth })
+  await app.register(ingestRoutes, { lenientAuth: false, ...options, port })
   app.get('/fault', async () => {
     throw new Error('the password is swordfish')
   })

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createStartPace } from '../../src/intake/start-pace.ts'
 
@@ -9,8 +8,9 @@ async function run(start: (ms: number) => Promise<unknown>, ms: number, times: n
 
 describe('the pace of starts', () => {
   it('goes down to one or two at a time while starts queue, and up again when they do not', async () => {
-    const pace = createStartPace()
-    const start = pace.watch((ms: number) => sleep(ms))
+    let time = 0
+    const pace = createStartPace(() => time)
+    const start = pace.watch((ms: number) => Promise.resolve((time += ms)))
     await run(start, 5, 20)
     const free = pace.limit()
     await run(start, 80, 25)

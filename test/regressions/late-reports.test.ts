@@ -9,9 +9,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { makeDataFolder } from '../support/app.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { testConverter } from '../support/sealed-payloads.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
-import { deliveryOf, type DeliveryHandle } from '../system/deliveries.ts'
+import { onlyDeliveryOf, type DeliveryHandle } from '../system/deliveries.ts'
 
 /** Temporal gives a task up after 10 s. */
 const givenUpLimitMs = 60_000
@@ -25,7 +26,7 @@ beforeEach(async () => {
   dataDir = await makeDataFolder()
   node = await startNodeProcess({ namespace, dataDir })
   connection = await Connection.connect({ address: temporalAddress() })
-  client = new Client({ connection, namespace })
+  client = new Client({ connection, namespace, dataConverter: testConverter })
 })
 afterEach(async () => {
   process.kill(node.pid, 'SIGCONT')
@@ -63,7 +64,7 @@ it('an endpoint that took an attempt gets no other one because the report came t
         receiver,
         attempts: failures.length + 1,
         isGivenUp,
-        delivery: deliveryOf({ client } as never, source, messageId),
+        delivery: await onlyDeliveryOf(client, source),
       }
     }),
   )

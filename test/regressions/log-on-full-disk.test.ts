@@ -12,7 +12,7 @@ it.runIf(process.platform === 'linux')('a log that cannot be written ends no pro
   const script = runScript(
     `import { createLogger } from '../src/logger.ts'
      import { setTimeout as sleep } from 'node:timers/promises'
-     const logger = createLogger('info', process.argv[2])
+     const logger = await createLogger({ level: 'info', version: '1.0.0', role: 'api', destination: process.argv[2] })
      for (let line = 0; line < 3; line++) {
        logger.info('not written')
        await sleep(100)

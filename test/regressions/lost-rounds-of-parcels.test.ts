@@ -7,10 +7,12 @@ import { rm } from 'node:fs/promises'
 import { Client, Connection } from '@temporalio/client'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { opened } from '../../src/temporal/opened.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Answer, type Receiver } from '../support/receiver.ts'
+import { testConverter, testPayloads } from '../support/sealed-payloads.ts'
 import { startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
@@ -95,14 +97,16 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
     }
     const connection = await Connection.connect({ address: temporalAddress() })
     onTestFinished(() => connection.close())
-    const { workflow } = new Client({ connection, namespace })
+    const { workflow } = new Client({ connection, namespace, dataConverter: testConverter })
     const running = `WorkflowType = 'deliverParcel' and ExecutionStatus = 'Running'`
     const open = async (): Promise<number> => (await workflow.count(running)).count
     const failures = async (): Promise<string> => {
       const messages: string[] = []
       for await (const { workflowId } of workflow.list({ query: running })) {
         const { raw } = await workflow.getHandle(workflowId).describe()
-        messages.push(...(raw.pendingActivities ?? []).map(({ lastFailure }) => lastFailure?.message ?? ''))
+        messages.push(
+          ...opened(testPayloads, raw.pendingActivities ?? []).map(({ lastFailure }) => lastFailure?.message ?? ''),
+        )
       }
       return messages.join()
     }

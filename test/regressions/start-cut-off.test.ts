@@ -109,13 +109,18 @@ it(
       limitMs,
     )
     expect(delivered.map(({ messageId }) => messageId).sort()).toEqual([...messageIds].sort())
-    again.signal('SIGTERM')
+    const server = await readNote(dataDir)
+    expect(server !== undefined && isRunning(server)).toBe(true)
+    // As a terminal that is closed does.
+    again.signal('SIGHUP')
     expect(await again.exited).toBe(0)
+    expect(server !== undefined && isRunning(server)).toBe(false)
   },
 )
 
-it('makes the Quickstart whole or not at all', async () => {
+it('makes the Quickstart whole or not at all, and only where it may be', async () => {
   const dataDir = await makeDataFolder()
+  const busy = await startReceiver()
   const logger = pino({ level: 'silent' })
   const database = await openPglite(join(dataDir, 'pglite'), logger)
   const secrets = createSecretBox([{ id: 'k1', key: Buffer.alloc(32, 7) }])
@@ -123,13 +128,13 @@ it('makes the Quickstart whole or not at all', async () => {
   const settings = watchSettings(database, destinationsIn(database), logger)
   try {
     await settings.load()
-    const quickstart = () =>
+    const quickstart = (port?: number) =>
       startQuickstart({
         database,
         destinationsIn,
         settings,
         guard: createAddressGuard(['127.0.0.0/8']),
-        port: undefined,
+        port,
         onReceived: () => {},
       })
     // The last step of making it fails, as when the database goes away.
@@ -144,7 +149,10 @@ it('makes the Quickstart whole or not at all', async () => {
     expect(made?.writeKey).toBe([...settings.sources()][0]?.writeKey)
     expect([...settings.sources()]).toHaveLength(1)
     await made?.receiver.stop()
+    const taken = Number(new URL(busy.url).port)
+    await expect(quickstart(taken)).rejects.toThrow(`POSTRIDER_QUICKSTART_PORT: port ${taken} on 127.0.0.1 is in use`)
   } finally {
+    await busy[Symbol.asyncDispose]()
     settings.close()
     await database.close()
     await rm(dataDir, { recursive: true })

@@ -18,6 +18,7 @@ import { startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { prepareWorker } from '../../src/temporal/worker.ts'
 import { startTestApp } from '../support/app.ts'
+import { testConverter, testPayloads } from '../support/sealed-payloads.ts'
 import { makeServerFolder } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
@@ -40,8 +41,12 @@ it(
     await registerNamespace()
 
     const connection = await NativeConnection.connect({ address })
-    const temporal = createConnectableTemporal({ namespace, address, uiUrl: undefined })
-    temporal.connected = { namespace, connection, client: new Client({ connection, namespace }) }
+    const temporal = createConnectableTemporal({ namespace, address, uiUrl: undefined, payloads: testPayloads })
+    temporal.connected = {
+      namespace,
+      connection,
+      client: new Client({ connection, namespace, dataConverter: testConverter }),
+    }
     const code = { workflowsPath: join(import.meta.dirname, '../topology/echo-workflow.ts') }
     const worker = prepareWorker(temporal, code, {}, pino({ level: 'silent' }), {
       healthyMs: 1_000,

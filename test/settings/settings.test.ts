@@ -80,7 +80,7 @@ it('reads and opens only what changed, and opens it when it is needed', async ()
   const one = { rows: 3, opened: 0 }
   expect(await read(() => store.update(destination.id, { sourceIds: [second.id] }))).toEqual(one)
   expect(settings.source(first.id)?.destinations).toEqual([])
-  expect(settings.source(second.id)?.destinations.map(({ id }) => id)).toEqual([other.id, destination.id])
+  expect(settings.source(second.id)?.destinations.map(({ id }) => id)).toEqual([destination.id, other.id])
   expect(settings.destination(destination.id)?.secrets[0]?.secret).toBe('secret of destination 0')
   expect(settings.destination(destination.id)?.settings.webhooks[0]?.headers).toEqual({ name: 'destination 0' })
 
@@ -101,4 +101,29 @@ it('reads and opens only what changed, and opens it when it is needed', async ()
   expect(await read(() => store.delete(destination.id))).toEqual({ rows: 2, opened: 0 })
   expect(settings.destination(destination.id)).toBeUndefined()
   expect([...settings.destinations()].length).toBe(39)
+})
+
+it('has the destinations of a source in the order of their creation, whichever is edited', async () => {
+  const database = await openDatabase()
+  const store = createDestinationStore(database, boxOf('k1'))
+  const source = await createSource(database, { name: 'source' })
+  const created = []
+  for (const name of ['one', 'two', 'three']) created.push(await store.create(newDestination(name, [source.id])))
+  const settings = watchSettings(database, store, logger)
+  await settings.load()
+  onTestFinished(() => settings.close())
+  const order = () => settings.source(source.id)?.destinations.map(({ id }) => id)
+  const ids = created.map(({ id }) => id)
+  expect(order()).toEqual(ids)
+  for (const id of ids) {
+    await store.update(id, { name: `edited ${id}` })
+    await settings.refresh()
+    expect(order()).toEqual(ids)
+  }
+  await store.update(ids[0] ?? '', { enabled: false })
+  await settings.refresh()
+  expect(order()).toEqual(ids.slice(1))
+  await store.update(ids[0] ?? '', { enabled: true })
+  await settings.refresh()
+  expect(order()).toEqual(ids)
 })

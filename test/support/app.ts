@@ -8,16 +8,17 @@ import { inject } from 'vitest'
 import { startApp, type App, type AppOptions } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { DestinationView } from '../../src/schemas/destination.ts'
+import type { Filter } from '../../src/schemas/filter.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import './quiet-temporal.ts'
+import { encryptionKeys } from './sealed-payloads.ts'
 import { createNamespace, temporalAddress } from './temporal.ts'
 
 export const adminToken = 'test-admin-token'
-export const encryptionKeys = `k1:${Buffer.alloc(32, 7).toString('base64')}`
 
 export interface TestAppOptions extends Partial<Pick<AppOptions, 'logger' | 'workflowCode' | 'workerLimits'>> {
-  /** Settings beside those of `testEnvironment`. */
-  environment?: Record<string, string>
+  /** Settings beside those of `testEnvironment`, or undefined in place of one of them. */
+  environment?: Record<string, string | undefined>
   /** A namespace that exists; a fresh one unless given. */
   namespace?: string
   /** A data folder that exists and stays; a fresh one unless given. */
@@ -39,7 +40,9 @@ export interface TestApp extends AsyncDisposable {
 }
 
 interface DestinationInput {
+  name: string
   enabled: boolean
+  filter: Filter
   successPolicy: 'any' | 'all'
   sharedSecret: string
   headers: Record<string, string>
@@ -128,12 +131,14 @@ export function apiOf(
     async createSource(name = 'Test source') {
       return expectCreated(await api<Source>('POST', '/sources', { name }))
     },
-    async connect(sources, urls, { enabled = true, successPolicy = 'any', sharedSecret, headers } = {}) {
+    async connect(sources, urls, more = {}) {
+      const { name = 'Test destination', enabled = true, successPolicy = 'any', filter, sharedSecret, headers } = more
       const answer = await api<DestinationView>('POST', '/destinations', {
-        name: 'Test destination',
+        name,
         type: 'webhooks',
         enabled,
         successPolicy,
+        filter,
         sourceIds: sources.map(({ id }) => id),
         settings: { sharedSecret, webhooks: urls.map((target) => ({ url: target, headers })) },
       })

@@ -8,8 +8,8 @@ import { until } from './wait.ts'
 /** Workflows that are read, and readers side by side. */
 const workflows = 20
 const readers = 12
-/** Reads are given up within this time, so that some of them are in the middle of a query. */
-const longestReadMs = 4
+/** Reads are given up within this time, most of them early, so that some are in the middle of a query on a slow machine, too. */
+const longestReadMs = 64
 const limitMs = 90_000
 const lookTimeoutMs = 10_000
 /** One error may be that of a query that was just given up. */
@@ -33,7 +33,7 @@ export async function jamDatabase(address: string): Promise<void> {
   const readOn = async (): Promise<void> => {
     for (let turn = 0; !isOver; turn++) {
       const read = reads[turn % reads.length]
-      const given = AbortSignal.timeout(Math.ceil(Math.random() * longestReadMs))
+      const given = AbortSignal.timeout(Math.ceil(longestReadMs ** Math.random()))
       await connection.withAbortSignal(given, async () => read?.(ids[turn % ids.length] ?? '')).catch(() => {})
     }
   }

@@ -1,7 +1,7 @@
 /** A PostgreSQL server of the tests' own, made from the binaries of this machine. */
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { accessSync, constants, readdirSync, realpathSync } from 'node:fs'
+import { readdirSync, realpathSync } from 'node:fs'
 import { chmod, chown, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { findFreePorts } from '../../src/ports.ts'
+import { isExecutable } from './executable.ts'
 import type { ServerCertificate } from './certificates.ts'
 import { spawnTethered } from './tethered-process.ts'
 import type { TetheredProcess } from './tethered-process.ts'
@@ -239,14 +240,5 @@ function subfolders(parent: string, prefix: string): string[] {
       .map((name) => join(parent, name))
   } catch {
     return []
-  }
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apiOf, makeDataFolder, testEnvironment } from '../support/app.ts'
 import { startProgram } from '../support/program.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { testConverter } from '../support/sealed-payloads.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
-import { deliveryOf, untilOutcome } from './deliveries.ts'
+import { onlyDeliveryOf, untilOutcome } from './deliveries.ts'
 
 const timeout = 180_000
 
@@ -26,7 +27,7 @@ describe('a node on a Temporal of its own', () => {
     namespace = await createNamespace()
     dataDir = await makeDataFolder()
     connection = await Connection.connect({ address: temporalAddress() })
-    client = new Client({ connection, namespace })
+    client = new Client({ connection, namespace, dataConverter: testConverter })
   })
   afterAll(async () => {
     await connection.close()
@@ -34,8 +35,7 @@ describe('a node on a Temporal of its own', () => {
   })
 
   const environment = (more: Record<string, string> = {}) => ({ ...testEnvironment(namespace, dataDir), ...more })
-  const delivery = (source: { id: string }, messageId: string) =>
-    deliveryOf({ client } as never, source as never, messageId)
+  const delivery = (source: { id: string }) => onlyDeliveryOf(client, source)
 
   it('delivers what it had begun when it was killed, with the settings that it had', { timeout }, async () => {
     await using inFlight = await startReceiver()
@@ -49,7 +49,7 @@ describe('a node on a Temporal of its own', () => {
     await api.connect([one], [inFlight.url], { sharedSecret: 'kept', headers: { 'X-Kept': 'yes' } })
     await api.connect([other], [failing.url])
     await api.post('/track', other.writeKey, { messageId: 'failed-once', userId: 'u1', event: 'E' })
-    await untilOutcome(delivery(other, 'failed-once'), 'retrying')
+    await untilOutcome(await delivery(other), 'retrying')
     await api.post('/track', one.writeKey, { messageId: 'in-flight', userId: 'u1', event: 'E' })
     await inFlight.received(1)
     killed.signal('SIGKILL')
@@ -60,8 +60,8 @@ describe('a node on a Temporal of its own', () => {
     failing.answer({})
     await using restarted = startProgram(environment({ POSTRIDER_RETRY_INITIAL: '1s' }))
     const after = apiOf(await restarted.url())
-    expect(await delivery(one, 'in-flight').result()).toMatchObject({ outcome: 'delivered' })
-    expect(await delivery(other, 'failed-once').result()).toMatchObject({
+    expect(await (await delivery(one)).result()).toMatchObject({ outcome: 'delivered' })
+    expect(await (await delivery(other)).result()).toMatchObject({
       outcome: 'delivered',
       destinations: [{ endpoints: [{ attempts: failed + 1 }] }],
     })
@@ -90,7 +90,7 @@ describe('a node on a Temporal of its own', () => {
       node.signal(whom === 'group' ? 'SIGINT' : 'SIGTERM', whom)
       expect(await node.exited).toBe(0)
       // Nobody is left who could finish it: it was finished before the end.
-      expect((await delivery(source, 'drained').describe()).status.name).toBe('COMPLETED')
+      expect((await (await delivery(source)).describe()).status.name).toBe('COMPLETED')
       expect(receiver.requests).toHaveLength(1)
       await expect(fetch(`${api.url}/healthz`)).rejects.toThrow()
       expect(() => process.kill(-node.pid, 0)).toThrow('ESRCH')
@@ -167,7 +167,11 @@ describe('a node on a Temporal of its own', () => {
         /^postrider: The data folder .* cannot be used/,
       ],
       ['its proxy is none', { HTTPS_PROXY: 'socks5://u:secret@proxy' }, /^postrider: HTTPS_PROXY must be the address/],
-      ['its namespace does not exist', { TEMPORAL_NAMESPACE: 'nobody-made-it' }, /^postrider: .*nobody-made-it/],
+      [
+        'its roles have nothing in common to meet in',
+        { POSTRIDER_ROLES: 'worker' },
+        /^postrider: POSTRIDER_ROLES must be api,worker with the embedded database: set DATABASE_URL/,
+      ],
     ])('when %s', { timeout }, async ([, settings, line]) => {
       const said = await refusal(environment(settings))
       expect(said).toMatch(line)

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApplicationFailure, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
+import { ApplicationFailure, WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client'
 import type { DeliverEventInput, DeliverEventResult, RetrySchedule } from '../../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
@@ -16,8 +16,18 @@ export type DeliveryHandle = WorkflowHandle<typeof deliverEvent>
 
 const pollMs = 25
 
-export const deliveryOf = ({ client }: Temporal, { id }: Source, messageId: string): DeliveryHandle =>
-  client.workflow.getHandle<typeof deliverEvent>(eventWorkflowId(id, messageId))
+export const deliveryOf = ({ client, names }: Temporal, { id }: Source, messageId: string): DeliveryHandle =>
+  client.workflow.getHandle<typeof deliverEvent>(names.workflowId(eventWorkflowId(id, messageId)))
+
+/** The only delivery of a source, for who knows nothing of the node that started it: Temporal lists it a moment later. */
+export async function onlyDeliveryOf(client: Client, { id }: Pick<Source, 'id'>): Promise<DeliveryHandle> {
+  let found: string | undefined
+  await until(`Temporal lists a delivery of ${id}`, async () => {
+    for await (const { workflowId } of client.workflow.list({ query: `PostriderSource = '${id}'` })) found = workflowId
+    return found !== undefined
+  })
+  return client.workflow.getHandle<typeof deliverEvent>(found ?? '')
+}
 
 /** Starts the delivery of a track event; for what ingest does not let a caller choose. */
 export async function deliver(

@@ -34,7 +34,10 @@ it('has attempts, the last reason and the next attempt of a delivery while it is
 it('has the attempts of a delivery that was cancelled, or terminated in Temporal, and why the last one failed', async () => {
   const ends = {
     cancelled: (id: string) => node.api('POST', `/deliveries/${encodeURIComponent(id)}/cancel`),
-    terminated: (id: string) => node.app.temporal.client.workflow.getHandle(id).terminate(),
+    terminated: (id: string) => {
+      const { client, names } = node.app.temporal
+      return client.workflow.getHandle(names.workflowId(id)).terminate()
+    },
   }
   for (const [messageId, end] of Object.entries(ends)) {
     await using receiver = await startReceiver()
@@ -164,9 +167,13 @@ it.each([
           sent.map(({ messageId }) => messageId).toSorted(),
         )
       }
-      const [first] = await list({ sourceId: source.id, messageId: idOf(0) })
+      // What has just left the inbox may be missing from Temporal's lists for a moment.
+      const first = await until('the first is found by its id', async () => {
+        const [row] = await list({ sourceId: source.id, messageId: idOf(0) })
+        return row
+      })
       expect(first).toMatchObject({ messageId: idOf(0), userId: `${users[0]?.slice(0, 254)}…` })
-      const { body } = await node.api<Delivery>('GET', `/deliveries/${encodeURIComponent(first?.id ?? '')}`)
+      const { body } = await node.api<Delivery>('GET', `/deliveries/${encodeURIComponent(first.id)}`)
       expect(body).toMatchObject({ messageId: idOf(0), userId: users[0] })
       expect(await list({ sourceId: source.id, userId: start })).toEqual([])
     }

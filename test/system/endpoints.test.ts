@@ -7,8 +7,11 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { AttemptRecord } from '../../src/contracts/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { findFreePorts } from '../../src/ports.ts'
+import { first } from '../../src/temporal/history.ts'
+import { opened } from '../../src/temporal/opened.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Answer } from '../support/receiver.ts'
+import { testPayloads } from '../support/sealed-payloads.ts'
 import { deliver, deliveryOf, failureOf, outcomeAttribute, until, untilOutcome } from './deliveries.ts'
 
 /** Longer than retries go on unless a test says otherwise. */
@@ -265,10 +268,12 @@ describe.concurrent('a failure', () => {
     const messageId = 'slow-endpoint'
     await (await deliver(node.app.temporal, source, [destination], { messageId })).result()
     const lines = logLines.map((line) => JSON.parse(line) as Record<string, unknown>)
-    expect(lines.filter((line) => line['messageId'] === messageId)).toMatchObject([
+    const warnings = lines.filter((line) => line['destinationId'] === destination.id)
+    expect(warnings).toMatchObject([
       {
-        msg: 'delivery.timed_out',
+        msg: 'delivery.attempted',
         endpointId: endpointIds(destination)[0],
+        code: 'timeout',
         reason: `127.0.0.1:${receiver.port} did not answer within 5 seconds.`,
       },
     ])
@@ -405,9 +410,8 @@ describe.concurrent('the retry window', () => {
     const delivery = await deliver(node.app.temporal, source, [destination])
     const pendingStatuses = async (): Promise<(number | undefined)[]> => {
       const { raw } = await delivery.describe()
-      const payload = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads?.[0]?.data
-      if (!payload) return []
-      return (JSON.parse(Buffer.from(payload).toString()) as AttemptRecord).attempts.map(({ status }) => status)
+      const [pending] = opened(testPayloads, raw.pendingActivities ?? [])
+      return first<AttemptRecord>(pending?.heartbeatDetails)?.attempts.map(({ status }) => status) ?? []
     }
     await until('a failed attempt stands in the pending activity', async () =>
       (await pendingStatuses()).join().startsWith('501,502'),

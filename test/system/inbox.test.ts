@@ -359,16 +359,22 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     const source = await node.createSource()
     const destination = await node.connect([source], [receiver.url])
     const endpointIds = destination.settings.webhooks.map(({ id }) => id)
+    const unusable = 'too large'
     const input = (messageId: string) => ({
       sourceId: source.id,
       messageId,
-      message: { type: 'track' as const, timestamp: new Date().toISOString(), userId: 'u1', messageId },
+      message: {
+        type: 'track' as const,
+        timestamp: new Date().toISOString(),
+        userId: 'u1',
+        messageId,
+        // More than Temporal takes in one piece.
+        ...(messageId === unusable && { properties: { text: 'x'.repeat(2_500_000) } }),
+      },
       targets: [{ destinationId: destination.id, endpointIds, successPolicy: 'any' as const }],
       retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000 },
     })
     const database = openPostgres(site.databaseUrl, pino({ level: 'silent' }))
-    // Longer than any id that Temporal takes.
-    const unusable = 'x'.repeat(2_000)
     await addToInbox(
       database,
       [unusable, 'good'].map((id) => ({ input: input(id), receivedAt: new Date() })),

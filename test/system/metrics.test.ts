@@ -1,7 +1,9 @@
 /** What Prometheus is told, as `docs/metrics.md` has it; and the port of its own for everything but the ingest API. */
 
 import { onTestFinished, afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { packageVersion } from '../../src/package-version.ts'
 import { findFreePorts } from '../../src/ports.ts'
+import type { DestinationView } from '../../src/schemas/destination.ts'
 import { makeDataFolder, startTestApp, type TestApp } from '../support/app.ts'
 import { startNodeProcess } from '../support/node-process.ts'
 import { documentedMetrics } from '../support/metrics.ts'
@@ -71,8 +73,11 @@ describe('/metrics', { timeout: 180_000 }, () => {
     expect(grown('postrider_ingest_duration_seconds_count')).toBe(1)
     expect(grown('postrider_http_requests_total{method="POST",route="/v1/track",status="200"}')).toBe(1)
     expect(valueIn(after, 'postrider_settings_version')).toBeGreaterThan(0)
-    expect(valueIn(after, 'postrider_database_connections{state="idle"}')).toBeGreaterThan(0)
-    expect(valueIn(after, `postrider_build_info{version="0.1.0",node_version="${process.version}"}`)).toBe(1)
+    expect(
+      valueIn(after, `postrider_build_info{version="${packageVersion()}",node_version="${process.version}"}`),
+    ).toBe(1)
+    const idle = 'postrider_database_connections{state="idle"}'
+    await until('a connection has nothing to do', async () => valueIn(await readMetrics(), idle) > 0, limitMs)
   })
 
   it('counts the first attempt at an endpoint once, however many follow', async () => {
@@ -101,6 +106,36 @@ describe('/metrics', { timeout: 180_000 }, () => {
     await untilValue('postrider_deliveries{status="held"}', 0)
     expect(await readMetrics()).toContain('postrider_deliveries{status="held"} 0')
   })
+
+  it(
+    'tells deliveries that wait for an endpoint that is down from those that are retried',
+    { timeout: 180_000 },
+    async () => {
+      await using ill = await startReceiver()
+      await using gone = await startReceiver()
+      ill.answer({ status: 503 })
+      gone.answer({ status: 503 })
+      const source = await node.createSource()
+      const destination = await node.connect([source], [gone.url])
+      const send = () => node.post('/track', source.writeKey, { userId: 'u1', event: 'Waits' })
+      let sent = 0
+      await until('it is down', async () => {
+        await send()
+        sent++
+        const { endpoints } = (await node.api<DestinationView>('GET', `/destinations/${destination.id}`)).body
+        return endpoints[0]?.state === 'down'
+      })
+      const other = await node.createSource()
+      await node.connect([other], [ill.url])
+      await node.post('/track', other.writeKey, { userId: 'u1', event: 'Retried' })
+      await untilValue('postrider_deliveries{status="waiting"}', sent)
+      await untilValue('postrider_deliveries{status="retrying"}', 1)
+      gone.answer({})
+      ill.answer({})
+      await untilValue('postrider_deliveries{status="waiting"}', 0)
+      await untilValue('postrider_deliveries{status="retrying"}', 0)
+    },
+  )
 })
 
 describe('with a port of its own for everything else', () => {

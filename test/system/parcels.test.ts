@@ -2,6 +2,7 @@
 
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { ParcelResult } from '../../src/contracts/parcels.ts'
 import type { Page } from '../../src/db/page.ts'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
@@ -98,6 +99,40 @@ describe('a flood', () => {
     await until('one more arrives', () => messageIdsOf(receiver).includes(last), limitMs)
     expect([...new Set(messageIdsOf(receiver))].toSorted()).toEqual([alone, ...together, last].toSorted())
     await expectNoUntoldRepeats(node, receiver, source.id)
+  })
+})
+
+it('of many sources at once shares parcels, and each source has its own in lists and counts', { timeout }, async () => {
+  await using node = await startTestApp()
+  await using receiver = await startReceiver()
+  const sources = await Promise.all(Array.from({ length: 30 }, () => node.createSource()))
+  const destinations = await Promise.all(sources.map((source) => node.connect([source], [receiver.url])))
+  const postEach = (prefix: string, count: number) =>
+    Promise.all(sources.map((source, n) => postAll(node, source, ids(`${prefix}-${n}`, count))))
+  const arrived = (count: number) => () => new Set(messageIdsOf(receiver)).size >= count
+  await postEach('known', 1)
+  await until('each endpoint is known to answer', arrived(sources.length), limitMs)
+  await Promise.all([postEach('a', 8), postEach('b', 8)])
+  const perSource = 1 + 8 + 8
+  await until('all have arrived', arrived(sources.length * perSource), limitMs)
+
+  for (const [n, source] of sources.entries())
+    await until('its deliveries are listed', async () => {
+      const [ofSource, there] = await Promise.all([
+        countOf(node, `status=delivered&sourceId=${source.id}`),
+        countOf(node, `status=delivered&destinationId=${destinations[n]?.id ?? ''}`),
+      ])
+      return ofSource === perSource && there === perSource
+    })
+  const { workflow } = node.app.temporal.client
+  const sourcesIn = async (workflowId: string): Promise<number> => {
+    const { events } = (await workflow.getHandle(workflowId).result()) as ParcelResult
+    return new Set(Object.keys(events).map((id) => id.split('/')[1])).size
+  }
+  await until('a parcel has events of several sources', async () => {
+    for await (const { workflowId } of workflow.list({ query: `WorkflowType = 'deliverParcel'` }))
+      if ((await sourcesIn(workflowId)) > 1) return true
+    return false
   })
 })
 

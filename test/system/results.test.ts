@@ -1,8 +1,9 @@
 /** What is told of deliveries, compared with what receivers got: a result for each destination, each attempt once. */
 
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, it, type ExpectStatic } from 'vitest'
 import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
-import type { Destination } from '../../src/schemas/destination.ts'
+import type { Destination, DestinationView } from '../../src/schemas/destination.ts'
 import type { Overview } from '../../src/schemas/overview.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -32,6 +33,12 @@ const count = async (query: string): Promise<number> =>
   (await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)).body.count
 const untilCount = (query: string, expected: number) =>
   until(`${expected} of ${query}`, async () => (await count(query)) === expected)
+
+/** The workflow of a delivery. */
+const handleOf = (id: string) => {
+  const { client, names } = node.app.temporal
+  return client.workflow.getHandle(names.workflowId(id))
+}
 
 /** The list has each request of the only event of a receiver. */
 function expectSame(expect: ExpectStatic, { timeline, attempts }: DeliveryDetail, { requests }: Receiver): void {
@@ -106,12 +113,95 @@ describe.concurrent('a delivery with several destinations', () => {
     expect(detail.destinations.map(({ status }) => status)).toEqual(['delivered', 'failed'])
     expect(detail.reason).toContain('404')
     expectToldAsReceived(detail, { [good.url]: good, [bad.url]: bad })
-    const { status } = await node.app.temporal.client.workflow.getHandle(id).describe()
+    const { status } = await handleOf(id).describe()
     expect(status.name).toBe('FAILED')
     await untilCount(`sourceId=${source.id}&status=partly_delivered`, 1)
     await untilCount(`sourceId=${source.id}&status=failed`, 0)
     const { funnel } = (await node.api<Overview>('GET', `/overview?sourceId=${source.id}`)).body
     expect(funnel).toMatchObject({ delivered: 0, partly_delivered: 1, failed: 0 })
+  })
+})
+
+const results = ['delivering', 'retrying', 'held', 'delivered', 'failed', 'discarded', 'cancelled']
+
+/** What is told of a destination: the counts, those of the overview, and what is listed. */
+async function countsAt(destinationId: string): Promise<Record<string, number>> {
+  const of = `destinationId=${destinationId}`
+  const { funnel } = (await node.api<Overview>('GET', `/overview?${of}`)).body
+  const told: Record<string, number> = {}
+  for (const status of results) {
+    const counted = await count(`${of}&status=${status}`)
+    const { items } = (await node.api<{ items: Delivery[] }>('GET', `/deliveries?${of}&status=${status}&limit=200`))
+      .body
+    const all = [counted, funnel[status as keyof typeof funnel], items.length]
+    // They are read one after the other: what changes meanwhile differs.
+    if (new Set(all).size > 1) told[status] = NaN
+    else if (counted > 0) told[status] = counted
+  }
+  return told
+}
+const untilCounts = (destinationId: string, expected: Record<string, number>) =>
+  until(
+    `${destinationId} has ${JSON.stringify(expected)}`,
+    async () => isDeepStrictEqual(await countsAt(destinationId), expected),
+    limit,
+  )
+
+describe.concurrent('a destination', () => {
+  it('is counted and listed by what it got itself', { timeout: limit }, async ({ expect }) => {
+    await using good = await startReceiver()
+    await using bad = await startReceiver()
+    await using ill = await startReceiver()
+    bad.answer({ status: 404 })
+    ill.answer({ status: 503 })
+    const source = await node.createSource()
+    const [taken, refused, retried] = [
+      await node.connect([source], [good.url]),
+      await node.connect([source], [bad.url]),
+      await node.connect([source], [ill.url]),
+    ]
+    const first = await track(source)
+    await untilTold('it is tried again', first, (one) => one.attempts !== null && one.attempts > 3)
+    await untilCounts(taken.id, { delivered: 1 })
+    await untilCounts(refused.id, { failed: 1 })
+    await untilCounts(retried.id, { retrying: 1 })
+    await change(retried, { paused: true })
+    await untilCounts(retried.id, { held: 1 })
+    await untilCounts(taken.id, { delivered: 1 })
+    ill.answer({})
+    await change(retried, { paused: false })
+    await untilStatus(first, 'partly_delivered')
+    ill.answer({ status: 503 })
+    const second = await track(source)
+    await untilTold('it is tried again', second, (one) => one.attempts !== null && one.attempts > 3)
+    expect((await node.api('POST', path(second, '/cancel'), {})).status).toBe(200)
+    await untilStatus(second, 'cancelled')
+    await untilCounts(taken.id, { delivered: 2 })
+    await untilCounts(refused.id, { failed: 2 })
+    await untilCounts(retried.id, { delivered: 1, cancelled: 1 })
+    expect(good.requests.length).toBe(2)
+    const filter = { destinationId: refused.id, status: 'failed' }
+    expect((await node.api<BulkSteering>('POST', '/deliveries/redeliver', filter)).body.matched).toBe(2)
+  })
+
+  it('is counted by what it got itself of events in parcels', { timeout: limit }, async () => {
+    await using good = await startReceiver()
+    await using bad = await startReceiver()
+    bad.answer({ status: 404 })
+    const source = await node.createSource()
+    const taken = await node.connect([source], [good.url])
+    const refused = await node.connect([source], [bad.url])
+    const events = 180
+    const batch = Array.from({ length: events }, (_, n) => ({
+      type: 'track',
+      userId: 'u1',
+      event: 'Many',
+      messageId: `m-${n}`,
+    }))
+    await node.post('/batch', source.writeKey, { batch })
+    await untilCounts(taken.id, { delivered: events })
+    await untilCounts(refused.id, { failed: events })
+    await untilCount(`sourceId=${source.id}&status=partly_delivered`, events)
   })
 })
 
@@ -169,11 +259,17 @@ describe.concurrent('attempts', () => {
     await using receiver = await startReceiver()
     receiver.answerInTurn({ status: 503 }, { status: 503 }, { status: 503 }, 'hang')
     const source = await node.createSource()
-    await node.connect([source], [receiver.url])
+    const { id: destinationId } = await node.connect([source], [receiver.url])
     const id = await track(source)
     await receiver.received(4)
     await node.api('POST', path(id, '/cancel'))
     expectSame(expect, await untilStatus(id, 'cancelled'), receiver)
+    await until('the figures of the destination have them, too', async () => {
+      const { body } = await node.api<Overview>('GET', `/overview?destinationId=${destinationId}`)
+      return body.series.reduce((all, { failed }) => all + failed, 0) === 4
+    })
+    const { body } = await node.api<DestinationView>('GET', `/destinations/${destinationId}`)
+    expect(body.endpoints[0]?.reason).toContain('503')
   })
 
   it('are all told of a delivery whose workflow is terminated in Temporal', { timeout: limit }, async ({ expect }) => {
@@ -183,7 +279,7 @@ describe.concurrent('attempts', () => {
     await node.connect([source], [receiver.url, `${receiver.url}/second`])
     const id = await track(source)
     await untilTold('eight attempts', id, ({ timeline }) => timeline.length >= 8)
-    await node.app.temporal.client.workflow.getHandle(id).terminate('by mistake')
+    await handleOf(id).terminate('by mistake')
     const detail = await untilStatus(id, 'cancelled')
     expectSame(expect, detail, receiver)
     expect(detail).toMatchObject({ pending: [], nextAttemptAt: null, destinations: [{ status: 'cancelled' }] })

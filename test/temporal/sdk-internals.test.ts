@@ -18,6 +18,7 @@ import { isLocalActivity } from '../../src/temporal/sdk-internals/local-activity
 import { workflowFailed } from '../../src/temporal/sdk-internals/log-texts.ts'
 import { isCredentialsRefused } from '../../src/temporal/sdk-internals/refused-credentials.ts'
 import { UnguardedWorker } from '../../src/temporal/sdk-internals/unguarded-worker.ts'
+import { testPayloads } from '../support/sealed-payloads.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
 
 const folderOf = (library: string): string => dirname(createRequire(import.meta.url).resolve(`${library}/package.json`))
@@ -78,7 +79,12 @@ describe('a worker', { timeout: 120_000 }, () => {
     const worker = await UnguardedWorker.create(optionsOf('local'))
     expect(await worker.runUntil(() => execute('doubled', 'local', [21]))).toBe(42)
     const { runId } = await client.workflow.getHandle('local-doubled').describe()
-    const temporal = createConnectableTemporal({ namespace, address: temporalAddress(), uiUrl: undefined })
+    const temporal = createConnectableTemporal({
+      namespace,
+      address: temporalAddress(),
+      uiUrl: undefined,
+      payloads: testPayloads,
+    })
     temporal.connected = { namespace, connection, client }
     const results: unknown[] = []
     for await (const event of historyOf(temporal, { workflowId: 'local-doubled', runId }))

@@ -25,13 +25,21 @@ export interface PostriderNode extends TetheredProcess {
   ready(): Promise<void>
 }
 
-/** Starts `postrider start` with these settings on a free port and a data folder of its own. */
-export async function startNode(settings: Record<string, string>, adminToken: string): Promise<PostriderNode> {
+/** Starts `postrider start` with these settings on a free port unless they name one, and a data folder of its own.
+ *  @param program  what Node is given to run the command; the build's unless given
+ *  @param options  of `start` */
+export async function startNode(
+  settings: Record<string, string>,
+  adminToken: string,
+  program: readonly string[] = commandInTest,
+  options: readonly string[] = [],
+): Promise<PostriderNode> {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-node-'))
   const logFile = join(folder, 'log')
-  const [port] = await findFreePorts('127.0.0.1', 1)
+  const [freePort] = await findFreePorts('127.0.0.1', 1)
+  const port = settings['PORT'] ?? freePort
   const url = `http://127.0.0.1:${String(port)}`
-  const node = await spawnTethered(process.execPath, [...commandInTest, 'start'], {
+  const node = await spawnTethered(process.execPath, [...program, 'start', ...options], {
     logFile,
     removeAfterwards: folder,
     env: {

@@ -6,6 +6,7 @@ import { eventWorkflowId } from '../../src/contracts/names.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { ReceivedRequest, Receiver } from '../support/receiver.ts'
+import { encryptionKeys, testConverter } from '../support/sealed-payloads.ts'
 import { startTemporalCluster } from '../support/temporal-cluster.ts'
 import type { TemporalCluster } from '../support/temporal-cluster.ts'
 import { until } from '../support/wait.ts'
@@ -46,9 +47,10 @@ describe.skipIf(findPostgres() === undefined)('two nodes on one Temporal server 
     const settings = {
       DATABASE_URL: await postgres.createDatabase(),
       TEMPORAL_ADDRESS: cluster.address,
-      POSTRIDER_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      POSTRIDER_ENCRYPTION_KEYS: encryptionKeys,
       POSTRIDER_ALLOWED_NETWORKS: '127.0.0.0/8',
       POSTRIDER_RETRY_INITIAL: '500ms',
+      TEMPORAL_UI_URL: 'http://temporal.example',
     }
     const adminToken = randomBytes(16).toString('hex')
     // Both at once on an empty database: each wants to make the tables and the search attributes.
@@ -167,7 +169,9 @@ describe.skipIf(findPostgres() === undefined)('two nodes on one Temporal server 
 
     await expect.poll(() => ids.filter((id) => answered().includes(id)), { timeout: DELIVERY_LIMIT_MS }).toEqual(ids)
     // It was in the killed node's hands, and the other one ended it.
-    const workers = await Promise.all(ids.map((id) => workersOf(eventWorkflowId(source.id, id))))
+    const workers = await Promise.all(
+      ids.map(async (id) => workersOf(await workflowIdOf(eventWorkflowId(source.id, id)))),
+    )
     expect(workers.map(({ first }) => first)).toContain(a.identity)
     expect(new Set(workers.map(({ last }) => last))).toEqual(new Set([b.identity]))
   })
@@ -187,11 +191,24 @@ describe.skipIf(findPostgres() === undefined)('two nodes on one Temporal server 
     await vi.waitFor(attempt, { timeout: DELIVERY_LIMIT_MS, interval: 100 })
   }
 
+  /** As the link into Temporal's UI has it. */
+  async function workflowIdOf(deliveryId: string): Promise<string> {
+    const { temporalUiUrl } = await b.manage<{ temporalUiUrl: string }>(
+      'GET',
+      `/deliveries/${encodeURIComponent(deliveryId)}`,
+    )
+    return decodeURIComponent(/\/workflows\/([^/]+)\//.exec(temporalUiUrl)?.[1] ?? '')
+  }
+
   /** Who took the first and who ended the last workflow task of a delivery, once it has ended. */
   async function workersOf(workflowId: string): Promise<{ first: string | undefined; last: string | undefined }> {
     const connection = await Connection.connect({ address: cluster.address })
     try {
-      const handle = new Client({ connection, namespace: cluster.namespace }).workflow.getHandle(workflowId)
+      const handle = new Client({
+        connection,
+        namespace: cluster.namespace,
+        dataConverter: testConverter,
+      }).workflow.getHandle(workflowId)
       await handle.result()
       const events = (await handle.fetchHistory()).events ?? []
       const started = events.map((event) => event.workflowTaskStartedEventAttributes?.identity ?? undefined)

@@ -117,5 +117,29 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     )
 }
 
+/** How a page is looked at. */
+export interface Look {
+  name: string
+  /** Of the window, in pixels. */
+  width: number
+  colorScheme: 'light' | 'dark'
+}
+
+export const wideAndLight: Look = { name: 'wide and light', width: 1280, colorScheme: 'light' }
+export const wideAndDark: Look = { name: 'wide and dark', width: 1280, colorScheme: 'dark' }
+export const narrowAndDark: Look = { name: '375 px wide and dark', width: 375, colorScheme: 'dark' }
+
+/** Gives the page that is open the look, without loading it again. */
+export async function show(page: Page, { width, colorScheme }: Look): Promise<void> {
+  await page.setViewportSize({ width, height: 800 })
+  await page.emulateMedia({ colorScheme })
+  await page.waitForFunction(
+    (scheme) =>
+      document.documentElement.dataset['mantineColorScheme'] === scheme &&
+      document.getAnimations().every(({ effect }) => effect?.getComputedTiming().endTime === Infinity),
+    colorScheme,
+  )
+}
+
 /** Tries until it holds; a page shows the state of the server a moment later. */
 export const eventually = <Value>(read: () => Promise<Value> | Value) => expect.poll(read, { timeout: stepLimitMs })

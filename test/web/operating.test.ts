@@ -2,9 +2,11 @@ import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { audiences } from './suites/audiences.ts'
 import { connection } from './suites/connection.ts'
 import { deliveries } from './suites/deliveries.ts'
+import { errors } from './suites/errors.ts'
 import { health } from './suites/health.ts'
 import { finding } from './suites/finding.ts'
 import { overview } from './suites/overview.ts'
+import { snippets } from './suites/snippets.ts'
 import { sources } from './suites/sources.ts'
 import { turnedAway } from './suites/turned-away.ts'
 
@@ -12,10 +14,12 @@ describeInBrowser('the web app', () => {
   const web = nodeAndBrowser()
   audiences(web)
   sources(web)
+  snippets(web)
   turnedAway(web)
   finding(web)
   overview(web)
   health(web)
   deliveries(web)
   connection(web)
+  errors(web)
 })

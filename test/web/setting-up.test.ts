@@ -1,16 +1,24 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { connecting } from './suites/connect.ts'
+import { dialogs } from './suites/dialogs.ts'
 import { edits } from './suites/edits.ts'
+import { filters } from './suites/filters.ts'
+import { fullLists } from './suites/full-lists.ts'
 import { manners } from './suites/manners.ts'
 import { everyPage } from './suites/pages.ts'
 import { signingIn } from './suites/sign-in.ts'
+import { temporalUi } from './suites/temporal-ui.ts'
 
 describeInBrowser('the web app', () => {
   const web = nodeAndBrowser()
   // First: it begins with an empty system.
   connecting(web)
+  filters(web)
   everyPage(web)
   signingIn(web)
+  temporalUi(web)
   edits(web)
   manners(web)
+  dialogs(web)
+  fullLists(web)
 })

@@ -14,7 +14,9 @@ import { readTurnedAwayFilter } from './features/turned-away/filter.ts'
 import { overviewFilter, readRange } from './features/overview/range.ts'
 import { SignInPage } from './features/sign-in/sign-in-page.tsx'
 import { deliveriesQuery } from './api/deliveries.ts'
+import { destinationsQuery } from './api/destinations.ts'
 import { sessionQuery } from './api/session.ts'
+import { sourcesQuery } from './api/sources.ts'
 import { overviewQuery } from './api/system.ts'
 import { useEffect, useRef } from 'react'
 import { ErrorNotice } from './shared/error-notice.tsx'
@@ -116,7 +118,13 @@ const deliveriesRoute = createRoute({
   component: DeliveriesPage,
   staticData: {
     begin: (client, search) =>
-      Promise.all([DeliveriesPage.preload?.(), client.prefetchInfiniteQuery(deliveriesQuery(readFilter(search)))]),
+      Promise.all([
+        DeliveriesPage.preload?.(),
+        client.prefetchInfiniteQuery(deliveriesQuery(readFilter(search))),
+        // Its rows have their names.
+        client.prefetchQuery(sourcesQuery),
+        client.prefetchQuery(destinationsQuery),
+      ]),
   },
 })
 
@@ -213,6 +221,7 @@ function PageError({ error, reset }: ErrorComponentProps) {
   }, [isLost, reset])
   return (
     <ErrorNotice
+      isReading
       error={error instanceof Error ? error : new Error(String(error))}
       title="This page could not be shown"
       onRetry={reset}

@@ -2,6 +2,16 @@
 
 import { createTheme, type CSSVariablesResolver } from '@mantine/core'
 
+/** Lists of choices scroll by themselves: a scroll area within would be one that the keyboard, which stays in the field, does not
+ *  reach. A name is read in its own direction, and breaks rather than widening the list. */
+const choices = {
+  defaultProps: { withScrollArea: false },
+  styles: {
+    options: { maxHeight: 220, overflowY: 'auto' },
+    option: { overflowWrap: 'anywhere', unicodeBidi: 'plaintext', textAlign: 'start' },
+  },
+} as const
+
 export const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 8, dark: 8 },
@@ -12,9 +22,15 @@ export const theme = createTheme({
   headings: { fontWeight: '650' },
   components: {
     Button: { defaultProps: { size: 'sm' } },
+    // Without it, a menu would hold something that is no item of it.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    // Its close button has no name of its own.
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close the message' } } },
     Table: { styles: { td: { overflowWrap: 'anywhere' } } },
-    Badge: { defaultProps: { tt: 'none' }, styles: { root: { minWidth: 'fit-content' } } },
+    Badge: { defaultProps: { tt: 'none' }, styles: { root: { minWidth: 'max-content' } } },
     Checkbox: { styles: { labelWrapper: { minWidth: 0 }, label: { overflowWrap: 'anywhere' } } },
+    Select: choices,
+    MultiSelect: choices,
     Tooltip: { defaultProps: { withArrow: true, events: { hover: true, focus: true, touch: false } } },
   },
 })
@@ -38,7 +54,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
   dark: {
     '--mantine-color-dimmed': '#a9adb3',
     '--mantine-color-placeholder': '#9a9ea4',
-    '--mantine-color-anchor': '#a5b4fc',
+    '--mantine-color-anchor': '#bac8ff',
     '--mantine-color-error': '#ffa8a8',
   },
 })

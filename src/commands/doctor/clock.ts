@@ -9,14 +9,10 @@ const exactMs = 2_000
 /** Holds this machine's clock against another one that was read after `askedAt`. */
 export function checkClock(of: string, theirs: Date | undefined, askedAt: number): Check {
   const name = `clock of ${of}`
-  if (theirs === undefined || Number.isNaN(theirs.getTime())) return ok(name, 'not told')
+  if (theirs === undefined || Number.isNaN(theirs.getTime())) return ok(name, 'unknown')
   const offMs = theirs.getTime() - (askedAt + Date.now()) / 2
   if (Math.abs(offMs) < exactMs) return ok(name, 'the same as here')
-  const found = `${Math.abs(Math.round(offMs / 1000))} s ${offMs > 0 ? 'before' : 'behind'} this machine's`
+  const found = `${Math.abs(Math.round(offMs / 1000))} s ${offMs > 0 ? 'ahead of' : 'behind'} this machine's`
   if (Math.abs(offMs) < warnFromMs) return ok(name, found)
-  return warning(
-    name,
-    found,
-    'Let both machines set their clocks by NTP: receivers refuse signatures that seem too old.',
-  )
+  return warning(name, found, 'Set the clocks of both machines by NTP: receivers refuse signatures that seem too old.')
 }

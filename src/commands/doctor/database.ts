@@ -32,7 +32,7 @@ export async function checkDatabase(url: string | undefined, keys: EncryptionKey
       problem(
         'database',
         databaseFailure(error).message,
-        'See that PostgreSQL runs where DATABASE_URL says, and that its user and password are right.',
+        'Check that PostgreSQL runs where DATABASE_URL says, and that the user and the password are right.',
       ),
     ]
   } finally {
@@ -49,11 +49,11 @@ async function checkSecrets(database: Database, keys: EncryptionKey[]): Promise<
   )
   const box = createSecretBox(keys)
   const closed = rows.filter(({ sealed }) => !opens(() => box.open(sealed)))
-  if (closed.length === 0) return ok('stored secrets', `${rows.length} tried, the keys open them`)
+  if (closed.length === 0) return ok('stored secrets', `${rows.length} checked, the keys decrypt them`)
   return problem(
     'stored secrets',
-    `the keys do not open those of ${closed.map(({ id }) => id).join(', ')}`,
-    'Add the key that they were stored with to the end of POSTRIDER_ENCRYPTION_KEYS, or set these secrets anew.',
+    `the keys do not decrypt those of ${closed.map(({ id }) => id).join(', ')}`,
+    'Add the key that they were stored with to the end of POSTRIDER_ENCRYPTION_KEYS, or set these secrets again.',
   )
 }
 

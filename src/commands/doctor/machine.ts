@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { readConfig, type Config } from '../../config.ts'
 import { StartError } from '../../errors.ts'
+import { withSecretFiles } from '../../secret-files.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 import { checkDatabase } from './database.ts'
 import { checkTemporal } from './temporal.ts'
@@ -35,8 +36,19 @@ function readChecked(env: NodeJS.ProcessEnv): Config | Check {
 }
 
 /** Other settings may be in another place, such as a service file, but the database's is here. */
-async function databaseAlone({ DATABASE_URL: url }: NodeJS.ProcessEnv): Promise<Check[]> {
+async function databaseAlone(env: NodeJS.ProcessEnv): Promise<Check[]> {
+  const url = databaseUrlOf(env)
   return url && /^postgres(ql)?:\/\//.test(url) ? checkDatabase(url, undefined) : []
+}
+
+/** Undefined also when its file cannot be used: the settings told of it. */
+function databaseUrlOf(env: NodeJS.ProcessEnv): string | undefined {
+  try {
+    return withSecretFiles(env, ['DATABASE_URL'])['DATABASE_URL']
+  } catch (error) {
+    if (error instanceof StartError) return undefined
+    throw error
+  }
 }
 
 async function checkKeyFile(path: string): Promise<Check> {
@@ -65,8 +77,8 @@ async function checkPorts({ host, port, temporal }: Config): Promise<Check[]> {
     wanted.map(async ({ name, variable, host: at, port: wantedPort }) => {
       const failure = await tryListen(at, wantedPort)
       if (failure === undefined) return ok(name, `${at}:${wantedPort} is free`)
-      const found = `${at}:${wantedPort} cannot be had (${failure})`
-      return problem(name, found, `Stop what uses it, or set ${variable} to another one.`)
+      const found = `${at}:${wantedPort} is not available (${failure})`
+      return problem(name, found, `Stop the program that uses it, or set ${variable} to another port.`)
     }),
   )
 }

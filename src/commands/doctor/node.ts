@@ -30,9 +30,9 @@ export async function checkNode(api: Api): Promise<{ isUp: boolean; checks: Chec
 
 async function checkReadiness({ address }: Api): Promise<Check> {
   const ready = await look(`${address}/readyz`)
-  if (!('error' in ready) && ready.status === 200) return ok('node', `${address} takes events`)
+  if (!('error' in ready) && ready.status === 200) return ok('node', `${address} accepts events`)
   const found = 'error' in ready ? ready.error : `${address}/readyz answers ${ready.status}`
-  return problem('node', found, 'It can hold no events: see to Temporal and the database below.')
+  return problem('node', found, 'It cannot accept events: check Temporal and the database below.')
 }
 
 /** What only a token opens. */
@@ -44,14 +44,18 @@ async function checkInside(api: Api): Promise<Check[]> {
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     if (error.exit !== 'unauthorized') return [problem('API', error.message, 'See the log of the node.')]
-    const found = api.hasToken ? 'it is wrong' : 'none'
+    const found = api.hasToken ? 'it is wrong' : 'there is none'
     return [
-      problem('token', found, 'Use the POSTRIDER_ADMIN_TOKEN of the node, or make one in its web app: postrider login'),
+      problem(
+        'token',
+        found,
+        'Use the POSTRIDER_ADMIN_TOKEN of the node, or create one in its web app; save it with: postrider login',
+      ),
     ]
   }
 }
 
-function checkStatus({ temporal, database, inboxDepth }: Status): Check[] {
+function checkStatus({ temporal, database, missing, inboxDepth }: Status): Check[] {
   const engine = `${temporal.address}, namespace ${temporal.namespace}`
   return [
     temporal.healthy
@@ -68,23 +72,32 @@ function checkStatus({ temporal, database, inboxDepth }: Status): Check[] {
           `${database.kind} does not answer`,
           'Start PostgreSQL, or correct DATABASE_URL.',
         ),
+    ...checkWorkers(missing),
     inboxDepth === 0
       ? ok('inbox', 'empty')
       : warning(
           'inbox',
           `${inboxDepth} events wait`,
-          'They start by themselves; if it grows, Temporal is away or too slow, or an endpoint hangs.',
+          'They start by themselves; if their number grows, Temporal is away or too slow, or an endpoint hangs.',
         ),
   ]
 }
 
+/** Told of by nodes that do not deliver themselves. */
+const checkWorkers = (missing: Status['missing']): Check[] =>
+  missing
+    .filter(({ part }) => part === 'worker')
+    .map(({ reason }) =>
+      problem('workers', reason, 'Start one: `postrider start --role worker`, with the settings of the other nodes.'),
+    )
+
 async function checkEndpoints(api: Api): Promise<Check> {
   const { failingEndpoints } = await api.call('GET', '/overview', OverviewSchema)
-  if (failingEndpoints.length === 0) return ok('endpoints', 'none whose latest attempt failed')
+  if (failingEndpoints.length === 0) return ok('endpoints', 'no endpoint failed at its latest attempt')
   return warning(
     'endpoints',
     failingEndpoints.map(({ url, reason }) => `${url} (${reason})`).join('; '),
-    'See what each answers with `postrider destinations test <destination>`.',
+    'Look at the response of each with `postrider destinations test <destination>`.',
   )
 }
 

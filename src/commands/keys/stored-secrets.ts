@@ -18,6 +18,8 @@ export interface StoredSecrets {
   keys: [EncryptionKey, ...EncryptionKey[]]
   /** Whether the database is the embedded one, whose node does not run. */
   isEmbedded: boolean
+  /** How long Temporal keeps what has ended, in milliseconds. */
+  retentionMs: number
 }
 
 /** Opens them for `work`, by the settings that a node has.
@@ -31,7 +33,12 @@ export async function withStoredSecrets(
     const [newest, ...older] = await existingKeys(config, resolve(config.dataDir))
     if (newest === undefined) throw new StartError('there are no encryption keys')
     await withDatabase(config, (database) =>
-      work({ database, keys: [newest, ...older], isEmbedded: config.databaseUrl === undefined }),
+      work({
+        database,
+        keys: [newest, ...older],
+        isEmbedded: config.databaseUrl === undefined,
+        retentionMs: config.retentionMs,
+      }),
     )
   } catch (error) {
     throw error instanceof StartError ? usageError(error.message) : error

@@ -47,7 +47,8 @@ export interface PlanContext extends PlanOptions {
  *  @throws CommandError (failed) when several have it */
 export function existing<Item extends { id: string; name: string }>(items: Item[], name: string): Item | undefined {
   const [found, second] = items.filter((item) => item.name === name)
-  if (second !== undefined) throw new CommandError('failed', `several have the name ${name}: rename all but one first`)
+  if (second !== undefined)
+    throw new CommandError('failed', `several things have the name ${name}: rename all but one first`)
   return found
 }
 
@@ -56,7 +57,7 @@ export function expectKnown(context: PlanContext, kind: 'sources' | 'destination
   for (const name of names) {
     const inFile = context.file[kind].some((entry) => entry.name === name)
     if (!inFile && !context.current[kind].some((item) => item.name === name || item.id === name))
-      throw usageError(`${by}: ${kind} has no ${name}`)
+      throw usageError(`${by}: neither the file nor the node has a ${kind.slice(0, -1)} named ${name}`)
   }
 }
 

@@ -71,6 +71,7 @@ export const destinationEntry = (destination: Destination, sources: Source[]): D
   paused: destination.paused,
   successPolicy: destination.successPolicy,
   sources: namesOf(destination.sourceIds, sources),
+  filter: destination.filter,
   ...(!destination.settings.hasSharedSecret && { sharedSecret: null }),
 })
 

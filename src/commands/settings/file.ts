@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
 import { SuccessPolicySchema } from '../../schemas/destination.ts'
+import { FilterSchema } from '../../schemas/filter.ts'
 import { NameSchema } from '../../schemas/source.ts'
 import { usageError } from '../shared/failure.ts'
 
@@ -29,6 +30,8 @@ const DestinationEntrySchema = z.strictObject({
   successPolicy: SuccessPolicySchema.optional(),
   /** Names. */
   sources: z.array(z.string()).optional(),
+  /** `null`: all of their events. */
+  filter: FilterSchema.nullish(),
   /** `null`: requests are not signed. */
   sharedSecret: SecretReferenceSchema.nullish(),
   webhooks: z.array(WebhookEntrySchema).optional(),

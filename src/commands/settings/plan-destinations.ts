@@ -95,6 +95,7 @@ function presentHeader(context: PlanContext, wanted: HeaderEntries, name: string
 const commonOf = (context: PlanContext, entry: DestinationEntry, members: Set<string>) => ({
   ...(members.has('enabled') && { enabled: entry.enabled }),
   ...(members.has('successPolicy') && { successPolicy: entry.successPolicy }),
+  ...(members.has('filter') && { filter: entry.filter }),
   ...(members.has('sources') && { sourceIds: entry.sources?.map((name) => context.idOf('sources', name)) }),
 })
 

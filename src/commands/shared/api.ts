@@ -96,13 +96,13 @@ export function query(members: Record<string, string | number | undefined>): str
 async function exchange(call: Call): Promise<unknown> {
   const { url } = call
   const { status, text } = await transmit(call).catch((error: unknown) => {
-    throw unreachable(url, error)
+    throw unreachable(call, error)
   })
   const value = parse(text)
   if (status < 300 && value !== undefined) return value
   const refusal = RefusalSchema.safeParse(value)
   if (!refusal.success)
-    throw new CommandError('failed', `${url} answered ${status}, and not as Postrider does: wrong address?`)
+    throw new CommandError('failed', `${url} answered ${status}, but not as Postrider does: is the address right?`)
   throw new CommandError(exitOf(status), explain(refusal.data), { code: refusal.data.code })
 }
 
@@ -113,9 +113,15 @@ async function transmit({ method, url, headers, body, limitMs }: Call): Promise<
     const answer = await request(url, { method, headers, body, headersTimeout: limitMs })
     return { status: answer.statusCode, text: await answer.body.text() }
   }
-  const signal = AbortSignal.timeout(limitMs)
-  const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
-  return { status: answer.status, text: await answer.text() }
+  const end = new AbortController()
+  // Not AbortSignal.timeout: while a connection is made anew, only a timer keeps the process from ending as if all were well.
+  const timer = setTimeout(() => end.abort(new Error(`no answer within ${limitMs / 1_000} s`)), limitMs)
+  try {
+    const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal: end.signal })
+    return { status: answer.status, text: await answer.text() }
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function parse(text: string): unknown {
@@ -131,22 +137,32 @@ const exitOf = (status: number): ExitCode =>
 
 function explain({ code, message }: z.infer<typeof RefusalSchema>): string {
   if (code !== 'unauthorized') return message
-  return `${message}. Give the token with --token or POSTRIDER_ADMIN_TOKEN, or keep it: postrider login`
+  return `${message}. Give the token with --token or POSTRIDER_ADMIN_TOKEN, or save it with: postrider login`
 }
 
-function unreachable(url: string, error: unknown): CommandError {
+/** Codes of errors before a request is sent. */
+const unsent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+function unreachable({ method, url }: Call, error: unknown): CommandError {
   const { origin } = new URL(url)
-  const reason = reasonOf(error)
+  const root = rootOf(error)
+  const isUnsent = root instanceof Error && 'code' in root && unsent.has(String(root.code))
+  const doubt = method === 'GET' || isUnsent ? '' : ' It may be done all the same: look before you try again.'
   return new CommandError(
     'unreachable',
-    `${origin} does not answer (${reason}). Is the node running there? Start one with: postrider start; or give --address`,
+    `${origin} does not answer (${textOf(root)}).${doubt} Is the node running there? Start one with: postrider start; or give ` +
+      '--address',
     { cause: error },
   )
 }
 
-/** What an error is about in the end; a name with several addresses fails with one error for each. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
-  if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : reasonOf(error.cause)
+/** What an error is about in the end. */
+export const reasonOf = (error: unknown): string => textOf(rootOf(error))
+
+/** The error that others tell of; a name with several addresses fails with one error for each. */
+function rootOf(error: unknown): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0])
+  return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error
 }
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

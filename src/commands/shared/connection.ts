@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { isLoopback } from './addresses.ts'
 import { CommandError, usageError } from './failure.ts'
 import { readProfiles } from './profiles.ts'
+import { secretOf } from './secret.ts'
 
 export const defaultAddress = 'http://127.0.0.1:8080'
 
@@ -27,9 +28,12 @@ export async function findConnection(options: ConnectionOptions, env: NodeJS.Pro
   const named = options.profile ?? set(env['POSTRIDER_PROFILE'])
   const profile = profiles[named ?? current]
   if (named !== undefined && profile === undefined)
-    throw new CommandError('notFound', `there is no profile ${named}; make it with: postrider login --profile ${named}`)
+    throw new CommandError(
+      'notFound',
+      `there is no profile ${named}; create it with: postrider login --profile ${named}`,
+    )
   const envAddress = set(env['POSTRIDER_ADDRESS'])
-  const envToken = set(env['POSTRIDER_ADMIN_TOKEN'])
+  const envToken = set(secretOf(env, 'POSTRIDER_ADMIN_TOKEN'))
   const kept = options.profile === undefined ? (envAddress ?? profile?.address) : (profile?.address ?? envAddress)
   const address = normalAddress(options.address ?? kept ?? defaultAddress)
   const profileToken = profile !== undefined && normalAddress(profile.address) === address ? profile.token : undefined

@@ -23,15 +23,15 @@ export interface FilterOptions {
 
 export const withFilters = (command: Command): Command =>
   command
-    .addOption(new Option('--status <status>', 'where they stand').choices(deliveryStatuses))
-    .option('--source <source>', 'id or name of their source')
-    .option('--destination <destination>', 'id or name of a destination they go to')
-    .addOption(new Option('--type <type>', 'which call').choices(messageTypes))
-    .option('--event <name>', 'name of their event')
-    .option('--user-id <id>', 'whose they are')
-    .option('--message-id <id>', 'id of the call')
-    .option('--since <time>', 'started at or after it: ISO 8601, or 2h for two hours ago', moment)
-    .option('--until <time>', 'started before it, likewise', moment)
+    .addOption(new Option('--status <status>', 'status of the deliveries').choices(deliveryStatuses))
+    .option('--source <source>', 'id or name of the source')
+    .option('--destination <destination>', 'id or name of a destination')
+    .addOption(new Option('--type <type>', 'type of the call').choices(messageTypes))
+    .option('--event <name>', 'name of the event')
+    .option('--user-id <id>', 'id of the user')
+    .option('--message-id <id>', 'id of the message')
+    .option('--since <time>', 'started at this time or later: ISO 8601, or 2h for two hours ago', moment)
+    .option('--until <time>', 'started before this time, in the same forms', moment)
 
 /** The filter as the API takes it. */
 export async function readFilter(api: Api, options: FilterOptions): Promise<Record<string, string>> {

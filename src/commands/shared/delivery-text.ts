@@ -56,7 +56,7 @@ export const deliveryFacts = (delivery: DeliveryDetail): string =>
     facts({
       id: delivery.id,
       status: delivery.status,
-      what: [delivery.type, delivery.event].filter(Boolean).join(' '),
+      event: [delivery.type, delivery.event].filter(Boolean).join(' '),
       user: delivery.userId,
       started: delivery.startedAt,
       ended: delivery.endedAt,
@@ -66,7 +66,7 @@ export const deliveryFacts = (delivery: DeliveryDetail): string =>
     }),
     '',
     table(
-      ['at', 'endpoint', 'status', 'ms', 'error', 'answer'],
+      ['at', 'endpoint', 'status', 'ms', 'error', 'response'],
       delivery.timeline.map((one) => [
         one.at,
         one.endpointId,

@@ -36,5 +36,5 @@ export async function membersUpload(file: string, format: string | undefined, ou
 function formatOf(file: string, format: string | undefined): keyof typeof contentTypes {
   const name = format ?? /\.(\w+)$/.exec(file)?.[1]?.toLowerCase().replace('jsonl', 'ndjson') ?? ''
   if (isFormat(name)) return name
-  throw usageError(`give --format ndjson or --format csv: the name ${file} does not tell it`)
+  throw usageError(`give --format ndjson or --format csv: the file name ${file} does not say which`)
 }

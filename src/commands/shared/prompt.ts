@@ -8,7 +8,7 @@ import { CommandError, usageError } from './failure.ts'
  *  @throws CommandError when the user does not, or cannot be asked */
 export async function confirm(question: string, { yes }: { yes?: boolean }): Promise<void> {
   if (yes === true) return
-  if (!process.stdin.isTTY) throw usageError(`${question} Add --yes to go on without being asked.`)
+  if (!process.stdin.isTTY) throw usageError(`${question} Add --yes to continue without being asked.`)
   const readline = createInterface({ input: process.stdin, output: process.stderr })
   try {
     const answer = await readline.question(`${question} [y/N] `)

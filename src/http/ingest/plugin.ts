@@ -11,12 +11,19 @@ import type { IngestPort } from '../../ingest/port.ts'
 import { eventTypes } from '../../schemas/message.ts'
 import type { EventType } from '../../schemas/message.ts'
 import { acceptJson } from '../json-body.ts'
+import type { Tracing } from '../../tracing/port.ts'
 import { clientRoutes } from './client-routes.ts'
+import { guardIngest, type GuardOptions } from './guard.ts'
+import { traceRequests } from './trace-requests.ts'
 
-export interface IngestOptions {
+export interface IngestOptions extends GuardOptions {
   port: IngestPort
   /** Answer unknown write keys and switched-off sources with 200 and drop their events, counted. */
   lenientAuth: boolean
+  /** Events a second that are taken of each source; absent: no bound. */
+  maxEventsPerSource?: number | undefined
+  /** Absent: off. */
+  tracing?: Tracing | undefined
 }
 
 /** What the browser library calls the types. */
@@ -32,19 +39,22 @@ const batchPaths = ['/batch', '/import', '/b']
 
 /** Registers the ingest API under `/v1`, with CORS for any origin: a write key may be public, and no cookie counts.
  *  Needs a server made with `ingestServerOptions`, and `answerErrors` on it. */
-export async function ingestRoutes(app: FastifyInstance, { port, lenientAuth }: IngestOptions): Promise<void> {
-  const ingest = createIngest(port, { lenientAuth })
+export async function ingestRoutes(app: FastifyInstance, options: IngestOptions): Promise<void> {
+  const { port, lenientAuth, tracing } = options
+  const ingest = createIngest(port, options)
   await app.register(
     async (v1) => {
       await v1.register(cors, {
         origin: '*',
         methods: ['GET', 'POST'],
-        allowedHeaders: ['Authorization', 'Content-Type', 'Content-Encoding', 'X-Retry-Count'],
+        allowedHeaders: ['Authorization', 'Content-Type', 'Content-Encoding', 'X-Retry-Count', 'Traceparent'],
         exposedHeaders: ['Retry-After'],
         maxAge: 86_400,
         strictPreflight: false,
       })
       await v1.register(async (scope) => {
+        if (tracing !== undefined) traceRequests(scope, tracing)
+        await guardIngest(scope, options)
         acceptJson(scope, {
           maxBytes: maxRequestBytes,
           maxUnfinishedBytes,
@@ -95,4 +105,5 @@ const toIngest = (request: FastifyRequest): IngestRequest => ({
   fromBrowser: request.headers.origin !== undefined || request.headers['user-agent']?.startsWith('Mozilla/') === true,
   // A socket that serves IPv4 and IPv6 writes IPv4 addresses in IPv6's notation.
   ip: () => request.ip.replace(/^::ffff:(?=\d+\.)/, ''),
+  traceparent: request.traceSpan?.traceparent,
 })

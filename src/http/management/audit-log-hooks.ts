@@ -70,7 +70,7 @@ export function auditChanges(
       else await finishAuditEntry(database, entry.id, result(request, reply.statusCode, entry))
     } catch (error) {
       // The change stands, and so does the entry, with the outcome `unknown`.
-      logger.error({ entry: entry.id, error: (error as Error).message }, 'audit.not_finished')
+      logger.error({ auditId: entry.id, error: (error as Error).message }, 'audit.not_finished')
     }
     return payload
   })

@@ -27,6 +27,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Unless given: `read` for GET and HEAD, `write` for all other methods. */
     access?: Access
+    /** Origins of other pages that may call this route with a session cookie, and need no header of their own for it. */
+    otherOrigins?: () => string[]
   }
   interface FastifyRequest {
     /** Set on all routes of the management API that are not `public`. */
@@ -79,7 +81,7 @@ export function createGate(adminToken: string, tokens: TokenStore, wrongTries: W
       const actor = token === undefined ? await fromSession(request) : await fromBearer(token, request)
       if (actor === undefined)
         throw new AppError('unauthorized', 'sign in, or send a token: Authorization: Bearer <token>')
-      if (token === undefined && !isSafe(request)) checkOrigin(request)
+      if (token === undefined && !isSafe(request) && !comesFromKnownPage(request)) checkOrigin(request)
       if (access === 'write' && actor.role !== 'admin')
         throw new AppError(
           'forbidden',
@@ -113,6 +115,9 @@ const isSafe = ({ method }: FastifyRequest): boolean => method === 'GET' || meth
 /** What the request's route needs. */
 export const accessOf = (request: FastifyRequest): Access =>
   request.routeOptions.config.access ?? (isSafe(request) ? 'read' : 'write')
+
+const comesFromKnownPage = ({ headers, routeOptions }: FastifyRequest): boolean =>
+  headers.origin !== undefined && routeOptions.config.otherOrigins?.().includes(headers.origin) === true
 
 const bearerToken = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]

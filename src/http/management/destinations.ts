@@ -14,6 +14,7 @@ import {
 import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { checkWebhooks } from './check-webhooks.ts'
+import { expectShallow } from './expect-shallow.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
 import {
   DoneSchema,
@@ -44,6 +45,8 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
     ...destination,
     endpoints: await readEndpointStates(database, idsOf(destination)),
   })
+
+  app.addHook('preValidation', expectShallow)
 
   app.get(
     '/destinations',

@@ -52,7 +52,7 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveDependencies> = async (app, {
       if (settings.source(id) === undefined) throw new AppError('not_found', `no source has the id ${id}`)
       const watcher = liveEvents.watch(id)
       if (watcher === undefined)
-        throw new AppError('too_many_requests', 'as many live streams as this node has are open', {
+        throw new AppError('too_many_requests', 'as many pages show live events as a node serves: close one of them', {
           retryAfterSeconds: watchRetrySeconds,
         })
       reply.raw.once('close', () => watcher.close())

@@ -131,7 +131,7 @@ async function countDeliveries(
     within(
       countLimitMs,
       'Temporal',
-      partLimits.whilePresent(['temporal'], () => deliveryLog.countStarted(filter)),
+      partLimits.whilePresent(['temporal'], () => deliveryLog.countResults(filter)),
     ).catch((error: Error) => {
       logger.warn({ error: error.message }, 'overview.not_counted')
       return undefined

@@ -1,10 +1,7 @@
 /** The management API under `/api/v1`: who may call it, what they get to see, and the trace that changes leave. */
 
-import cookie from '@fastify/cookie'
-import rateLimit from '@fastify/rate-limit'
-import type { FastifyInstance } from 'fastify'
-import { maskSecrets } from '../../access/mask.ts'
-import { noteRefusedSignIn } from '../../db/audit-log.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { maskForViewer } from '../../access/mask.ts'
 import { getSource } from '../../db/sources.ts'
 import type { TokenStore } from '../../db/tokens.ts'
 import type { Logger } from '../../logger.ts'
@@ -14,7 +11,7 @@ import { audienceSyncRoutes } from './audience-syncs.ts'
 import { audienceRoutes } from './audiences.ts'
 import { auditLogRoutes } from './audit-log.ts'
 import { auditChanges } from './audit-log-hooks.ts'
-import { createGate } from './authenticate.ts'
+import type { Gate } from './authenticate.ts'
 import { catalogRoutes } from './catalog.ts'
 import { deletionRequestRoutes, type DeletionRouteDependencies } from './deletion-requests.ts'
 import { deliveryRoutes, type DeliveryRouteDependencies } from './deliveries.ts'
@@ -23,12 +20,12 @@ import { liveRoutes, type LiveDependencies } from './live.ts'
 import { onboardingRoutes } from './onboarding.ts'
 import { overviewRoutes } from './overview.ts'
 import type { PartLimits } from './part-limits.ts'
+import { rehearsalRoutes } from './rehearse-destination.ts'
 import { sessionRoutes } from './session.ts'
 import { sourceRoutes, type SourceDependencies } from './sources.ts'
 import { statusRoutes, type StatusRouteDependencies } from './status.ts'
 import { tokenRoutes } from './tokens.ts'
 import { turnedAwayRoutes, type TurnedAwayDependencies } from './turned-away.ts'
-import { countWrongTries } from './wrong-tries.ts'
 
 export interface ManagementDependencies
   extends
@@ -40,30 +37,20 @@ export interface ManagementDependencies
     LiveDependencies,
     TurnedAwayDependencies,
     StatusRouteDependencies {
-  adminToken: string
-  /** Keys that sign session cookies, the first of them new ones. */
-  sessionKeys: Buffer[]
+  gate: Gate
+  /** Lets a request through as the gate does, and waits no longer than the database is there. */
+  admit: (request: FastifyRequest) => Promise<void>
   tokens: TokenStore
   partLimits: PartLimits
   logger: Logger
 }
 
 export async function managementRoutes(app: FastifyInstance, dependencies: ManagementDependencies): Promise<void> {
-  const { adminToken, sessionKeys, tokens, database, destinations, partLimits, logger } = dependencies
+  const { gate, admit, tokens, database, destinations, partLimits, logger } = dependencies
   const withDatabase = <Result>(work: () => Promise<Result>) => partLimits.whilePresent(['database'], work)
-  await app.register(cookie, { secret: sessionKeys })
-  await app.register(rateLimit, { global: false })
-  const wrongTries = countWrongTries(app, {
-    refusedSignIn: (address, tries) =>
-      void noteRefusedSignIn(database, address, tries).catch((error: Error) =>
-        logger.error({ error: error.message }, 'audit.not_written'),
-      ),
-  })
-  const gate = createGate(adminToken, tokens, wrongTries)
-  app.decorateRequest('actor', null)
-  app.addHook('onRequest', (request) => withDatabase(() => gate.admit(request)))
+  app.addHook('onRequest', admit)
   app.addHook('preSerialization', async ({ actor }, _reply, payload) =>
-    actor?.role === 'viewer' ? maskSecrets(payload) : payload,
+    actor?.role === 'viewer' ? maskForViewer(payload) : payload,
   )
   const readers = {
     sources: (id: string) => getSource(database, id),
@@ -85,6 +72,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(liveRoutes, dependencies)
   await app.register(turnedAwayRoutes, dependencies)
   await app.register(destinationRoutes, dependencies)
+  await app.register(rehearsalRoutes, dependencies)
   await app.register(deliveryRoutes, dependencies)
   // Memberships have millions of rows.
   const audienceDependencies = { ...dependencies, database: database.patient }

@@ -43,7 +43,10 @@ export function checkOrigin(request: FastifyRequest, { needsHeader = true } = {}
   const hosts = [request.host, firstOf(request.headers['x-forwarded-host'])]
   const host = URL.canParse(origin) ? new URL(origin).host : undefined
   if (host === undefined || !hosts.includes(host))
-    throw new AppError('forbidden', 'the request comes from a page of another site')
+    throw new AppError(
+      'forbidden',
+      'the request comes from a page of another site: open the web app at the address that its node is reached at',
+    )
 }
 
 const firstOf = (header: string | string[] | undefined): string | undefined =>

@@ -81,6 +81,6 @@ const wrongToken = (path?: string): AppError =>
   )
 
 const mustWait = (seconds: number): AppError =>
-  new AppError('too_many_requests', 'too many wrong tokens came from this address', {
+  new AppError('too_many_requests', 'too many wrong tokens came from this address: only the right one is taken now', {
     retryAfterSeconds: Math.max(1, seconds),
   })

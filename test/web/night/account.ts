@@ -1,7 +1,15 @@
 /** What pages have to show of a night: derived from what receivers got and what the operator did, from nothing else. */
 
 import type { Endpoint, Got, Receivers } from './receivers.ts'
-import { attemptText, byUrl, keyOf, type ShownDelivery, type ShownRow } from './screen.ts'
+import {
+  attemptText,
+  byUrl,
+  keyOf,
+  type ShownDelivery,
+  type ShownFailing,
+  type ShownFailure,
+  type ShownRow,
+} from './screen.ts'
 
 /** A destination with one endpoint or more, of which one that takes an event is enough. */
 export interface Target {
@@ -19,6 +27,8 @@ export interface TargetEndpoint {
 
 interface Sent {
   messageId: string
+  /** When it was accepted, or ordered again: not before the one and not after the other, in milliseconds since 1970. */
+  accepted: Span
   targets: Target[]
   redelivery?: string
   /** Its requests are those from here on in the log, and up to the end. */
@@ -27,13 +37,29 @@ interface Sent {
   /** How the operator ended it, by destination; a cancellation ends it as a whole. */
   discardedAt: Set<Target>
   isCancelled: boolean
+  /** Its time for retries is over. */
+  isOverdue: boolean
 }
+
+/** Between two moments, or from one length to another, in milliseconds. */
+export interface Span {
+  from: number
+  to: number
+}
+
+/** Failures that the page of a destination shows. */
+const mostFailures = 5
+
+/** How long a node may take to see an answer that was given, in milliseconds. */
+const seenWithinMs = 10_000
 
 export interface Account {
   /** Whether a destination is on, and what the latest attempt at the worst of its endpoints came to. */
   stateOf(target: Target): string
   /** Takes note of an event that was accepted for these destinations. */
-  sent(messageId: string, targets: Target[]): void
+  sent(messageId: string, targets: Target[], accepted: Span): void
+  /** Takes note that the time for its retries is over. */
+  overdue(messageId: string): void
   redelivered(messageId: string): void
   cancelled(messageId: string): void
   switchedOff(target: Target): void
@@ -44,8 +70,15 @@ export interface Account {
   delivery(key: string): ShownDelivery
   /** How many deliveries have this status. */
   count(status: string): number
-  /** How many deliveries have it and go to the destination. */
+  /** How many deliveries stand like this at the destination. */
   countAt(target: Target, status: string): number
+  /** The newest deliveries that failed for good at the destination, newest first. */
+  failures(target: Target): ShownFailure[]
+  /** Endpoints whose latest attempt failed, by URL. */
+  failing(targets: readonly Target[]): Record<string, ShownFailing>
+  /** From the acceptance of an event to its success at an endpoint: of each success the shortest and the longest time that it can have
+   *  been. */
+  latencies(): Span[]
   /** Requests that a destination took, and those that it did not. */
   requests(target: Target): { succeeded: number; failed: number }
 }
@@ -76,6 +109,7 @@ export function keepAccount({ got }: Receivers): Account {
     if (made.some(isFinal)) return 'Failed'
     if (sent.isCancelled) return 'Cancelled'
     if (sent.discardedAt.has(target)) return 'Discarded'
+    if (sent.isOverdue) return 'Failed'
     if (target.isPaused) return 'Held'
     return made.length > 0 ? 'Retrying' : 'Delivering'
   }
@@ -109,17 +143,35 @@ export function keepAccount({ got }: Receivers): Account {
     const urls = endpoints.flatMap(({ places }) => places.map(({ url }) => url))
     return got.filter((one) => urls.includes(one.url) && isOver(one))
   }
+  const failingOf = (target: Target, endpoint: TargetEndpoint): ShownFailing => ({
+    destination: target.name,
+    status: String(madeAt([endpoint]).at(-1)?.status ?? 'no answer'),
+    failed: madeAt([endpoint]).filter((one) => !isTaken(one)).length,
+    waiting: countAt(target, 'Retrying'),
+    failedForGood: countAt(target, 'Failed'),
+  })
+  const countAt = (target: Target, status: string): number =>
+    all.filter((sent) => sent.targets.includes(target) && destinationOf(sent, target).status === status).length
+  const statusOfFailure = (sent: Sent, target: Target): string => {
+    const urls = target.endpoints.flatMap(({ places }) => places.map(({ url }) => url))
+    return String(requestsOf(sent).findLast((one) => urls.includes(one.url))?.status ?? 'no answer')
+  }
   const requestCount = (sent: Sent): number => requestsOf(sent).length
 
   return {
-    sent(messageId, targets) {
-      all.push({ messageId, targets, begin: 0, end: Infinity, discardedAt: new Set(), isCancelled: false })
+    sent(messageId, targets, accepted) {
+      const never = { discardedAt: new Set<Target>(), isCancelled: false, isOverdue: false }
+      all.push({ messageId, accepted, targets, begin: 0, end: Infinity, ...never })
     },
+    overdue: (messageId) => void (latest(messageId).isOverdue = true),
     redelivered(messageId) {
       const before = latest(messageId)
       before.end = got.length
       const redelivery = String(Number(before.redelivery ?? '0') + 1)
-      all.push({ ...before, redelivery, begin: got.length, end: Infinity, discardedAt: new Set(), isCancelled: false })
+      const never = { discardedAt: new Set<Target>(), isCancelled: false, isOverdue: false }
+      // It is ordered later.
+      const accepted = { from: Date.now(), to: Infinity }
+      all.push({ ...before, accepted, redelivery, begin: got.length, end: Infinity, ...never })
     },
     cancelled: (messageId) => void (latest(messageId).isCancelled = true),
     switchedOff(target) {
@@ -133,8 +185,32 @@ export function keepAccount({ got }: Receivers): Account {
     keys: () => all.map(keyOfSent),
     delivery: (key) => deliveryOf(found(all.find((sent) => keyOfSent(sent) === key))),
     count: (status) => all.filter((sent) => statusOfSent(sent) === status).length,
-    countAt: (target, status) =>
-      all.filter((sent) => sent.targets.includes(target) && statusOfSent(sent) === status).length,
+    countAt,
+    failures: (target) =>
+      all
+        .filter((sent) => sent.targets.includes(target) && destinationOf(sent, target).status === 'Failed')
+        .slice(-mostFailures)
+        .reverse()
+        .map((sent) => ({ event: `Event ${sent.messageId}`, status: statusOfFailure(sent, target) })),
+    failing: (targets) =>
+      Object.fromEntries(
+        targets
+          .filter(({ isOff }) => !isOff)
+          .flatMap((target) => target.endpoints.map((endpoint) => ({ target, endpoint })))
+          .filter(({ endpoint }) =>
+            madeAt([endpoint]).some((one, index, made) => index === made.length - 1 && !isTaken(one)),
+          )
+          .map(({ target, endpoint }) => [endpoint.places.at(-1)?.url ?? '', failingOf(target, endpoint)]),
+      ),
+    latencies: () =>
+      all.flatMap((sent) =>
+        requestsOf(sent)
+          .filter(isTaken)
+          .map(({ at }) => ({
+            from: Math.max(0, at - sent.accepted.to),
+            to: at + seenWithinMs - sent.accepted.from,
+          })),
+      ),
     stateOf({ endpoints, isOff, isPaused }) {
       const latest = endpoints.map((endpoint) => madeAt([endpoint]).at(-1))
       const states = latest.map((one) => (one === undefined ? 'No attempt yet' : isTaken(one) ? 'Working' : 'Failing'))

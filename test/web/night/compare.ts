@@ -2,10 +2,20 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
+import { bucketOf } from '../../../src/observation/latency-buckets.ts'
 import { eventually } from '../browser.ts'
-import type { Account, Target } from './account.ts'
+import type { Account, Span, Target } from './account.ts'
 import { deliveryPath, visit } from './operator.ts'
-import { cellsOf, readDelivery, readFacts, readFunnel, readList } from './screen.ts'
+import {
+  cellsOf,
+  readDelivery,
+  readFacts,
+  readFailing,
+  readFailures,
+  readFunnel,
+  readList,
+  readPercentiles,
+} from './screen.ts'
 
 export interface Sight {
   page: Page
@@ -81,15 +91,73 @@ export async function compareDestination({ page, account }: Sight, target: Targe
         succeeded: facts['Requests that succeeded'],
         failed: facts['Requests that failed'],
         rate: facts['Success rate'],
+        failures: await readFailures(page),
       }
     },
     () => {
       const { succeeded, failed } = account.requests(target)
       const rate = ((succeeded / (succeeded + failed)) * 100).toFixed(1)
-      return { succeeded: String(succeeded), failed: String(failed), rate: `${rate} %` }
+      return {
+        succeeded: String(succeeded),
+        failed: String(failed),
+        rate: `${rate} %`,
+        failures: account.failures(target),
+      }
     },
   )
 }
+
+/** The overview's endpoints that fail now. */
+export async function compareFailing({ page, account }: Sight, targets: readonly Target[]): Promise<void> {
+  await visit(page, '/')
+  await untilSame(
+    () => readFailing(page),
+    () => account.failing(targets),
+  )
+}
+
+/** How long an attempt may take, in milliseconds. */
+const attemptLimitMs = 5_000
+
+/** The overview's tiles of latencies, which are exact to the width of a bucket. */
+export async function compareLatencies({ page, account }: Sight): Promise<void> {
+  await visit(page, '/')
+  const differing = (name: string, shown: { p50Ms: number; p95Ms: number }, expected: readonly Span[]): string[] =>
+    (
+      [
+        ['p50Ms', 0.5],
+        ['p95Ms', 0.95],
+      ] as const
+    )
+      .map(([member, share]) => ({ member, shownMs: shown[member], span: percentile(expected, share) }))
+      .filter(({ shownMs, span }) => !isAbout(shownMs, span))
+      .map(({ member, shownMs, span }) => `${name} ${member}: shown ${shownMs}, expected ${span.from} to ${span.to}`)
+  await eventually(async () => {
+    const [latency, attempt] = [
+      await readPercentiles(page, 'From accepted to delivered'),
+      await readPercentiles(page, 'A single attempt'),
+    ]
+    const latencies = account.latencies()
+    return [
+      ...differing('latency', latency, latencies),
+      ...differing(
+        'attempt',
+        attempt,
+        latencies.map(() => ({ from: 0, to: attemptLimitMs })),
+      ),
+    ]
+  }).toEqual([])
+}
+
+function percentile(spans: readonly Span[], share: number): Span {
+  const rank = Math.max(1, Math.ceil(share * spans.length)) - 1
+  const at = (member: keyof Span): number => spans.map((span) => span[member]).sort((a, b) => a - b)[rank] ?? NaN
+  return { from: at('from'), to: at('to') }
+}
+
+/** Of what is shown, the last digit is rounded. */
+const isAbout = (shownMs: number, { from, to }: Span): boolean =>
+  bucketOf(shownMs * 1.1) >= bucketOf(from) && bucketOf(shownMs * 0.9) <= bucketOf(to)
 
 /** The list of destinations: whether each is on, how its endpoints do, and how many requests succeeded and failed. */
 export async function compareDestinations({ page, account }: Sight, targets: readonly Target[]): Promise<void> {

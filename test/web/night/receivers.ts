@@ -6,6 +6,8 @@ import { startReceiver, type Answer, type Receiver } from '../../support/receive
 export interface Got {
   messageId: string
   url: string
+  /** When it arrived, in milliseconds since 1970. */
+  at: number
   /** Status of the answer; null: none was given. */
   status: number | null
   /** Whether it waits for an answer. */
@@ -43,7 +45,7 @@ export function openReceivers(): Receivers {
           const { messageId } = JSON.parse(request.body.toString()) as { messageId: string }
           const isHanging = status === 'hang'
           const isUnderWay = (): boolean => isHanging && !request.isAbandoned
-          got.push({ messageId, url, status: isHanging ? null : status, isUnderWay, isLost: false })
+          got.push({ messageId, url, at: Date.now(), status: isHanging ? null : status, isUnderWay, isLost: false })
           return isHanging ? 'hang' : { status }
         })
       answer(200)

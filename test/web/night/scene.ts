@@ -9,7 +9,9 @@ import {
   compareDelivery,
   compareDestination,
   compareDestinations,
+  compareFailing,
   compareFunnel,
+  compareLatencies,
   compareList,
   compareSources,
 } from './compare.ts'
@@ -97,12 +99,14 @@ export function setScene({ api, connect, createSource, post }: EmbeddedNode, rec
     async track(source, ...messageIds) {
       for (const messageId of messageIds) {
         const event = { userId: 'ada', event: `Event ${messageId}`, messageId }
+        const from = Date.now()
         expect((await post('/track', source.writeKey, event)).status).toBe(200)
         add(accepted, source.id)
         sourceOf.set(messageId, source.id)
         account.sent(
           messageId,
           targets.filter(({ sourceIds, isOff }) => sourceIds.includes(source.id) && !isOff),
+          { from, to: Date.now() },
         )
       }
     },
@@ -117,6 +121,8 @@ export function setScene({ api, connect, createSource, post }: EmbeddedNode, rec
       await compareDestinations(sight, targets)
       await compareSources(page, () => Object.fromEntries(sources.map((source) => [source.name, eventsOf(source)])))
       await compareFunnel(sight, door)
+      await compareFailing(sight, targets)
+      await compareLatencies(sight)
     },
   }
 }

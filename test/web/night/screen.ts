@@ -139,3 +139,74 @@ export async function readFacts(page: Page): Promise<Record<string, string>> {
     )
   return Object.fromEntries(facts) as Record<string, string>
 }
+
+/** One of the recent failures of a destination. */
+export interface ShownFailure {
+  event: string
+  /** Status of the last answer. */
+  status: string
+}
+
+const statusOfReason = (reason: string): string => /\b[2-5]\d\d\b/.exec(reason)?.[0] ?? 'no answer'
+
+/** The recent failures on the page of a destination. */
+export async function readFailures(page: Page): Promise<ShownFailure[]> {
+  const entries = await page.getByRole('main').evaluate((main) => {
+    const section = [...main.querySelectorAll('section')].find(
+      (one) => one.querySelector('h2')?.textContent === 'Recent failures',
+    )
+    return [...(section?.querySelectorAll('div > a[href*="/deliveries/"]') ?? [])].map((link) => ({
+      event: link.textContent,
+      reason: link.parentElement?.lastElementChild?.textContent ?? '',
+    }))
+  })
+  return entries.map(({ event, reason }) => ({ event, status: statusOfReason(reason) }))
+}
+
+/** One of the endpoints that fail now. */
+export interface ShownFailing {
+  destination: string
+  /** Status of the last answer. */
+  status: string
+  /** Attempts that failed. */
+  failed: number
+  /** Deliveries of the destination that wait for their next attempt, and that failed for good. */
+  waiting: number
+  failedForGood: number
+}
+
+/** The overview's endpoints that fail now, by URL. */
+export async function readFailing(page: Page): Promise<Record<string, ShownFailing>> {
+  const groups = await page.getByRole('group', { name: /^Failing: / }).evaluateAll((all) =>
+    all.map((group) => ({
+      url: group.getAttribute('aria-label')?.slice('Failing: '.length) ?? '',
+      destination: group.querySelector('a')?.textContent ?? '',
+      reason: group.querySelectorAll('p')[1]?.textContent ?? '',
+      text: group.textContent,
+    })),
+  )
+  const number = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1]?.replaceAll(',', '') ?? 0)
+  return Object.fromEntries(
+    groups.map(({ url, destination, reason, text }) => [
+      url,
+      {
+        destination,
+        status: statusOfReason(reason),
+        failed: number(text, /([\d,]+) failed attempts? in/),
+        waiting: number(text, /([\d,]+) deliver(?:y waits|ies wait) for/),
+        failedForGood: number(text, /([\d,]+) deliver(?:y|ies) failed for good/),
+      },
+    ]),
+  )
+}
+
+const unitMs: Record<string, number> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Median and 95th percentile on a tile of the overview, in milliseconds; NaN where it has none. */
+export async function readPercentiles(page: Page, name: string): Promise<{ p50Ms: number; p95Ms: number }> {
+  const text = await page.getByRole('region', { name, exact: true }).locator('p').first().textContent()
+  const [p50Ms = NaN, p95Ms = NaN] = [...(text ?? '').matchAll(/([\d.]+) (ms|s|min|h|d)\b/g)].map(
+    ([, amount, unit = '']) => Number(amount) * (unitMs[unit] ?? NaN),
+  )
+  return { p50Ms, p95Ms }
+}

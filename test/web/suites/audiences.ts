@@ -114,6 +114,40 @@ export const audiences = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('are named by the deliveries that they began, and name the destinations that they would leave', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      const destination = await web.node.connect([], [receiver.url])
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'Late readers',
+        destinationIds: [destination.id],
+        membership: { kind: 'push' },
+      })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences/${audience.id}`)
+      const choose = (text: string) =>
+        page
+          .locator('input[type=file]')
+          .setInputFiles({ name: 'members.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+      await choose('nobody\nada\n')
+      await page.getByRole('button', { name: 'Upload and sync' }).click()
+      const refusal = page.getByText(/there is no column userId/)
+      await refusal.waitFor()
+      await choose('userId\nada\ngrace\n')
+      expect(await refusal.count()).toBe(0)
+      await page.getByRole('button', { name: 'Upload and sync' }).click()
+      await page.getByRole('link', { name: '2 retried as deliveries' }).click()
+      const row = page.getByRole('row', { name: /identify.*Late readers/ }).first()
+      await row.waitFor()
+      await page.getByRole('combobox', { name: 'Source' }).and(page.locator('[value="Late readers"]')).waitFor()
+      await row.getByRole('link', { name: 'identify' }).click()
+      await page.getByRole('link', { name: 'Late readers' }).click()
+      await page.getByRole('heading', { name: 'Late readers', level: 1 }).waitFor()
+      await choose('userId\nlin\n')
+      await page.getByRole('button', { name: 'Upload and sync' }).click()
+      await page.getByText('It would remove 2 of 2 members from Test destination').waitFor()
+    })
+
     it('are fetched from an address, sent anew, paused and deleted', async () => {
       await using receiver = await startReceiver()
       await using members = await startReceiver()

@@ -115,6 +115,10 @@ export const connecting = (web: WebTest) =>
       await page.reload()
       await eventually(() => url.inputValue()).toBe(receiver.url)
       await next.click()
+      // A secret is kept nowhere: a receiver that was told of it would find nothing signed.
+      await page.getByRole('button', { name: 'Generate' }).click()
+      await page.reload()
+      await page.getByText(/^The secret that you had entered was not kept/).waitFor()
       await page.getByRole('button', { name: 'Save and test' }).click()
       await page.getByRole('button', { name: 'Send a test event' }).waitFor()
       await page.reload()

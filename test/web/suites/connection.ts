@@ -82,6 +82,26 @@ export const connection = (web: WebTest) =>
       await page.getByRole('row', { name: /Meanwhile.*Delivered/ }).waitFor()
     })
 
+    it('is live no longer on any page as soon as the server hangs', async () => {
+      await using way = await startTcpRelay(Number(new URL(web.node.url).port))
+      const url = `http://127.0.0.1:${way.port}`
+      const source = await web.node.createSource('Hanging')
+      const pages = ['/deliveries', `/sources/${source.id}`]
+      const opened = await Promise.all(pages.map(() => web.open({ signedInTo: url })))
+      await Promise.all(opened.map(({ page }, index) => page.goto(`${url}${pages[index]}`)))
+      const live = opened.map(({ page }) => page.getByText('Live', { exact: true }))
+      await Promise.all(live.map((badge) => badge.waitFor()))
+      way.freeze()
+      await Promise.all(
+        opened.map(({ page }) => page.getByRole('status', { name: 'Postrider does not answer' }).waitFor()),
+      )
+      expect(await Promise.all(live.map((badge) => badge.count()))).toEqual([0, 0])
+      // What hangs in the relay never comes: the pages ask anew on other connections.
+      way.shut()
+      way.open()
+      await Promise.all(live.map((badge) => badge.waitFor()))
+    })
+
     it('keeps the overview as it was', async () => {
       await using way = await startTcpRelay(Number(new URL(web.node.url).port))
       const url = `http://127.0.0.1:${way.port}`

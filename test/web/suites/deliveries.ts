@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/schemas/delivery.ts'
@@ -117,7 +118,28 @@ export const deliveries = (web: WebTest) =>
       await page.getByRole('row', { name: /Lost.*404/ }).waitFor()
       await page.getByRole('link', { name: 'Lost' }).click()
       await page.getByText('HTTP 404 is final: it will not be tried again.').waitFor()
-      await page.getByText(`${receiver.url}/gone: The endpoint answered 404`).waitFor()
+      await page.getByText(`${receiver.url}/gone: The endpoint answered 404 Not Found.`, { exact: true }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('opens a row at once while a filter is being typed', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Typed shop')
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Typed', messageId: 'typed' })
+      await eventually(() => statuses(source.id)).toEqual(['delivered'])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await page.getByRole('link', { name: 'Typed' }).waitFor()
+      // The page of a delivery is loaded when it is opened first: later here than the list follows what is typed.
+      await page.route(/delivery-page/, async (route) => {
+        await sleep(2_000)
+        await route.continue()
+      })
+      await page.getByLabel('Event name, exact').fill('Typed')
+      await page.getByRole('link', { name: 'Typed' }).click()
+      await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+      expect(new URL(page.url()).pathname).toMatch(/^\/deliveries\/event/)
       expect(errors).toEqual([])
     })
 

@@ -19,7 +19,7 @@ export const finding = (web: WebTest) =>
       await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
       const type = async (text: string): Promise<void> => {
         await page.keyboard.press('Control+k')
-        await page.getByLabel('Go to', { exact: true }).fill(text)
+        await page.getByRole('textbox', { name: 'Go to' }).fill(text)
       }
       await type('night')
       await page.getByRole('button', { name: 'Night Owls' }).click()
@@ -27,7 +27,7 @@ export const finding = (web: WebTest) =>
       await type('m-find')
       await page.getByText('1 delivery of message m-find').waitFor()
       await page.getByText('No delivery of user m-find').waitFor()
-      await page.getByLabel('Go to', { exact: true }).fill('m-refused')
+      await page.getByRole('textbox', { name: 'Go to' }).fill('m-refused')
       await page.getByText('Event m-refused, which was turned away').click()
       await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
       expect(errors).toEqual([])
@@ -62,6 +62,17 @@ export const finding = (web: WebTest) =>
         .click()
       await page.getByRole('heading', { name: 'Forgetful', level: 1 }).waitFor()
       expect(errors).toEqual([])
+    })
+
+    it('what was done to all deliveries that matched a filter, with their number', async () => {
+      const source = await web.node.createSource('Nothing to retry')
+      await web.node.api('POST', '/deliveries/retry', { sourceId: source.id })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/settings?tab=audit`)
+      const row = page.getByRole('row', { name: /Retried deliveries 0 that matched a filter/ })
+      await row.first().waitFor()
+      // It is no delivery that could be opened.
+      expect(await row.first().getByRole('link').count()).toBe(0)
     })
 
     it('what a change changed, member by member, without its secrets', async () => {

@@ -54,6 +54,9 @@ export const health = (web: WebTest) =>
       const [endpoint] = destination.settings.webhooks
       const webhooks = [{ id: endpoint?.id, url: repaired.url }]
       await web.node.api('PATCH', `/destinations/${destination.id}`, { settings: { webhooks } })
+      // How the former URL did says nothing of this one.
+      await now.getByText('Not tried yet', { exact: true }).waitFor()
+      expect(await now.getByText('503').count()).toBe(0)
       await now.getByRole('button', { name: 'Retry the 3 that wait' }).click()
       await repaired.received(3)
       await now.getByText('3 of 3 are being tried now').waitFor()
@@ -83,7 +86,14 @@ export const health = (web: WebTest) =>
       await failures.getByRole('link', { name: 'Signed Up' }).waitFor()
       await failures.getByText(/404/).waitFor()
       await page.goto(`${web.node.url}/destinations/${taking.id}`)
-      await failures.getByText('None.').waitFor()
+      await failures.getByText('No delivery failed here for good.').waitFor()
+      const row = page.getByRole('row', { name: /Signed Up/ })
+      await page.goto(`${web.node.url}/deliveries?destinationId=${refusing.id}&status=failed`)
+      await row.waitFor()
+      await page.goto(`${web.node.url}/deliveries?destinationId=${taking.id}&status=delivered`)
+      await row.waitFor()
+      await page.goto(`${web.node.url}/deliveries?destinationId=${taking.id}&status=failed`)
+      await page.getByText('No delivery matches these filters').waitFor()
 
       await page.goto(`${web.node.url}/?sourceId=${source.id}`)
       await page.getByText('Partly delivered').waitFor()
@@ -119,6 +129,24 @@ export const health = (web: WebTest) =>
       await section(page, 'State of the endpoints').getByText('The endpoint answered 404 Not Found.').waitFor()
       await page.getByText('0.0 %').waitFor()
       expect(await page.getByRole('button', { name: /^Retry the/ }).count()).toBe(0)
+    })
+
+    it('counts nothing as waiting for an endpoint that refuses for good, beside one that is tried again', async () => {
+      await using gone = await startReceiver()
+      gone.answer({ status: 404 })
+      await using busy = await startReceiver()
+      busy.answer({ status: 503 })
+      const source = await web.node.createSource('Two ways')
+      await web.node.connect([source], [gone.url, busy.url])
+      await post(source, 'ada')
+      await Promise.all([gone.received(1), busy.received(1)])
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/?sourceId=${source.id}`)
+      const waiting = { name: '1 delivery waits for its next attempt' }
+      const rowOf = (url: string) => page.getByRole('group', { name: `Failing: ${url}` })
+      await rowOf(busy.url).getByRole('link', waiting).waitFor()
+      await rowOf(gone.url).getByText('Nothing accepts events at this URL.').waitFor()
+      expect(await rowOf(gone.url).getByRole('link', waiting).count()).toBe(0)
     })
 
     it('says that an endpoint is down, since when and when it is probed, until it is back', async () => {

@@ -7,7 +7,7 @@ import { launchChromium } from '../../support/chromium.ts'
 import { until } from '../../support/wait.ts'
 import { openPage } from '../browser.ts'
 import { openHouse } from '../night/house.ts'
-import { mend, pause, resume, retryWhatWaits, steer, switchOff, visit } from '../night/operator.ts'
+import { deliveryPath, mend, pause, resume, retryWhatWaits, steer, switchOff, visit } from '../night/operator.ts'
 import { openReceivers } from '../night/receivers.ts'
 import { setScene } from '../night/scene.ts'
 
@@ -16,6 +16,9 @@ const quickRetries = { POSTRIDER_RETRY_INITIAL: '4s', POSTRIDER_RETRY_MAX: '15s'
 
 /** Only the operator brings a retry within the night. */
 const slowRetries = { POSTRIDER_RETRY_INITIAL: '1h', POSTRIDER_RETRY_MAX: '1h' }
+
+/** A delivery that fails is given up soon. */
+const shortWindow = { POSTRIDER_RETRY_INITIAL: '1s', POSTRIDER_RETRY_MAX: '2s', POSTRIDER_RETRY_WINDOW: '15s' }
 
 export const night = () =>
   describe('a night of an operator', () => {
@@ -132,6 +135,18 @@ export const night = () =>
       account.switchedOff(sales)
       account.redelivered('b2')
       await steer(page, idOf('b2'), 'Redeliver')
+      await scene.compareAll(page)
+
+      // The node is killed when all is written down, and comes back with a short time for retries, in which Counts stay away.
+      await house.killNode()
+      await house.startNode(shortWindow)
+      await page.getByRole('status', { name: 'Postrider does not answer' }).waitFor({ state: 'detached' })
+      counter.answer(503)
+      await track(ticks, 't2')
+      await visit(page, deliveryPath(idOf('t2')))
+      await page.getByRole('main').getByText('Failed', { exact: true }).first().waitFor()
+      account.overdue('t2')
+      expect(receivers.got.filter(({ messageId }) => messageId === 't2').length).toBeGreaterThan(2)
       await scene.compareAll(page)
     })
   })

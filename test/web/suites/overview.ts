@@ -16,7 +16,7 @@ export const overview = (web: WebTest) =>
       await page.getByRole('combobox', { name: 'Source' }).click()
       await page.getByRole('option', { name: 'Counted' }).click()
       await page.getByText('Days', { exact: true }).click()
-      await page.getByRole('button', { name: 'Days' }).click()
+      await page.getByRole('button', { name: 'First and last day' }).click()
       for (const day of [new Date(Date.now() - 24 * 3_600_000), new Date()]) {
         const name = day.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
         await page.getByRole('button', { name }).click()

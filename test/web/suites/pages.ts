@@ -1,8 +1,10 @@
-import type { Page, Request } from 'playwright-core'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Audience } from '../../../src/schemas/audience.ts'
 import { startReceiver, type Receiver } from '../../support/receiver.ts'
-import { seriousFindings, signIn, type WebTest } from '../browser.ts'
+import { narrowAndDark, seriousFindings, show, signIn, wideAndDark, wideAndLight, type WebTest } from '../browser.ts'
 
 /** Compressed scripts and styles of the first page, in bytes: 20 KB less than a page may have. */
 const maxFirstLoadBytes = 280_000
@@ -48,51 +50,46 @@ export const everyPage = (web: WebTest) =>
       await receiver.close()
     })
 
-    const looks = [
-      { name: 'wide and light', width: 1280, colorScheme: 'light' },
-      { name: '375 px wide and dark', width: 375, colorScheme: 'dark' },
-    ] as const
+    const looks = [wideAndLight, wideAndDark, narrowAndDark]
 
-    /** Gives the page that is open the look, without loading it again. */
-    async function show(page: Page, { width, colorScheme }: (typeof looks)[number]): Promise<void> {
-      await page.setViewportSize({ width, height: 800 })
-      await page.emulateMedia({ colorScheme })
-      await page.waitForFunction(
-        (scheme) =>
-          document.documentElement.dataset['mantineColorScheme'] === scheme &&
-          document.getAnimations().every(({ effect }) => effect?.getComputedTiming().endTime === Infinity),
-        colorScheme,
-      )
-    }
+    it('is looked at here, every one', () => {
+      const router = readFileSync(resolve(import.meta.dirname, '../../../web/src/router.tsx'), 'utf8')
+      const routes = [...router.matchAll(/^ {2}path: '(.+)',$/gm)].map(([, path = '']) => path)
+      expect(routes.length).toBeGreaterThan(10)
+      const visited = [...paths, '/login'].map((path) => path.split('?')[0] ?? '')
+      for (const route of routes) {
+        const pattern = new RegExp(`^${route.replace(/\$\w+/, '[^/]+')}$`)
+        expect(
+          visited.some((path) => pattern.test(path)),
+          route,
+        ).toBe(true)
+      }
+    })
 
-    it(
-      'is accessible, fits and logs no error, wide and light or 375 px wide and dark',
-      { timeout: 240_000 },
-      async () => {
-        const { page, errors } = await web.open()
-        // The look of the page before comes first, so that every other page is loaded narrow and dark.
-        const order = [...looks]
-        const check = async (path: string): Promise<void> => {
-          await page.goto(web.node.url + path)
-          await page.getByRole('heading', { level: 1 }).waitFor()
-          await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
-          for (const look of order.reverse()) {
-            await show(page, look)
-            expect(await seriousFindings(page), `${path} ${look.name}`).toEqual([])
-            const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-            expect(overflow, `${path} is wider than the window`).toBeLessThanOrEqual(0)
-            const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-            expect(background === 'rgb(255, 255, 255)', path).toBe(look.colorScheme === 'light')
-          }
+    it('is accessible, fits and logs no error, wide or narrow, light or dark', { timeout: 240_000 }, async () => {
+      const { page, errors } = await web.open()
+      // The look of the page before comes first, so that every other page is loaded narrow and dark.
+      const order = [...looks]
+      const check = async (path: string): Promise<void> => {
+        await page.goto(web.node.url + path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
+        for (const look of order.reverse()) {
+          await show(page, look)
+          expect(await seriousFindings(page), `${path} ${look.name}`).toEqual([])
+          const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+          expect(overflow, `${path} is wider than the window`).toBeLessThanOrEqual(0)
+          const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+          expect(background === 'rgb(255, 255, 255)', path).toBe(look.colorScheme === 'light')
         }
-        await check('/login')
-        // Asking for the session of nobody is answered with 401, which the browser logs.
-        errors.length = 0
-        await signIn(page, web.node.url)
-        for (const path of paths) await check(path)
-        expect(errors).toEqual([])
-      },
-    )
+      }
+      await check('/login')
+      // Asking for the session of nobody is answered with 401, which the browser logs.
+      errors.length = 0
+      await signIn(page, web.node.url)
+      for (const path of paths) await check(path)
+      expect(errors).toEqual([])
+    })
 
     it('loads less than 280 KB of scripts and styles first, and runs none that stands in a page', async () => {
       const { page } = await web.open()

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Status } from '../../../src/schemas/system.ts'
 import { errorsBesideDeletionOf, eventually, type WebTest } from '../browser.ts'
 
 export const sources = (web: WebTest) =>
@@ -34,6 +35,23 @@ export const sources = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('says whose events it shows where nodes may be several', async () => {
+      const source = await web.node.createSource('Shared')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const note = page.getByText('these are the ones that came to the node behind this page')
+      await page.goto(`${web.node.url}/sources/${source.id}`)
+      await page.getByText('Live', { exact: true }).waitFor()
+      expect(await note.count()).toBe(0)
+      // The node of these tests has a database of its own.
+      await page.route('**/api/v1/status', async (route) => {
+        const response = await route.fetch()
+        const status = (await response.json()) as Status
+        await route.fulfill({ response, json: { ...status, database: { ...status.database, kind: 'postgresql' } } })
+      })
+      await page.reload()
+      await note.waitFor()
+    })
+
     it('takes another write key, is switched off and deleted, and each change is written down', async () => {
       const source = await web.node.createSource('Closing')
       const { page, errors } = await web.open({ signedInTo: web.node.url })
@@ -44,7 +62,7 @@ export const sources = (web: WebTest) =>
       await twin.page.getByRole('button', { name: 'Create a source' }).first().click()
       await twin.page.getByRole('dialog').getByLabel('Name').fill('Taken name')
       await twin.page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
-      await twin.page.getByText('Name: another source has this name.').waitFor()
+      await twin.page.getByText('Another source has this name: choose another one.').waitFor()
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Taken name')
       await page.getByText('Another source has this name').waitFor()
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Closed')

@@ -4,7 +4,6 @@ import type {
   Delivery,
   DeliveryDetail,
   DeliveryFilter,
-  DeliveryStatus,
   DeliverySteered,
   RedeliveryPart,
   Steerable,
@@ -19,24 +18,20 @@ export const deliveriesQuery = (filter: DeliveryFilter) =>
 /** Failures that are shown of a destination. */
 const mostFailures = 5
 
-/** The newest deliveries that failed for good at a destination, also those that others took; with the reason there. */
+/** The newest deliveries that failed for good at a destination, also those that others took or may still take; with the reason there. */
 export const recentFailuresQuery = (destinationId: string) =>
   queryOptions({
     queryKey: ['deliveries', 'failures', destinationId],
     queryFn: async ({ signal }): Promise<Delivery[]> => {
-      const newest = async (status: DeliveryStatus): Promise<Delivery[]> => {
-        const query = { destinationId, status, limit: mostFailures }
-        return (await request<Page<Delivery>>('GET', '/deliveries', { query, signal })).items
+      const query = { destinationId, status: 'failed', limit: mostFailures }
+      const { items } = await request<Page<Delivery>>('GET', '/deliveries', { query, signal })
+      const withReasonHere = async (failed: Delivery): Promise<Delivery> => {
+        if (failed.destinationIds.length === 1) return failed
+        const { destinations } = await readDelivery(failed.id, signal)
+        const here = destinations.find((one) => one.destinationId === destinationId)
+        return { ...failed, reason: here?.endpoints.find(({ status }) => status === 'failed')?.reason ?? null }
       }
-      const failedHere = async ({ id }: Delivery): Promise<Delivery[]> => {
-        const delivery = await readDelivery(id, signal)
-        const here = delivery.destinations.find((one) => one.destinationId === destinationId)
-        if (here?.status !== 'failed') return []
-        return [{ ...delivery, reason: here.endpoints.find(({ status }) => status === 'failed')?.reason ?? null }]
-      }
-      const partly = (await newest('partly_delivered')).map(failedHere)
-      const all = [...(await newest('failed')), ...(await Promise.all(partly)).flat()]
-      return all.sort((a, b) => b.startedAt.localeCompare(a.startedAt)).slice(0, mostFailures)
+      return Promise.all(items.map(withReasonHere))
     },
   })
 

@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { DestinationPatch, DestinationView, NewDestinationSchema } from '../../../src/schemas/destination.ts'
 import type { MessageType } from '../../../src/schemas/message.ts'
+import type { Rehearsal } from '../../../src/schemas/rehearsal.ts'
 import type { CatalogItem } from '../../../src/schemas/system.ts'
 import type { DraftTestRequest, EndpointTest } from '../../../src/schemas/endpoint-test.ts'
 import { readAll } from './query-client.ts'
@@ -32,6 +33,18 @@ export const changeDestination = (
   requestTagged('PATCH', `/destinations/${segment(id)}`, { body, ifMatch, query: uniqueName })
 
 export const deleteDestination = (id: string): Promise<unknown> => request('DELETE', `/destinations/${segment(id)}`)
+
+/** What a draft would have made of the newest events. @param draft  a filter as JSON, or `null` */
+export const rehearsalQuery = (id: string, draft: string) =>
+  queryOptions({
+    queryKey: ['rehearsal', id, draft],
+    queryFn: ({ signal }) =>
+      request<Rehearsal>('POST', `/destinations/${segment(id)}/rehearse`, {
+        body: { filter: JSON.parse(draft) as unknown },
+        signal,
+      }),
+    retry: false,
+  })
 
 /** Sends a sample event of `type` to every endpoint, now. */
 export const testDestination = (id: string, type: MessageType): Promise<EndpointTest> =>

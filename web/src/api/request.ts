@@ -101,6 +101,22 @@ async function send(url: string, given: AbortSignal | undefined, init: RequestIn
   }
 }
 
+/** Why a stream of events is refused, which the browser does not tell who opens one; undefined when it is not. */
+export async function readRefusal(path: string): Promise<Error | undefined> {
+  const end = new AbortController()
+  try {
+    const response = await send(apiUrl(path), undefined, {
+      headers: { accept: 'application/json' },
+      signal: AbortSignal.any([end.signal, AbortSignal.timeout(readLimitMs)]),
+    })
+    return response.ok ? undefined : await readError(response)
+  } catch (error) {
+    return error as Error
+  } finally {
+    end.abort()
+  }
+}
+
 async function readAnswer(response: Response): Promise<unknown> {
   try {
     return response.status === 204 ? undefined : await response.json()

@@ -4,47 +4,64 @@ import { ApiError } from '../api/request.ts'
 
 /** What the app says itself about an error, by its code: the server's words are for programs. */
 const ownSentences: Record<string, string> = {
-  unreachable: 'Postrider does not answer: check that it is running and that you are connected, then try again.',
-  no_answer: 'A proxy in front of Postrider answered with an error: check that Postrider is running, then try again.',
+  unreachable:
+    'Postrider did not answer, so it may or may not be done: check that it is running and that you are connected, look ' +
+    'whether it is done, and try again if it is not.',
+  no_answer:
+    'A proxy in front of Postrider answered with an error, so it may or may not be done: check that Postrider is running, ' +
+    'look whether it is done, and try again if it is not.',
   unauthorized: 'Your session has ended: sign in again.',
   forbidden: 'Viewers can look at everything but change nothing: ask an administrator, or sign in with an admin token.',
-  too_many_requests: 'There were too many requests: wait a minute, then try again.',
   internal_error: 'Postrider made a mistake: try again, and if it happens again, look for the details in its log.',
 }
 
-/** What the reader can do, behind the server's own sentence. */
-const remedies: Record<string, string> = {
-  not_found: 'it may have been deleted, or it is older than what is kept',
-  unavailable: 'this page continues by itself when it is back',
+/** The same where something was only to be read: nothing can be half done, and the page asks again by itself. */
+const ownSentencesOfReading: Record<string, string> = {
+  unreachable:
+    'Postrider does not answer: check that it is running and that you are connected. This page continues by itself.',
+  no_answer:
+    'A proxy in front of Postrider answered with an error: check that Postrider is running. This page continues by itself.',
 }
 
-/** One sentence that says what is wrong and, where that is known, how to mend it. */
+/** One sentence that says what is wrong with something that was to be done and, where that is known, how to mend it. */
 export function explain(error: Error): string {
   if (!(error instanceof ApiError)) return sentence(error.message)
   const own = ownSentences[error.code]
   if (own !== undefined) return own
-  const remedy = remedies[error.code]
-  return sentence(remedy === undefined ? error.message : `${error.message.replace(/\.$/, '')}: ${remedy}`)
+  if (error.code !== 'not_found') return sentence(error.message)
+  return sentence(`${error.message.replace(/\.$/, '')}: it may have been deleted, or it is older than what is kept`)
 }
 
-/** With a capital at its beginning and a full stop at its end. */
+/** Likewise of something that was to be read, on a page that asks again until it is there. */
+export function explainReading(error: Error): string {
+  if (!(error instanceof ApiError)) return explain(error)
+  if (error.code === 'unavailable')
+    return sentence(
+      `${error.message.replace(/; try again in \d+ s$/, '')}: this page continues by itself when it is back`,
+    )
+  return ownSentencesOfReading[error.code] ?? explain(error)
+}
+
+/** With a capital at its beginning, unless that is a URL, and a full stop at its end. */
 export const sentence = (text: string): string => {
   const trimmed = text.trim()
-  const whole = trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
+  const whole = /^https?:/.test(trimmed) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
   return /[.!?…]$/.test(whole) ? whole : `${whole}.`
 }
 
 interface Props {
   error: Error
   title?: string
+  /** Something was only to be read. */
+  isReading?: boolean
   onRetry?: () => unknown
 }
 
-export function ErrorNotice({ error, title = 'This did not work', onRetry }: Props) {
+export function ErrorNotice({ error, title = 'This did not work', isReading = false, onRetry }: Props) {
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={title} role="alert">
       <Stack gap="sm" align="flex-start">
-        <Text size="sm">{explain(error)}</Text>
+        <Text size="sm">{isReading ? explainReading(error) : explain(error)}</Text>
         {onRetry !== undefined && (
           <Button size="xs" variant="default" onClick={() => onRetry()}>
             Try again

@@ -10,7 +10,7 @@ import { formatTime, zoneName } from './time.tsx'
 
 const lines = {
   accepted: { label: 'Accepted', color: 'indigo' },
-  delivered: { label: 'Delivered', color: 'teal' },
+  delivered: { label: 'Successful attempts', color: 'teal' },
   failed: { label: 'Failed attempts', color: 'red' },
   rejected: { label: 'Rejected', color: 'orange' },
 }

@@ -15,7 +15,7 @@ export const fateLooks: Record<LiveEvent['fate'], { label: string; color: string
 export const fateReasons: Record<TurnedAwayFate, string> = {
   rejected: 'It was refused, and its sender got the error.',
   filtered: 'Its “integrations” member excludes every destination of the source.',
-  no_destination: 'No destination of its source was switched on.',
+  no_destination: 'Its source had no destination that was switched on.',
   suppressed: 'Its user asked to be forgotten, so it was deleted.',
   dropped: 'Its source was switched off or its write key unknown; the sender was told that it was accepted.',
 }

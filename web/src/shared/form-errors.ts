@@ -11,11 +11,13 @@ export function placeError(
 ): string | undefined {
   const field = error instanceof ApiError && error.path !== undefined ? fieldOf(error.path) : undefined
   if (field === undefined) return explain(error)
-  setFieldError(field, withoutPath(error as ApiError))
+  setFieldError(field, explainAtField(error))
   return undefined
 }
 
-/** `settings.webhooks[0].url: must be …` → `Must be …` */
-function withoutPath({ message, path }: ApiError): string {
-  return sentence(message.startsWith(`${path}: `) ? message.slice((path?.length ?? 0) + 2) : message)
+/** What is wrong, below the field that it is about: `settings.webhooks[0].url: must be …` → `Must be …` */
+export function explainAtField(error: Error): string {
+  const before = error instanceof ApiError && error.path !== undefined ? `${error.path}: ` : undefined
+  if (before === undefined || !error.message.startsWith(before)) return explain(error)
+  return sentence(error.message.slice(before.length))
 }

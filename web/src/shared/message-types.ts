@@ -1,4 +1,7 @@
-import type { MessageType } from '../../../src/schemas/message.ts'
+import type { EventType, MessageType } from '../../../src/schemas/message.ts'
 
-/** All types of events, in the order in which people choose from them. */
-export const messageTypes: MessageType[] = ['track', 'page', 'screen', 'identify', 'group', 'alias', 'delete']
+/** All types of calls, in the order in which people choose from them. */
+export const eventTypes: EventType[] = ['track', 'page', 'screen', 'identify', 'group', 'alias']
+
+/** All types of events, likewise. */
+export const messageTypes: MessageType[] = [...eventTypes, 'delete']

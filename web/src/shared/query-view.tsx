@@ -3,7 +3,7 @@ import { IconClockExclamation } from '@tabler/icons-react'
 import type { QueryObserverResult } from '@tanstack/react-query'
 import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { ApiError } from '../api/request.ts'
-import { ErrorNotice, explain } from './error-notice.tsx'
+import { ErrorNotice, explainReading } from './error-notice.tsx'
 import { formatSpan, formatTime, useNow } from './time.tsx'
 import { loadFile } from './load-file.ts'
 
@@ -32,7 +32,7 @@ export function QueryView<Data>({ query, children }: Props<Data>) {
         <NotThere error={error} />
       </Suspense>
     )
-  if (error !== null) return <ErrorNotice error={error} title="This could not be loaded" onRetry={refetch} />
+  if (error !== null) return <ErrorNotice isReading error={error} title="This could not be loaded" onRetry={refetch} />
   return <Outline />
 }
 
@@ -55,7 +55,7 @@ function Stale({ at, error }: { at: number; error: Error }) {
       icon={<IconClockExclamation aria-hidden />}
       title={`Not up to date: as it was ${formatSpan(age, { whole: true })} ago, at ${formatTime(at)}`}
     >
-      {explain(error)}
+      {explainReading(error)}
     </Alert>
   )
 }

@@ -3,7 +3,7 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import type { Session } from '../../../src/schemas/access.ts'
-import { ApiError } from '../api/request.ts'
+import { ApiError, isUnreachable } from '../api/request.ts'
 import { signIn } from '../api/session.ts'
 import { explain } from './error-notice.tsx'
 
@@ -54,7 +54,10 @@ export function TokenForm({ enter, children }: Props) {
   )
 }
 
-const describe = (error: Error): string =>
-  error instanceof ApiError && error.status === 401
-    ? 'This token is unknown. Copy it again from the text that Postrider prints when it starts, or ask an administrator for one.'
-    : explain(error)
+function describe(error: Error): string {
+  if (error instanceof ApiError && error.status === 401)
+    return 'This token is unknown. Copy it again from the text that Postrider prints when it starts, or ask an administrator for one.'
+  if (isUnreachable(error))
+    return 'Postrider does not answer: check that it is running and that you are connected, then try again.'
+  return explain(error)
+}

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import type { MissingPart } from '../../../src/schemas/system.ts'
 import { isUnreachable } from '../api/request.ts'
 import { statusQuery } from '../api/system.ts'
@@ -14,6 +14,14 @@ export interface Connection {
 }
 
 export function useConnection(): Connection {
-  const { data, error, dataUpdatedAt } = useQuery(statusQuery)
-  return { isLost: isUnreachable(error), answeredAt: dataUpdatedAt, missing: data?.missing ?? [] }
+  const client = useQueryClient()
+  const { data, error } = useQuery(statusQuery)
+  return { isLost: isUnreachable(error), answeredAt: lastAnswer(client), missing: data?.missing ?? [] }
 }
+
+/** A page may have its answers before the first status comes. */
+const lastAnswer = (client: QueryClient): number =>
+  client
+    .getQueryCache()
+    .getAll()
+    .reduce((last, { state }) => Math.max(last, state.dataUpdatedAt), 0)

@@ -90,6 +90,7 @@ export default function CommandPalette({ request }: { request: number }) {
       query={query}
       onQueryChange={setQuery}
       shortcut={null}
+      attributes={{ content: { 'aria-label': 'Go to' } }}
       nothingFound="Nothing found. Try part of a name, or a whole user or message id."
       limit={12}
       scrollable

@@ -6,14 +6,18 @@ import type { MissingPart } from '../../../src/schemas/system.ts'
 import { formatSpan, formatTime, useNow } from '../shared/time.tsx'
 import { useConnection } from '../shared/use-connection.ts'
 
-const texts: Record<MissingPart['part'], { name: string; consequence: string }> = {
+const texts: Record<MissingPart['part'], { title: string; consequence: string }> = {
   temporal: {
-    name: 'Temporal',
+    title: 'Temporal does not answer',
     consequence: 'Events are still accepted and wait in the inbox. Deliveries continue when it is back.',
   },
   database: {
-    name: 'The database',
+    title: 'The database does not answer',
     consequence: 'Settings cannot be changed, and no event can be put into the inbox.',
+  },
+  worker: {
+    title: 'No worker is running',
+    consequence: 'Events are still accepted. Deliveries continue when a node with the role worker runs.',
   },
 }
 
@@ -29,7 +33,7 @@ export function ConnectionNotice() {
   }, [client, isLost])
   if (isLost) return <ServerGone answeredAt={answeredAt} />
   return missing.map(({ part, reason, since }) => (
-    <Notice key={part} color="orange" title={`${texts[part].name} does not answer`}>
+    <Notice key={part} color="orange" title={texts[part].title}>
       {texts[part].consequence} Since {formatTime(since)}: {reason}
     </Notice>
   ))

@@ -38,13 +38,7 @@ export function Members({ audience }: { audience: Audience }) {
           <MemberTable audience={audience} members={pages.flatMap(({ items }) => items)} search={search} />
         )}
       </QueryView>
-      <LoadMore
-        hasMore={query.hasNextPage}
-        isLoading={query.isFetchingNextPage}
-        hasFailed={query.isFetchNextPageError}
-        isAutomatic={false}
-        onMore={query.fetchNextPage}
-      />
+      <LoadMore query={query} isAutomatic={false} />
     </>
   )
 }
@@ -80,7 +74,8 @@ function MemberTable({ audience: { kind, destinationIds }, members, search }: Ta
               )}
               <Table.Td visibleFrom="sm">{traits === null ? '–' : <Json value={traits} />}</Table.Td>
               <Table.Td>
-                {acknowledgedBy.length} of {destinationIds.length} destinations
+                {acknowledgedBy.length} of {destinationIds.length}{' '}
+                {destinationIds.length === 1 ? 'destination' : 'destinations'}
               </Table.Td>
             </Table.Tr>
           ))}

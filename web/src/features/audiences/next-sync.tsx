@@ -40,6 +40,7 @@ export function NextSync({ audience }: { audience: Audience }) {
             onChange={(chosen) => {
               setFile(chosen)
               preview.reset()
+              upload.reset()
             }}
             style={{ flex: '1 1 16rem' }}
           />
@@ -48,7 +49,10 @@ export function NextSync({ audience }: { audience: Audience }) {
           variant="default"
           leftSection={<IconEye size={16} aria-hidden />}
           loading={preview.isPending}
-          onClick={() => preview.mutate()}
+          onClick={() => {
+            upload.reset()
+            preview.mutate()
+          }}
         >
           Preview
         </Button>

@@ -1,7 +1,8 @@
 import { Alert, Badge, Button, Group, Stack, Table, Text } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { Sync } from '../../../../src/schemas/audience.ts'
 import { steerSync, syncsQuery } from '../../api/audiences.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { useIsDeleting } from '../../shared/delete-section.tsx'
 import { Link } from '../../shared/link.tsx'
@@ -32,12 +33,7 @@ export function SyncHistory({ audienceId }: { audienceId: string }) {
   return (
     <>
       <QueryView query={query}>{({ pages }) => <SyncTable syncs={pages.flatMap(({ items }) => items)} />}</QueryView>
-      <LoadMore
-        hasMore={query.hasNextPage}
-        isLoading={query.isFetchingNextPage}
-        hasFailed={query.isFetchNextPageError}
-        onMore={query.fetchNextPage}
-      />
+      <LoadMore query={query} />
     </>
   )
 }
@@ -67,6 +63,7 @@ function SyncTable({ syncs }: { syncs: Sync[] }) {
 function SyncRow({ sync }: { sync: Sync }) {
   const { audienceId, kind, status, phase, added, removed, unchanged, sent, failed, handedOn, requestedAt, reason } =
     sync
+  const withNames = useDestinationNames()
   return (
     <Table.Tr>
       <Table.Td>
@@ -82,7 +79,7 @@ function SyncRow({ sync }: { sync: Sync }) {
           </Group>
           {reason !== null && (
             <Text size="xs" c="dimmed">
-              {reason}
+              {withNames(reason)}
             </Text>
           )}
           <Group gap={6}>
@@ -112,6 +109,13 @@ function SyncRow({ sync }: { sync: Sync }) {
       </Table.Td>
     </Table.Tr>
   )
+}
+
+/** Puts the names of destinations into a text in the place of their ids. */
+function useDestinationNames(): (text: string) => string {
+  const destinations = useQuery(destinationsQuery).data ?? []
+  return (text) =>
+    text.replace(/dst_[0-9a-f]+/g, (wanted) => destinations.find(({ id }) => id === wanted)?.name ?? wanted)
 }
 
 function SyncActions({ sync: { id, audienceId, status, undoable } }: { sync: Sync }) {

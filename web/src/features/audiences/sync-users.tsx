@@ -83,13 +83,7 @@ function SyncUsers({ sync: { id, audienceId, status } }: { sync: Sync }) {
         />
       </Group>
       <QueryView query={query}>{({ pages }) => <UserTable users={pages.flatMap(({ items }) => items)} />}</QueryView>
-      <LoadMore
-        hasMore={query.hasNextPage}
-        isLoading={query.isFetchingNextPage}
-        hasFailed={query.isFetchNextPageError}
-        isAutomatic={false}
-        onMore={query.fetchNextPage}
-      />
+      <LoadMore query={query} isAutomatic={false} />
     </Stack>
   )
 }
@@ -100,7 +94,7 @@ function UserTable({ users }: { users: SyncUser[] }) {
     destinations.find(({ id }) => id === destinationId)?.name ?? destinationId ?? 'deleted'
   if (users.length === 0) return <Text c="dimmed">No user fits.</Text>
   return (
-    <ScrollArea.Autosize mah={480} tabIndex={0} role="region" aria-label="Users">
+    <ScrollArea.Autosize mah={480} viewportProps={{ tabIndex: 0 }} role="region" aria-label="Users">
       <Table verticalSpacing="xs" stickyHeader>
         <Table.Thead>
           <Table.Tr>

@@ -35,7 +35,7 @@ export function DeletionRequestsPage() {
     <>
       <PageHeader
         title="Deletion requests"
-        description="Users to be deleted. Each destination is told once per user; the user ids are forgotten once that is done."
+        description="Users to be deleted. Each destination is told once per user and source; the user ids are forgotten once that is done."
         actions={create}
       />
       <QueryView query={query}>
@@ -49,12 +49,7 @@ export function DeletionRequestsPage() {
           )
         }}
       </QueryView>
-      <LoadMore
-        hasMore={query.hasNextPage}
-        isLoading={query.isFetchingNextPage}
-        hasFailed={query.isFetchNextPageError}
-        onMore={query.fetchNextPage}
-      />
+      <LoadMore query={query} />
       <Dialog opened={isOpen} onClose={close} title="Request a deletion" closeOnClickOutside={false}>
         <NewRequest onDone={close} />
       </Dialog>

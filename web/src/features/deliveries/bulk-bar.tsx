@@ -12,15 +12,19 @@ import { useBulkSteering, type BulkState } from './use-bulk-steering.ts'
 interface Props {
   filter: DeliveryFilter
   selected: ReadonlySet<string>
+  /** Whether nothing matches the filter now. */
+  isEmpty: boolean
   onDone: () => void
 }
 
 const actions: SteeringAction[] = ['retry', 'redeliver', 'cancel']
 
 /** Steers the chosen deliveries, or all that match the filter. */
-export function BulkBar({ filter, selected, onDone }: Props) {
+export function BulkBar({ filter, selected, isEmpty, onDone }: Props) {
   const [action, setAction] = useState<SteeringAction>()
   const target: BulkTarget = selected.size > 0 ? { kind: 'ids', ids: [...selected] } : { kind: 'filter', filter }
+  // What was done stays to be read, also when nothing matches the filter any more.
+  if (isEmpty && action === undefined) return null
   return (
     <Group gap="xs" mb="sm">
       <Text size="sm" role="status">
@@ -72,7 +76,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
     <Dialog opened onClose={close} title={label} closeOnClickOutside={bulk.state === undefined}>
       <Stack>
         {bulk.error !== null && <ErrorNotice error={bulk.error} />}
-        {count.error !== null && <ErrorNotice error={count.error} title="They could not be counted" />}
+        {count.error !== null && <ErrorNotice isReading error={count.error} title="They could not be counted" />}
         {bulk.state === undefined ? (
           <form
             onSubmit={(event) => {

@@ -1,13 +1,14 @@
 import { Badge, Button, Text } from '@mantine/core'
 import { IconRefresh } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { deliveriesQuery, deliveryCountQuery } from '../../api/deliveries.ts'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { useConnection } from '../../shared/use-connection.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { DeliveryTable } from './delivery-table.tsx'
@@ -27,6 +28,7 @@ const maxLivePages = 2
 export function DeliveriesPage() {
   const filter = useSearch({ from: '/shell/deliveries' })
   const navigate = useNavigate()
+  const router = useRouter()
   const canChange = useCanChange()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const query = useInfiniteQuery({
@@ -35,8 +37,11 @@ export function DeliveriesPage() {
   })
   const total = useQuery({ ...deliveryCountQuery(filter), refetchInterval: countMs, placeholderData: keepPreviousData })
   const deliveries = query.data?.pages.flatMap(({ items }) => items) ?? []
-  const isLive = query.error === null && (query.data?.pages.length ?? 0) <= maxLivePages
+  const { isLost } = useConnection()
+  const isLive = !isLost && query.error === null && (query.data?.pages.length ?? 0) <= maxLivePages
   const change = (next: DeliveryFilter): void => {
+    // A filter follows its typing after a pause. By then a row may have been opened whose page is still being loaded.
+    if (router.latestLocation.pathname !== '/deliveries') return
     setSelected(new Set())
     void navigate({ to: '/deliveries', search: next, replace: true })
   }
@@ -61,10 +66,15 @@ export function DeliveriesPage() {
         }
       />
       <FilterBar filter={filter} onChange={change} />
-      {canChange && deliveries.length > 0 && (
-        <BulkBar filter={filter} selected={selected} onDone={() => setSelected(new Set())} />
+      {canChange && (
+        <BulkBar
+          filter={filter}
+          selected={selected}
+          isEmpty={deliveries.length === 0}
+          onDone={() => setSelected(new Set())}
+        />
       )}
-      {filter.status === 'failed' && <PartlyDelivered filter={filter} />}
+      {filter.status === 'failed' && filter.destinationId === undefined && <PartlyDelivered filter={filter} />}
       <QueryView query={query}>
         {() =>
           deliveries.length === 0 ? (
@@ -81,12 +91,7 @@ export function DeliveriesPage() {
                   {Math.max(total.data.count, deliveries.length).toLocaleString()}
                 </Text>
               )}
-              <LoadMore
-                hasMore={query.hasNextPage}
-                isLoading={query.isFetchingNextPage}
-                hasFailed={query.isFetchNextPageError}
-                onMore={query.fetchNextPage}
-              />
+              <LoadMore query={query} />
             </>
           )
         }

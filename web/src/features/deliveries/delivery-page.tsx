@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { DeliveryDetail } from '../../../../src/schemas/delivery.ts'
 import { deliveryQuery } from '../../api/deliveries.ts'
-import { sourcesQuery } from '../../api/sources.ts'
 import { CopyIcon } from '../../shared/copy.tsx'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Fact, Facts } from '../../shared/facts.tsx'
@@ -17,6 +16,7 @@ import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
 import { DestinationResults } from './destination-results.tsx'
 import { DeliveryTimeline } from './delivery-timeline.tsx'
+import { OriginFact } from './origin.tsx'
 import { RedeliveryBadge, RelatedDeliveries } from './redelivery.tsx'
 import { SentRequest } from './sent-request.tsx'
 import { StatusBadge } from './status-badge.tsx'
@@ -90,14 +90,9 @@ function TemporalLink({ url }: { url: string }) {
 }
 
 function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
-  const source = useQuery(sourcesQuery).data?.find(({ id }) => id === delivery.sourceId)
   return (
     <Facts>
-      <Fact name="Source">
-        <Link to="/sources/$id" params={{ id: delivery.sourceId }}>
-          {source?.name ?? delivery.sourceId}
-        </Link>
-      </Fact>
+      <OriginFact id={delivery.sourceId} />
       <Fact name="User">
         {delivery.userId === null ? (
           '–'

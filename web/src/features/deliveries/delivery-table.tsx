@@ -1,26 +1,41 @@
 import { Checkbox, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { memo, useCallback, useDeferredValue, type Dispatch, type SetStateAction } from 'react'
 import type { Delivery } from '../../../../src/schemas/delivery.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
-import { sourcesQuery } from '../../api/sources.ts'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Link } from '../../shared/link.tsx'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { Ago, Countdown } from '../../shared/time.tsx'
+import { useOriginNames } from './origin.tsx'
 import { RedeliveryBadge } from './redelivery.tsx'
 import { StatusBadge } from './status-badge.tsx'
+
+/** Rows that are drawn at once, about as many as a window shows; the others follow when they stand. */
+const firstRows = 15
 
 interface Props {
   deliveries: Delivery[]
   /** Absent: rows cannot be chosen. */
-  selection?: { selected: ReadonlySet<string>; onChange: (selected: ReadonlySet<string>) => void }
+  selection?: { selected: ReadonlySet<string>; onChange: Dispatch<SetStateAction<ReadonlySet<string>>> }
 }
 
 export function DeliveryTable({ deliveries, selection }: Props) {
-  const sources = useQuery(sourcesQuery).data ?? []
+  const originOf = useOriginNames(deliveries.map(({ sourceId }) => sourceId))
   const destinations = useQuery(destinationsQuery).data ?? []
   const nameOf = (wanted: string): string => destinations.find(({ id }) => id === wanted)?.name ?? wanted
   const withUrls = useEndpointUrls()
+  const rows = useDeferredValue(deliveries, deliveries.slice(0, firstRows))
+  const change = selection?.onChange
+  const choose = useCallback(
+    (id: string) =>
+      change?.((before) => {
+        const next = new Set(before)
+        if (!next.delete(id)) next.add(id)
+        return next
+      }),
+    [change],
+  )
   const chosen = deliveries.filter(({ id }) => selection?.selected.has(id)).length
   return (
     <Table verticalSpacing="xs" highlightOnHover>
@@ -48,14 +63,14 @@ export function DeliveryTable({ deliveries, selection }: Props) {
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {deliveries.map((delivery) => (
+        {rows.map((delivery) => (
           <Row
             key={delivery.id}
             delivery={delivery}
-            sourceName={sources.find(({ id }) => id === delivery.sourceId)?.name ?? delivery.sourceId}
-            destinationNames={delivery.destinationIds.map(nameOf)}
+            sourceName={originOf(delivery.sourceId)}
+            destinationNames={delivery.destinationIds.map(nameOf).join(', ')}
             reason={delivery.reason === null ? null : readableReason(withUrls(delivery.reason))}
-            {...(selection && { selection })}
+            {...(selection && { isChosen: selection.selected.has(delivery.id), onChoose: choose })}
           />
         ))}
       </Table.Tbody>
@@ -63,27 +78,30 @@ export function DeliveryTable({ deliveries, selection }: Props) {
   )
 }
 
-interface RowProps extends Pick<Props, 'selection'> {
+interface RowProps {
   delivery: Delivery
   sourceName: string
-  destinationNames: string[]
+  destinationNames: string
   /** With URLs in the place of the ids of endpoints. */
   reason: string | null
+  isChosen?: boolean
+  /** Chooses it, or no longer. Absent: it cannot be chosen. */
+  onChoose?: (id: string) => void
 }
 
-function Row({ delivery, sourceName, destinationNames, reason, selection }: RowProps) {
+/** Drawn again only when it changed: the list is read again every few seconds. */
+const Row = memo(function Row(props: RowProps) {
+  const { delivery, sourceName, destinationNames, reason, isChosen = false, onChoose } = props
   const { id, status, type, event, userId, messageId, startedAt, attempts, nextAttemptAt } = delivery
-  const isChosen = selection?.selected.has(id) === true
-  const toggle = (): void => {
-    const next = new Set(selection?.selected)
-    if (!next.delete(id)) next.add(id)
-    selection?.onChange(next)
-  }
   return (
     <Table.Tr {...(isChosen && { bg: 'var(--mantine-primary-color-light)' })}>
-      {selection !== undefined && (
+      {onChoose !== undefined && (
         <Table.Td>
-          <Checkbox aria-label={`Choose ${event ?? type} ${messageId}`} checked={isChosen} onChange={toggle} />
+          <Checkbox
+            aria-label={`Choose ${event ?? type} ${messageId}`}
+            checked={isChosen}
+            onChange={() => onChoose(id)}
+          />
         </Table.Td>
       )}
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
@@ -131,7 +149,7 @@ function Row({ delivery, sourceName, destinationNames, reason, selection }: RowP
           {sourceName}
         </Text>
         <Text size="xs" c="dimmed" lineClamp={3}>
-          to {destinationNames.join(', ')}
+          to {destinationNames}
         </Text>
       </Table.Td>
       <Table.Td visibleFrom="md">{attempts ?? '–'}</Table.Td>
@@ -143,4 +161,4 @@ function Row({ delivery, sourceName, destinationNames, reason, selection }: RowP
       </Table.Td>
     </Table.Tr>
   )
-}
+})

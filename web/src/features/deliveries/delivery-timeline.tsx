@@ -24,7 +24,7 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
   ].sort((a, b) => a.at.localeCompare(b.at))
   if (entries.length === 0 && delivery.pending.length === 0) return <NoAttempt delivery={delivery} />
   return (
-    <Timeline bulletSize={26} lineWidth={2}>
+    <Timeline bulletSize={26} lineWidth={2} style={{ overflowWrap: 'anywhere' }}>
       {entries.map((entry, index) =>
         entry.kind === 'attempt' ? (
           <Timeline.Item

@@ -8,6 +8,7 @@ import { sourcesQuery } from '../../api/sources.ts'
 import { loadFile } from '../../shared/load-file.ts'
 import { messageTypes } from '../../shared/message-types.ts'
 import { readFilter, statuses } from './filter.ts'
+import { useOriginNames } from './origin.tsx'
 import { statusLooks } from './status-badge.tsx'
 
 /** With its calendar, which is large: loaded beside the rows. */
@@ -26,6 +27,10 @@ const timeLabels = { since: 'From', until: 'Until' }
 export function FilterBar({ filter, onChange }: Props) {
   const sources = useQuery(sourcesQuery).data ?? []
   const destinations = useQuery(destinationsQuery).data ?? []
+  const { sourceId } = filter
+  const nameOf = useOriginNames(sourceId === undefined ? [] : [sourceId])
+  const isOther = sourceId !== undefined && !sources.some(({ id }) => id === sourceId)
+  const origins = [...sources, ...(isOther ? [{ id: sourceId, name: nameOf(sourceId) }] : [])]
   const set = (member: keyof DeliveryFilter, value: string | null): void =>
     onChange(readFilter({ ...filter, [member]: value ?? undefined }))
   const choice = (member: 'status' | 'type' | 'sourceId' | 'destinationId') => ({
@@ -37,8 +42,13 @@ export function FilterBar({ filter, onChange }: Props) {
   return (
     <Group gap="xs" mb="md" align="flex-end" role="search" aria-label="Filter deliveries">
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="xs" verticalSpacing="xs" w="100%">
-        <Select label="Status" placeholder="Any" data={statusChoices} {...choice('status')} />
-        <Select label="Source" placeholder="Any" searchable data={sources.map(toChoice)} {...choice('sourceId')} />
+        <Select
+          label={filter.destinationId === undefined ? 'Status' : 'Status there'}
+          placeholder="Any"
+          data={statusChoices}
+          {...choice('status')}
+        />
+        <Select label="Source" placeholder="Any" searchable data={origins.map(toChoice)} {...choice('sourceId')} />
         <Select
           label="Destination"
           placeholder="Any"

@@ -32,8 +32,8 @@ export const obstacleTexts: Record<SteeringObstacle, string> = {
   over: 'they have already ended',
   under_way: 'they have not ended yet',
   queued: 'they are still in the inbox',
-  no_destination: 'none of their destinations is left and switched on',
-  gone: 'nothing is known of them any more',
+  no_destination: 'their destinations were deleted or are switched off',
+  gone: 'they no longer exist',
 }
 
 /** Texts that are shown once a delivery took an action. */

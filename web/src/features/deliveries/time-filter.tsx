@@ -1,6 +1,7 @@
 import { DateTimePicker } from '@mantine/dates'
-import '@mantine/dates/styles.layer.css'
 import dayjs from 'dayjs'
+import { useId } from 'react'
+import { calendarProps } from '../../shared/calendar.ts'
 
 const minuteMs = 60_000
 const agos = [
@@ -24,10 +25,12 @@ interface Props {
 export default function TimeFilter({ label, value, onChange }: Props) {
   return (
     <DateTimePicker
+      {...calendarProps(useId())}
       label={label}
       placeholder="Any time"
       valueFormat="D MMM YYYY, HH:mm"
       presets={timePresets()}
+      submitButtonProps={{ 'aria-label': 'Take this time' }}
       clearable
       value={value === undefined ? null : new Date(value)}
       onChange={(picked) => onChange(picked === null ? null : new Date(picked).toISOString())}

@@ -10,6 +10,8 @@ export interface ConnectDraft {
   /** The destination that was saved already: a reload goes on with it. */
   destinationId: string | null
   hasSecret: boolean
+  /** A secret was typed in that was not saved, and is not kept. */
+  lacksSecret: boolean
 }
 
 const storageKey = 'postrider-connect-draft'
@@ -24,7 +26,10 @@ export function readDraft(): ConnectDraft | undefined {
 }
 
 /** The secret is left out: it is nowhere but in this form and in the receiver. */
-export const keepDraft = (draft: ConnectDraft): void =>
-  sessionStorage.setItem(storageKey, JSON.stringify({ ...draft, values: { ...draft.values, sharedSecret: '' } }))
+export function keepDraft(draft: ConnectDraft): void {
+  const lacksSecret = draft.lacksSecret || (draft.values.sharedSecret !== '' && !draft.hasSecret)
+  const kept = { ...draft, lacksSecret, values: { ...draft.values, sharedSecret: '' } }
+  sessionStorage.setItem(storageKey, JSON.stringify(kept))
+}
 
 export const dropDraft = (): void => sessionStorage.removeItem(storageKey)

@@ -68,6 +68,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   })
   const values = form.getValues()
   const isOn = connected !== undefined
+  const lacksSecret = draft?.lacksSecret === true && values.sharedSecret === '' && !hasSecret
   const { data: destinations } = useQuery(destinationsQuery)
   const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
   const hasName = useRef(draft !== undefined)
@@ -78,8 +79,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     if (free !== values.name) form.setFieldValue('name', free)
   })
   useEffect(() => {
-    if (!isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret })
-  }, [isOn, step, values, isForAudiences, destinationId, hasSecret])
+    if (!isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret, lacksSecret })
+  }, [isOn, step, values, isForAudiences, destinationId, hasSecret, lacksSecret])
 
   const save = useChange({
     change: async () =>
@@ -178,6 +179,12 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
             <Section title="Should requests be signed?">
               <div>
                 <SecretField form={form} isSet={hasSecret} />
+                {lacksSecret && (
+                  <Alert color="yellow" mt="sm">
+                    The secret that you had entered was not kept when the page was reloaded. Enter it again, or generate
+                    another one.
+                  </Alert>
+                )}
               </div>
             </Section>
           </Stepper.Step>

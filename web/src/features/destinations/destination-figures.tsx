@@ -1,4 +1,4 @@
-import { Group, Skeleton, Stack, Text } from '@mantine/core'
+import { Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import type { Overview } from '../../../../src/schemas/overview.ts'
@@ -59,7 +59,7 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
       <QueryView query={query}>
         {(failures) =>
           failures.length === 0 ? (
-            <Text size="sm">None.</Text>
+            <Text size="sm">No delivery failed here for good.</Text>
           ) : (
             <Stack gap="xs">
               {failures.map(({ id, event, type, reason, startedAt }) => (
@@ -73,14 +73,9 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
                   <Text size="sm">{reason === null ? 'No reason is known.' : readableReason(reason)}</Text>
                 </div>
               ))}
-              <Group gap="md">
-                <Link size="sm" to="/deliveries" search={{ destinationId, status: 'failed' }}>
-                  Show all that failed
-                </Link>
-                <Link size="sm" to="/deliveries" search={{ destinationId, status: 'partly_delivered' }}>
-                  Show all that only some destinations took
-                </Link>
-              </Group>
+              <Link size="sm" to="/deliveries" search={{ destinationId, status: 'failed' }}>
+                Show all that failed here
+              </Link>
             </Stack>
           )
         }

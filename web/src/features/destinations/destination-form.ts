@@ -36,7 +36,7 @@ const defaultOverlapSeconds = '86400'
 // Rows of a draft that is read again have keys of before.
 let lastKey = Date.now()
 /** Rows keep their place in the page while others come and go. */
-const nextKey = (): string => `row-${++lastKey}`
+export const nextKey = (): string => `row-${++lastKey}`
 
 export const emptyHeader = (): HeaderValues => ({ key: nextKey(), name: '', value: '' })
 export const emptyEndpoint = (): EndpointValues => ({ key: nextKey(), url: '', headers: [] })

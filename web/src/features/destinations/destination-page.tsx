@@ -6,6 +6,7 @@ import type { Destination, DestinationPatch, DestinationView } from '../../../..
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { changeDestination, deleteDestination, destinationQuery } from '../../api/destinations.ts'
 import type { Tagged } from '../../api/request.ts'
+import { CodeBlock } from '../../shared/copy.tsx'
 import { DeleteSection } from '../../shared/delete-section.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -17,6 +18,7 @@ import { DestinationFigures, RecentFailures } from './destination-figures.tsx'
 import { DestinationState } from './destination-state.tsx'
 import { EndpointStates } from './endpoint-states.tsx'
 import { EndpointTestPanel } from './endpoint-test.tsx'
+import { FilterSection } from './filter-section.tsx'
 import { PowerSwitch } from './power-switch.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
@@ -52,6 +54,7 @@ function DestinationDetails({ tagged }: { tagged: Tagged<DestinationView> }) {
         <DestinationFigures destinationId={destination.id} />
         <RecentFailures destinationId={destination.id} />
         {canChange ? <SettingsForm destination={tagged} /> : <SettingsView destination={destination} />}
+        {canChange ? <FilterSection destination={tagged} /> : <FilterView destination={destination} />}
         {canChange && (
           <Section title="Test">
             <EndpointTestPanel destinationId={destination.id} />
@@ -112,6 +115,19 @@ function HeldNotice({ destination: { id, paused } }: { destination: Destination 
         </Link>
       )}
     </Alert>
+  )
+}
+
+/** Which events it takes, for a viewer. */
+function FilterView({ destination: { filter } }: { destination: Destination }) {
+  return (
+    <Section title="Filter">
+      {filter === null ? (
+        <Text size="sm">It takes all events of its sources.</Text>
+      ) : (
+        <CodeBlock name="filter" value={JSON.stringify(filter, null, 2)} />
+      )}
+    </Section>
   )
 }
 

@@ -62,7 +62,7 @@ export function DraftTest({ form, endpoint, destinationId }: Props) {
         />
       </Group>
       {problem !== undefined && (
-        <Alert color="red" role="alert" title="No test was sent">
+        <Alert color="red" role="alert" title="The test has no result">
           {problem}
         </Alert>
       )}

@@ -1,6 +1,5 @@
 import { Group, Stack, Text } from '@mantine/core'
 import type { DestinationView, EndpointState } from '../../../../src/schemas/destination.ts'
-import { advice } from '../../shared/failure-advice.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
 import { Ago, Countdown } from '../../shared/time.tsx'
@@ -11,10 +10,6 @@ import { RetryWaiting } from './retry-waiting.tsx'
 /** How each endpoint does: since when, why, and what comes next. */
 export function EndpointStates({ destination: { id, settings, endpoints } }: { destination: DestinationView }) {
   const canChange = useCanChange()
-  // After a final failure nothing waits for this destination; what is retried goes to others.
-  const mayWait = endpoints.some(
-    ({ state, reason }) => state !== 'failing' || reason === null || !advice(reason).isFinal,
-  )
   return (
     <Section title="State of the endpoints">
       <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
@@ -29,7 +24,7 @@ export function EndpointStates({ destination: { id, settings, endpoints } }: { d
         ))}
       </Stack>
       {endpoints.length === 0 && <Text size="sm">It has no endpoint, so its events are not sent anywhere.</Text>}
-      {canChange && mayWait && <RetryWaiting destinationId={id} />}
+      {canChange && <RetryWaiting destinationId={id} />}
     </Section>
   )
 }

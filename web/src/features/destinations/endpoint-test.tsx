@@ -27,7 +27,7 @@ export function EndpointTestPanel({ destinationId }: { destinationId: string }) 
           Send a test event
         </Button>
       </Group>
-      {test.error !== null && <ErrorNotice error={test.error} title="No test was sent" />}
+      {test.error !== null && <ErrorNotice error={test.error} title="The test has no result" />}
       <Stack gap="sm" aria-live="polite">
         {test.data?.results.map((result) => (
           <TestResult key={result.endpointId} result={result} />

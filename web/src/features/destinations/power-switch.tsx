@@ -31,13 +31,16 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
     onDone: (waiting) => (waiting === 0 ? change.mutate({ enabled: false }) : setQuestion({ waiting })),
     onFailed: () => setQuestion({ waiting: undefined }),
   })
+  // Not disabled while it is busy: it would lose the focus, which comes back to it from the dialog.
+  const isBusy = change.isPending || count.isPending
+  const turn = (): void => (enabled ? count.mutate() : change.mutate({ enabled: true }))
   return (
     <>
       <Switch
         label={enabled ? 'On' : 'Off'}
         checked={enabled}
-        disabled={change.isPending || count.isPending}
-        onChange={() => (enabled ? count.mutate() : change.mutate({ enabled: true }))}
+        aria-disabled={isBusy}
+        onChange={isBusy ? () => {} : turn}
       />
       <Dialog opened={question !== undefined} onClose={() => setQuestion(undefined)} title={`Switch ${name} off?`}>
         <Stack>

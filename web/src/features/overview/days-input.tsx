@@ -1,7 +1,7 @@
 import { DatePickerInput } from '@mantine/dates'
-import '@mantine/dates/styles.layer.css'
 import dayjs from 'dayjs'
-import { useState } from 'react'
+import { useId, useState } from 'react'
+import { calendarProps } from '../../shared/calendar.ts'
 import type { OverviewSearch } from './range.ts'
 
 interface Props {
@@ -23,8 +23,8 @@ export default function DaysInput({ search, onChange }: Props) {
   }
   return (
     <DatePickerInput
+      {...calendarProps(useId())}
       type="range"
-      aria-label="Days"
       placeholder="First and last day"
       value={days}
       onChange={chooseDays}

@@ -21,7 +21,7 @@ export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEn
     return (
       <Group gap="xs">
         <IconCircleCheck size={18} color="var(--mantine-color-teal-7)" aria-hidden />
-        <Text size="sm">None: the latest attempt at every endpoint succeeded.</Text>
+        <Text size="sm">No endpoint of a destination that is switched on.</Text>
       </Group>
     )
   const more = endpoints.length - maxShown
@@ -45,6 +45,7 @@ function FailingRow({ failing }: { failing: Failing }) {
   const destination = destinations?.find(({ id }) => id === destinationId)
   const state = destination?.endpoints.find(({ id }) => id === failing.endpointId)
   const { isFinal, text, action } = advice(reason)
+  const isOneOfSeveral = (destination?.endpoints.length ?? 0) > 1
   return (
     <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
       <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />
@@ -60,7 +61,7 @@ function FailingRow({ failing }: { failing: Failing }) {
           {state !== undefined && state.downSince !== null && (
             <>
               {' '}
-              Down since <Ago at={state.downSince} />
+              It is down
               {state.nextProbeAt !== null && (
                 <>
                   , next attempt <Countdown to={state.nextProbeAt} />
@@ -70,7 +71,11 @@ function FailingRow({ failing }: { failing: Failing }) {
             </>
           )}
         </Text>
-        <Counts destinationId={destinationId} statuses={isFinal ? ['failed'] : ['retrying', 'failed']} />
+        <Group gap="sm">
+          {/* Of a destination with several endpoints, it is the others that these wait for. */}
+          {!(isFinal && isOneOfSeveral) && <CountLink destinationId={destinationId} status="retrying" />}
+          <CountLink destinationId={destinationId} status="failed" />
+        </Group>
         <Group gap="sm" mt={4}>
           <Text size="sm">{text}</Text>
           <ButtonLink
@@ -83,23 +88,6 @@ function FailingRow({ failing }: { failing: Failing }) {
           </ButtonLink>
         </Group>
       </div>
-    </Group>
-  )
-}
-
-interface CountsProps {
-  destinationId: string
-  statuses: ('retrying' | 'failed')[]
-}
-
-/** What waits for the destination, and what it has lost. A failure that is final leaves nothing that waits for this destination:
- *  what is retried then goes to others. */
-function Counts({ destinationId, statuses }: CountsProps) {
-  return (
-    <Group gap="sm">
-      {statuses.map((status) => (
-        <CountLink key={status} destinationId={destinationId} status={status} />
-      ))}
     </Group>
   )
 }

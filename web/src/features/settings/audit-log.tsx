@@ -12,7 +12,7 @@ import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { formatTime } from '../../shared/time.tsx'
-import { describeAction, differences, subjectName } from './describe-change.ts'
+import { describeAction, differences, matchedBy, subjectName } from './describe-change.ts'
 
 const outcomeColors = { done: 'teal', failed: 'red', unknown: 'yellow', refused: 'orange' } as const
 
@@ -36,12 +36,7 @@ export function AuditLog() {
           )
         }}
       </QueryView>
-      <LoadMore
-        hasMore={query.hasNextPage}
-        isLoading={query.isFetchingNextPage}
-        hasFailed={query.isFetchNextPageError}
-        onMore={query.fetchNextPage}
-      />
+      <LoadMore query={query} />
     </>
   )
 }
@@ -158,7 +153,8 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter:
 function Subject({ entry }: { entry: AuditEntry }) {
   const [kind, id] = [entry.subject.split('/')[0], entry.subject.slice(entry.subject.indexOf('/') + 1)]
   const page = pagesOf[kind ?? '']
-  if (page === undefined || !entry.subject.includes('/') || entry.action.endsWith('.delete'))
+  const isThere = entry.subject.includes('/') && !entry.action.endsWith('.delete') && matchedBy(entry) === undefined
+  if (page === undefined || !isThere)
     return (
       <Text size="xs" c="dimmed" lineClamp={1}>
         {subjectName(entry)}

@@ -37,21 +37,33 @@ const verbs: Record<string, string> = {
 }
 
 /** What was done, as in `Changed source`. */
-export function describeAction({ action, subject, outcome }: AuditEntry): string {
+export function describeAction(entry: AuditEntry): string {
+  const { action, subject, outcome } = entry
   if (outcome === 'refused') return 'Tried to sign in with a wrong token'
   if (action === 'session.create') return 'Signed in'
   const [resource = '', ...rest] = action.split('.')
   const isMany = (resource === 'deliveries' || resource === 'destinations') && !subject.includes('/')
-  const noun = isMany && resource === 'deliveries' ? 'deliveries' : (nouns[resource] ?? resource)
+  const matched = matchedBy(entry)
+  const noun =
+    matched !== undefined || (isMany && resource === 'deliveries') ? 'deliveries' : (nouns[resource] ?? resource)
   return `${verbs[rest.join('.')] ?? rest.join(' ')} ${noun}`
 }
 
 /** What it was done to: its name, or its id when it has none. */
-export function subjectName({ subject, before, after }: AuditEntry): string {
+export function subjectName(entry: AuditEntry): string {
+  const { subject, before, after } = entry
+  const matched = matchedBy(entry)
+  if (matched !== undefined) return `${matched.toLocaleString()} that matched a filter`
   for (const state of [after, before])
     if (typeof state === 'object' && state !== null && 'name' in state && typeof state.name === 'string')
       return state.name
   return subject.slice(subject.indexOf('/') + 1)
+}
+
+/** How many deliveries an action was for that took all that match a filter; undefined for any other. */
+export function matchedBy({ action, after }: AuditEntry): number | undefined {
+  if (!action.startsWith('deliveries.') || typeof after !== 'object' || after === null) return undefined
+  return 'matched' in after && typeof after.matched === 'number' ? after.matched : undefined
 }
 
 /** Members that differ, as paths with both values as JSON. */

@@ -1,11 +1,15 @@
 import { Badge, Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconSearch } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { statusQuery } from '../../api/system.ts'
 import { Dialog } from '../../shared/dialog.tsx'
+import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { AcceptedBody, TurnedAwayBody } from '../../shared/event-body.tsx'
 import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
 import { formatClock } from '../../shared/time.tsx'
+import { useConnection } from '../../shared/use-connection.ts'
 import { maxLiveEvents, useLiveEvents, type LiveEventRow } from './use-live-events.ts'
 
 const fateChoices = Object.entries(fateLooks).map(([value, { label }]) => ({ value, label }))
@@ -16,7 +20,12 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
   const [search, setSearch] = useState('')
   const [fate, setFate] = useState<string | null>(null)
   const [opened, setOpened] = useState<LiveEventRow>()
-  const { events, received, missed, isConnected, clear } = useLiveEvents(sourceId, isPaused)
+  const { events, received, missed, isConnected, refusal, clear } = useLiveEvents(sourceId, isPaused)
+  const { isLost } = useConnection()
+  // A stream whose server hangs stays open.
+  const isLive = isConnected && !isLost
+  // Only nodes that share a PostgreSQL can be several.
+  const mayBeSeveral = useQuery(statusQuery).data?.database.kind === 'postgresql'
   const wanted = search.trim().toLowerCase()
   const shown = events.filter(
     (event) =>
@@ -48,8 +57,8 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
           />
         </Group>
         <Group gap="xs">
-          <Badge variant="dot" color={isConnected ? 'teal' : 'gray'} role="status">
-            {isPaused ? 'Paused' : isConnected ? 'Live' : 'Connecting'}
+          <Badge variant="dot" color={isLive ? 'teal' : 'gray'} role="status">
+            {isPaused ? 'Paused' : isLive ? 'Live' : 'Connecting'}
           </Badge>
           <Button
             variant="default"
@@ -66,6 +75,9 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
           </Button>
         </Group>
       </Group>
+      {refusal !== undefined && !isConnected && !isPaused && (
+        <ErrorNotice isReading error={refusal} title="No live events now" />
+      )}
       {shown.length === 0 ? (
         <Text c="dimmed" ta="center" py="xl">
           {events.length === 0 ? 'Waiting for events. Send one with a snippet below.' : 'No event matches the filter.'}
@@ -101,6 +113,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
       <Text size="xs" c="dimmed">
         {received} received since this page was opened; the last {maxLiveEvents} are shown.
         {missed > 0 && ` ${missed} came too quickly to be shown.`}
+        {mayBeSeveral && ' Where several nodes take events, these are the ones that came to the node behind this page.'}
       </Text>
     </Stack>
   )

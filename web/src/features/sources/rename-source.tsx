@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Source } from '../../../../src/schemas/source.ts'
 import { changeSource, sourcesQuery } from '../../api/sources.ts'
-import { explain } from '../../shared/error-notice.tsx'
+import { explainAtField } from '../../shared/form-errors.ts'
 import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 
@@ -16,7 +16,7 @@ export function RenameSource({ source: { id, name: present } }: { source: Source
     change: () => changeSource(id, { name: name.trim() }),
     stale: ['sources'],
     done: 'Saved',
-    onFailed: (error) => setProblem(explain(error)),
+    onFailed: (error) => setProblem(explainAtField(error)),
   })
   const isTaken = sources.some((source) => source.id !== id && source.name === name.trim())
   return (

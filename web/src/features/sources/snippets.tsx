@@ -20,9 +20,10 @@ const snippets: Snippet[] = [
   },
   {
     name: 'Node',
-    hint: 'npm install @postrider/analytics',
+    hint: 'This server offers the library for installing.',
     code: (server, writeKey) =>
       [
+        `// npm install ${server}/client.tgz`,
         `import { Analytics } from '@postrider/analytics'`,
         ``,
         `const analytics = new Analytics('${writeKey}', { endpoint: '${server}' })`,
@@ -35,30 +36,39 @@ const snippets: Snippet[] = [
   },
   {
     name: 'Browser',
-    hint: 'npm install @postrider/analytics',
+    hint: 'In the head of each page. A page that is bundled can install the library instead, as for Node.',
     code: (server, writeKey) =>
       [
-        `import { Analytics } from '@postrider/analytics'`,
+        `<script src="${server}/client.js"></script>`,
+        `<script>`,
+        `  const analytics = new Postrider.Analytics('${writeKey}', { endpoint: '${server}' })`,
+        `  const anonymousId = (localStorage.visitor ??= crypto.randomUUID())`,
         ``,
-        `const analytics = new Analytics('${writeKey}', { endpoint: '${server}' })`,
-        `const anonymousId = (localStorage.visitor ??= crypto.randomUUID())`,
-        ``,
-        `analytics.page({ anonymousId, properties: { path: location.pathname, title: document.title } })`,
+        `  analytics.page({ anonymousId, properties: { path: location.pathname, title: document.title } })`,
+        `</script>`,
       ].join('\n'),
   },
   {
     name: 'Go',
-    hint: 'Any Segment-compatible Go library',
+    hint: 'go get gopkg.in/segmentio/analytics-go.v3',
     code: (server, writeKey) =>
       [
-        `client := analytics.New("${writeKey}")`,
-        `client.Endpoint = "${server}"`,
+        `package main`,
         ``,
-        `client.Track(&analytics.Track{`,
-        `  UserId:     "user-1",`,
-        `  Event:      "Order Completed",`,
-        `  Properties: map[string]interface{}{"total": 12.5},`,
-        `})`,
+        `import "gopkg.in/segmentio/analytics-go.v3"`,
+        ``,
+        `func main() {`,
+        `	client, err := analytics.NewWithConfig("${writeKey}", analytics.Config{Endpoint: "${server}"})`,
+        `	if err != nil {`,
+        `		panic(err)`,
+        `	}`,
+        `	defer client.Close()`,
+        `	client.Enqueue(analytics.Track{`,
+        `		UserId:     "user-1",`,
+        `		Event:      "Order Completed",`,
+        `		Properties: analytics.NewProperties().Set("total", 12.5),`,
+        `	})`,
+        `}`,
       ].join('\n'),
   },
   {
@@ -75,7 +85,43 @@ const snippets: Snippet[] = [
         `analytics.flush()`,
       ].join('\n'),
   },
+  {
+    name: 'Kotlin',
+    hint: 'implementation("com.segment.analytics.kotlin:android:+"). The library speaks HTTPS only.',
+    code: (server, writeKey) =>
+      [
+        `import com.segment.analytics.kotlin.android.Analytics`,
+        `import kotlinx.serialization.json.buildJsonObject`,
+        `import kotlinx.serialization.json.put`,
+        ``,
+        `val analytics = Analytics("${writeKey}", applicationContext) {`,
+        `    apiHost = "${hostOf(server)}/v1"`,
+        `    cdnHost = "${hostOf(server)}/v1"`,
+        `}`,
+        ``,
+        `analytics.identify("user-1")`,
+        `analytics.track("Order Completed", buildJsonObject { put("total", 12.5) })`,
+      ].join('\n'),
+  },
+  {
+    name: 'Swift',
+    hint: 'Swift package: https://github.com/segmentio/analytics-swift. The library speaks HTTPS only.',
+    code: (server, writeKey) =>
+      [
+        `import Segment`,
+        ``,
+        `let analytics = Analytics(`,
+        `    configuration: Configuration(writeKey: "${writeKey}")`,
+        `        .apiHost("${hostOf(server)}/v1")`,
+        `        .cdnHost("${hostOf(server)}/v1"))`,
+        ``,
+        `analytics.identify(userId: "user-1")`,
+        `analytics.track(name: "Order Completed", properties: ["total": 12.5])`,
+      ].join('\n'),
+  },
 ]
+
+const hostOf = (server: string): string => new URL(server).host
 
 export function Snippets({ writeKey }: { writeKey: string }) {
   return (

@@ -101,7 +101,7 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
           return (
             <Stack gap={4}>
               {connected.map(({ id, name }) => (
-                <Link key={id} to="/destinations/$id" params={{ id }}>
+                <Link key={id} to="/destinations/$id" params={{ id }} style={{ overflowWrap: 'anywhere' }}>
                   {name}
                 </Link>
               ))}

@@ -9,7 +9,7 @@ import { createSource, sourcesQuery } from '../../api/sources.ts'
 import { activityQuery } from '../../api/system.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
-import { explain } from '../../shared/error-notice.tsx'
+import { explainAtField } from '../../shared/form-errors.ts'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
@@ -111,7 +111,7 @@ function CreateForm() {
     change: createSource,
     stale: ['sources'],
     onDone: ({ id }) => void navigate({ to: '/sources/$id', params: { id } }),
-    onFailed: (error) => form.setFieldError('name', explain(error)),
+    onFailed: (error) => form.setFieldError('name', explainAtField(error)),
   })
   return (
     <form onSubmit={form.onSubmit((values) => create.mutate(values))}>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import type { LiveEvent } from '../../../../src/schemas/live-event.ts'
-import { apiUrl, segment } from '../../api/request.ts'
+import { apiUrl, readRefusal, segment } from '../../api/request.ts'
 
 /** Most events that stay on the page; older ones make room. */
 export const maxLiveEvents = 500
@@ -24,6 +24,8 @@ interface LiveEvents {
   /** Events that the server could not show, because more came in than a stream holds. */
   missed: number
   isConnected: boolean
+  /** Why the server sends none. */
+  refusal: Error | undefined
   clear: () => void
 }
 
@@ -33,19 +35,27 @@ export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
   const [received, setReceived] = useState(0)
   const [missed, setMissed] = useState(0)
   const [isConnected, setConnected] = useState(false)
+  const [refusal, setRefusal] = useState<Error>()
   const [tries, setTries] = useState(0)
   const number = useRef(0)
 
   useEffect(() => {
     if (isPaused) return
     let waiting: LiveEventRow[] = []
-    const stream = new EventSource(apiUrl(`/sources/${segment(sourceId)}/live`))
+    const path = `/sources/${segment(sourceId)}/live`
+    const stream = new EventSource(apiUrl(path))
     let again: ReturnType<typeof setTimeout> | undefined
-    stream.onopen = () => setConnected(true)
+    let isOver = false
+    stream.onopen = () => {
+      setConnected(true)
+      setRefusal(undefined)
+    }
     stream.onerror = () => {
       setConnected(false)
       // After an error's answer, a browser does not come again by itself.
-      if (stream.readyState === EventSource.CLOSED) again ??= setTimeout(() => setTries(tries + 1), openAgainMs)
+      if (stream.readyState !== EventSource.CLOSED) return
+      again ??= setTimeout(() => setTries(tries + 1), openAgainMs)
+      void readRefusal(path).then((reason) => !isOver && setRefusal(reason))
     }
     stream.onmessage = ({ data }: MessageEvent<string>) => {
       waiting.unshift({ ...(JSON.parse(data) as LiveEvent), number: ++number.current })
@@ -63,6 +73,7 @@ export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
       setEvents((shown) => [...fresh, ...shown].slice(0, maxLiveEvents))
     }, showEveryMs)
     return () => {
+      isOver = true
       stream.close()
       clearTimeout(again)
       clearInterval(timer)
@@ -70,5 +81,5 @@ export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
     }
   }, [sourceId, isPaused, tries])
 
-  return { events, received, missed, isConnected, clear: () => setEvents([]) }
+  return { events, received, missed, isConnected, refusal, clear: () => setEvents([]) }
 }

@@ -50,12 +50,7 @@ export function TurnedAwayPage() {
           )
         }}
       </QueryView>
-      <LoadMore
-        hasMore={query.hasNextPage}
-        isLoading={query.isFetchingNextPage}
-        hasFailed={query.isFetchNextPageError}
-        onMore={query.fetchNextPage}
-      />
+      <LoadMore query={query} />
       <Dialog
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}

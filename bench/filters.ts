@@ -1,0 +1,146 @@
+/** `npm run bench:filters`: what a filter of ten rules costs. Batches to a source without a filter and to one with it, in turn in one run on one
+ *  node, while Temporal is stopped, so that nothing but taking events is measured; then the processor time of the filter alone. */
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { compileFilter } from '../src/filters/filter.ts'
+import type { Filter } from '../src/schemas/filter.ts'
+import type { MessageBody } from '../src/schemas/message.ts'
+import type { Source } from '../src/schemas/source.ts'
+import { openReport, quantile } from './support/figures.ts'
+import type { LoadOrder, LoadResult } from './support/load.ts'
+import { startNode } from './support/node.ts'
+import { processorMs } from './support/processor.ts'
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '8' }, seconds: { type: 'string', default: '3' } },
+})
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds)
+
+/** Holds for each event of the load, so that every rule is asked. */
+const filter: Filter = {
+  match: {
+    all: [
+      { path: 'type', op: 'equals', value: 'track' },
+      { path: 'event', op: 'glob', value: 'Order *' },
+      { path: 'userId', op: 'startsWith', value: 'user-' },
+      { path: 'properties.total', op: 'greater', value: 5 },
+      { path: 'properties.total', op: 'less', value: 500 },
+      { path: 'properties.currency', op: 'oneOf', value: ['EUR', 'CHF', 'USD'] },
+      { path: 'properties.items.0.sku', op: 'contains', value: 'a' },
+      { not: { path: 'properties.coupon', op: 'exists' } },
+      { path: 'context.library.name', op: 'exists' },
+      { path: 'context.locale', op: 'equals', value: 'de-DE' },
+    ],
+  },
+}
+
+const load = fork(fileURLToPath(new URL('./support/load.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
+await once(load, 'message')
+const runLoad = async (order: LoadOrder): Promise<LoadResult> => {
+  load.send(order)
+  const [result] = (await once(load, 'message')) as [LoadResult]
+  if (Object.keys(result.refused).length > 0) throw new Error(`refused: ${JSON.stringify(result.refused)}`)
+  return result
+}
+
+const node = await startNode({ POSTRIDER_INBOX_MAX: '10000000' })
+const { pid = 0 } = node.process
+
+async function connect(of: Filter | null): Promise<Source> {
+  const source = await node.api<Source>('POST', '/sources', { name: 'bench' })
+  const settings = { webhooks: [{ url: 'http://127.0.0.1:9/nobody-listens' }] }
+  const destination = { name: 'bench', type: 'webhooks', sourceIds: [source.id], filter: of, settings }
+  await node.api('POST', '/destinations', destination)
+  return source
+}
+
+interface Run {
+  rate: number
+  /** Processor time of an event, in microseconds. */
+  cost: number
+}
+
+let run = 0
+async function measure({ writeKey }: Source): Promise<Run> {
+  const order = { url: node.url, writeKey, connections: 10, batchSize: 100, seconds, prefix: `run-${++run}` }
+  const before = await processorMs([pid])
+  const { accepted, acceptedPerSecond } = await runLoad(order)
+  return { rate: acceptedPerSecond, cost: (((await processorMs([pid])) - before) * 1_000) / accepted }
+}
+
+const report = openReport('A filter of ten rules')
+try {
+  const [plain, filtered] = [await connect(null), await connect(filter)]
+  await node.stopTemporal()
+  await measure(plain)
+  await measure(filtered)
+  const pairs: [Run, Run][] = []
+  for (let round = 0; round < rounds; round++) {
+    // Each goes first in turn: the table grows meanwhile.
+    const first = round % 2 === 0 ? plain : filtered
+    const one = await measure(first)
+    const other = await measure(first === plain ? filtered : plain)
+    pairs.push(first === plain ? [one, other] : [other, one])
+  }
+  const median = (of: (pair: [Run, Run]) => number): number => quantile(pairs.map(of), 0.5)
+  report.add(
+    'accepted without',
+    median(([{ rate }]) => rate),
+    'events/s',
+  )
+  report.add(
+    'accepted with',
+    median(([, { rate }]) => rate),
+    'events/s',
+  )
+  report.add(
+    'processor time of the node without',
+    median(([{ cost }]) => cost),
+    'µs/event',
+  )
+  report.add(
+    'processor time of the node with',
+    median(([, { cost }]) => cost),
+    'µs/event',
+  )
+  report.add(
+    'rate lost',
+    median(([one, other]) => (1 - other.rate / one.rate) * 100),
+    '%',
+    { most: 3 },
+  )
+  report.add(
+    'processor time added',
+    median(([one, other]) => (other.cost / one.cost - 1) * 100),
+    '%',
+    { most: 3 },
+  )
+} finally {
+  // A server that is suspended does not end.
+  await node.continueTemporal()
+  await node.stop()
+  load.disconnect()
+}
+report.add('the filter alone', aloneMicroseconds(), 'µs/event')
+report.close()
+
+function aloneMicroseconds(): number {
+  const event: MessageBody = {
+    type: 'track',
+    timestamp: '2026-01-01T00:00:00.000Z',
+    userId: 'user-4711',
+    event: 'Order Completed',
+    properties: { total: 19.5, currency: 'EUR', items: [{ sku: 'a-1' }], coupon: null },
+    context: { locale: 'de-DE', library: { name: 'bench' } },
+  }
+  const asks = 1_000_000
+  const ask = compileFilter(filter, 'dst_1')
+  const before = process.cpuUsage()
+  for (let n = 0; n < asks; n++) if (ask(event) !== undefined) throw new Error('the filter does not take its event')
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / asks
+}

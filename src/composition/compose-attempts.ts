@@ -1,0 +1,106 @@
+/** Everything of a node that makes attempts, and tells of them. */
+
+import type { Registry } from 'prom-client'
+import {
+  createDeliveryActivities,
+  createParcelActivities,
+  type AttemptDependencies,
+  type AttemptObservation,
+} from '../../activities/index.ts'
+import type { DeliveryActivities } from '../contracts/delivery.ts'
+import type { ParcelActivities } from '../contracts/parcels.ts'
+import type { Database } from '../db/database.ts'
+import type { Suppression } from '../deletions/suppression.ts'
+import { runRecovery, type Recovery } from '../delivery/recovery.ts'
+import type { Sender } from '../delivery/send.ts'
+import { createUnlessTaken } from '../delivery/taken.ts'
+import type { Logger } from '../logger.ts'
+import { measureAttempts } from '../observation/attempt-metrics.ts'
+import { createAttemptRecorder } from '../observation/attempts.ts'
+import { tellDownEndpoints } from '../observation/down-endpoints.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Temporal } from '../temporal/connection.ts'
+import { readPendingAttempts } from '../temporal/delivery-detail.ts'
+import { readPendingRecord } from '../temporal/parcel-detail.ts'
+import { startDelivery } from '../temporal/start-delivery.ts'
+import { wakeActivity } from '../temporal/wake-activity.ts'
+import type { Tracing } from '../tracing/port.ts'
+import type { GateServices } from './compose-gate.ts'
+import type { DestinationQuestions } from './destination-questions.ts'
+
+export interface AttemptServices {
+  activities: DeliveryActivities & ParcelActivities
+  stop(): Promise<void>
+}
+
+export interface AttemptServicesDependencies extends Pick<GateServices, 'gate' | 'parcelLoad'> {
+  database: Database
+  settings: Settings
+  suppression: Suppression
+  sender: Sender
+  temporal: Temporal
+  registry: Registry
+  /** Undefined: off. */
+  tracing: Tracing | undefined
+  logger: Logger
+}
+
+export function composeAttempts(
+  dependencies: AttemptServicesDependencies,
+  destinations: DestinationQuestions,
+): AttemptServices {
+  const { database, registry, logger } = dependencies
+  const recorder = createAttemptRecorder(database, logger)
+  const measure = measureAttempts(registry)
+  const downEndpoints = tellDownEndpoints({
+    database,
+    gate: destinations,
+    endpoints: destinations.endpoints,
+    registry,
+    logger,
+  })
+  const observe = (observation: AttemptObservation): void => {
+    measure(observation)
+    recorder.observe(observation)
+  }
+  const recovery = runRecovery({
+    gate: dependencies.gate,
+    wake: (waiting) => wakeActivity(dependencies.temporal, waiting),
+  })
+  return {
+    activities: composeActivities(dependencies, recovery, observe),
+    stop: async () => void (await Promise.all([recovery.stop(), recorder.stop(), downEndpoints.stop()])),
+  }
+}
+
+function composeActivities(
+  { database, settings, suppression, sender, temporal, gate, parcelLoad, tracing, logger }: AttemptServicesDependencies,
+  recovery: Recovery,
+  observe: (observation: AttemptObservation) => void,
+): AttemptServices['activities'] {
+  const attempting: AttemptDependencies = {
+    findDestination: settings.destination,
+    catchUp: settings.catchUp,
+    sender,
+    suppression,
+    gate,
+    unlessTaken: createUnlessTaken(),
+    recovery,
+    observe,
+    tracing,
+    logger,
+  }
+  return {
+    ...createDeliveryActivities({
+      ...attempting,
+      pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
+    }),
+    ...createParcelActivities({
+      ...attempting,
+      database,
+      pendingRecord: (...of) => readPendingRecord(temporal, ...of),
+      startEvent: async (input, parcel) => void (await startDelivery(temporal, input, { parcel })),
+      load: parcelLoad,
+    }),
+  }
+}

@@ -1,0 +1,36 @@
+/** The inbox of a node: what writes events to it, and who takes them out. */
+
+import { turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
+import { createInboxTurns, type Readiness } from '../intake/inbox-turns.ts'
+import { createInboxWriter, type InboxWriter } from '../intake/inbox-writer.ts'
+import { composeDrain, watchInbox, type DrainDependencies } from './compose-drain.ts'
+
+export interface InboxServices {
+  writer: InboxWriter
+  /** Lets the starts under way finish; what was not started stays in the inbox. */
+  stop(): Promise<void>
+}
+
+export interface InboxServicesDependencies extends Omit<DrainDependencies, 'inboxTurns' | 'giveWay'> {
+  /** Whether the endpoints of some destinations take attempts now. */
+  readiness: (destinationIds: readonly string[]) => Readiness
+}
+
+export function composeInbox(dependencies: InboxServicesDependencies): InboxServices {
+  const { config, database, readiness, readinessOf } = dependencies
+  const inboxTurns = createInboxTurns(database, readiness)
+  const compose = config.roles.worker ? composeDrain : watchInbox
+  const drain = compose({ ...dependencies, inboxTurns, giveWay: () => writer.written() })
+  const wakeIfReady = (events: readonly NewInboxEvent[]): void => {
+    const targets = new Map(events.map(({ input }) => [turnIdOf(input), input.targets]))
+    if ([...targets.values()].some((of) => readinessOf(of) !== 'shut')) drain.wake()
+  }
+  const writer = createInboxWriter({
+    database,
+    inboxMax: config.inboxMax,
+    turns: inboxTurns,
+    onWritten: wakeIfReady,
+    parcels: drain.parcels,
+  })
+  return { writer, stop: () => drain.stop() }
+}

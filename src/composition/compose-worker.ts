@@ -1,0 +1,33 @@
+/** The role worker: what asks Temporal for work, and the duties beside it. */
+
+import type { Config } from '../config.ts'
+import { prepareWorker, type NodeWorker, type WorkerLimits } from '../temporal/worker.ts'
+import type { WorkflowCode } from '../temporal/workflow-code.ts'
+import { composeDuties } from './compose-duties.ts'
+import type { Foundation } from './compose-foundation.ts'
+import type { Services } from './compose-services.ts'
+
+/** Does not begin before `start`. */
+export function composeWorker(
+  config: Config,
+  foundation: Foundation,
+  { deliveries, audiences, deletions }: Services,
+  { workflowCode, workerLimits }: { workflowCode: WorkflowCode; workerLimits?: WorkerLimits },
+): NodeWorker {
+  const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
+  const worker = prepareWorker(foundation.temporal, workflowCode, activities, foundation.logger, workerLimits)
+  const duties = composeDuties({ ...foundation, config })
+  return {
+    ...worker,
+    async stop() {
+      await Promise.all([worker.stop(), duties.stop()])
+    },
+  }
+}
+
+/** Of a node without the role. */
+export const noWorker: NodeWorker = {
+  start: async () => {},
+  deadReason: () => undefined,
+  stop: async () => {},
+}

@@ -1,0 +1,44 @@
+/** A draft of a filter, tried on the events that its destination's sources sent last. */
+
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { readRecordedEvents, type RecordedEventsDependencies } from '../../delivery-log/recorded-events.ts'
+import { compileFilter } from '../../filters/filter.ts'
+import { rehearse } from '../../filters/rehearse.ts'
+import { RehearsalSchema, RehearseRequestSchema } from '../../schemas/rehearsal.ts'
+import type { DestinationStore } from '../../db/destinations.ts'
+import { expectShallow } from './expect-shallow.ts'
+import { needsTemporal, type PartLimits } from './part-limits.ts'
+import { errorResponses, IdParamsSchema, security } from './schemas.ts'
+
+export interface RehearsalDependencies extends RecordedEventsDependencies {
+  destinations: DestinationStore
+  partLimits: PartLimits
+}
+
+export const rehearsalRoutes: FastifyPluginAsyncZod<RehearsalDependencies> = async (app, dependencies) => {
+  const { destinations, partLimits } = dependencies
+
+  app.post(
+    '/destinations/:id/rehearse',
+    {
+      config: { ...needsTemporal, audit: false },
+      preValidation: expectShallow,
+      schema: {
+        tags: ['destinations'],
+        summary: 'Try a filter on the newest events of its sources; nothing is sent',
+        security,
+        params: IdParamsSchema,
+        body: RehearseRequestSchema,
+        response: { 200: RehearsalSchema, ...errorResponses },
+      },
+    },
+    async ({ params: { id }, body }) => {
+      const destination = await destinations.get(id)
+      const { filter = destination.filter, limit } = body
+      const events = await readRecordedEvents(dependencies, destination.sourceIds, limit, (work) =>
+        partLimits.whilePresent(['temporal'], work),
+      )
+      return rehearse(events, filter === null ? undefined : compileFilter(filter, id))
+    },
+  )
+}

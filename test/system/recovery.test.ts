@@ -1,0 +1,64 @@
+/** Deliveries that wait for an endpoint that is down, once it is back. */
+
+import { expect, it } from 'vitest'
+import type { Page } from '../../src/db/page.ts'
+import type { Delivery } from '../../src/schemas/delivery.ts'
+import { startTestApp } from '../support/app.ts'
+import { startReceiver, type ReceivedRequest } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+
+const count = 60
+
+const messageIdOf = ({ body }: ReceivedRequest): string =>
+  (JSON.parse(body.toString()) as { messageId: string }).messageId
+
+// Of those that share workflows only the probes wait for long.
+it.each([
+  ['auto', 1],
+  ['off', 10],
+])(
+  'go on at once, and not only after the pause that they were told (parcels %s)',
+  async (parcels, many) => {
+    const environment = { POSTRIDER_PARCELS: parcels, POSTRIDER_RETRY_INITIAL: '20s', POSTRIDER_RETRY_MAX: '1h' }
+    await using node = await startTestApp({ environment })
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const post = (messageId: string) =>
+      node.post('/track', source.writeKey, { userId: 'u1', event: 'Tried', messageId })
+    await Promise.all(Array.from({ length: count }, (_, index) => post(`waits-${index}`)))
+
+    const late = await until(
+      'some wait for longer',
+      async () => {
+        const query = new URLSearchParams({ sourceId: source.id, status: 'retrying', limit: '200' })
+        const { items } = (await node.api<Page<Delivery>>('GET', `/deliveries?${String(query)}`)).body
+        const waiting = items.filter(
+          ({ attempts, reason, nextAttemptAt }) =>
+            (attempts !== 1 || reason?.includes('is down') === true) &&
+            Date.parse(nextAttemptAt ?? '') > Date.now() + 15_000,
+        )
+        return waiting.length >= many && waiting
+      },
+      120_000,
+    )
+    receiver.answer({ status: 200 })
+    const backAt = receiver.requests.length
+    await post('finds-out')
+    const arrived = (): Map<string, Date> =>
+      new Map(receiver.requests.slice(backAt).map((request) => [messageIdOf(request), request.arrivedAt]))
+    await until(
+      'those that waited have arrived',
+      () => late.every(({ messageId }) => arrived().has(messageId)),
+      120_000,
+    )
+
+    const early = late.filter(
+      ({ messageId, nextAttemptAt }) => Number(arrived().get(messageId)) < Date.parse(nextAttemptAt ?? ''),
+    )
+    // Those whose first retry is still to come wait for it.
+    expect(early.length).toBeGreaterThanOrEqual(many)
+  },
+  300_000,
+)

@@ -1,0 +1,111 @@
+/** A Temporal that others run: its namespace and search attributes are made, or the operator is told what to run. */
+
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { promisify } from 'node:util'
+import type { NativeConnectionOptions } from '@temporalio/worker'
+import { expect, inject, it } from 'vitest'
+import { searchAttributes } from '../../src/contracts/names.ts'
+import { StartError } from '../../src/errors.ts'
+import { connectTemporal } from '../../src/temporal/connect.ts'
+import { createConnectableTemporal, type Temporal } from '../../src/temporal/connection.ts'
+import { durationMs } from '../../src/temporal/durations.ts'
+import { startGrpcProxy } from '../support/grpc-proxy.ts'
+import '../support/quiet-temporal.ts'
+import { testPayloads } from '../support/sealed-payloads.ts'
+import { createNamespace, temporalAddress } from '../support/temporal.ts'
+
+const timeout = 120_000
+const retentionMs = 36 * 3_600_000
+const operatorCalls = /OperatorService|RegisterNamespace/
+
+/** Connects, and closes the connection after `use`. */
+async function connected(
+  namespace: string,
+  options: NativeConnectionOptions,
+  use: (temporal: Temporal) => Promise<void> = async () => {},
+): Promise<void> {
+  const temporal = createConnectableTemporal({
+    namespace,
+    address: options.address ?? '',
+    uiUrl: undefined,
+    payloads: testPayloads,
+  })
+  await connectTemporal(temporal, options, retentionMs, new AbortController().signal)
+  try {
+    await use(temporal)
+  } finally {
+    await temporal.connection.close()
+  }
+}
+
+async function refusal(connecting: Promise<void>): Promise<string> {
+  const error: unknown = await connecting.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(StartError)
+  return (error as StartError).message
+}
+
+/** Runs what a refusal says, as an operator would. */
+async function runCommandOf(message: string): Promise<void> {
+  const [, command = ''] = /; run: (temporal operator .+)$/.exec(message) ?? []
+  const program = command.replace(/^temporal/, `'${inject('temporalCli')}'`)
+  await promisify(execFile)('/bin/sh', ['-c', program], {
+    // A home without the user's own settings of Temporal.
+    env: { PATH: process.env['PATH'], HOME: tmpdir(), TEMPORAL_ADDRESS: temporalAddress() },
+  })
+}
+
+it('is made whole, with the retention of the settings', { timeout }, async () => {
+  const namespace = `made-${randomUUID()}`
+  await connected(namespace, { address: temporalAddress() }, async ({ connection }) => {
+    const { config } = await connection.workflowService.describeNamespace({ namespace })
+    expect(durationMs(config?.workflowExecutionRetentionTtl)).toBe(retentionMs)
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
+    expect(Object.keys(customAttributes)).toEqual(expect.arrayContaining(Object.keys(searchAttributes)))
+  })
+})
+
+it('is made by one of several nodes that start together', { timeout }, async () => {
+  const namespace = `made-${randomUUID()}`
+  await Promise.all(Array.from({ length: 3 }, () => connected(namespace, { address: temporalAddress() })))
+})
+
+it('is used where a node may not administer it, once its operator ran what the start says', { timeout }, async () => {
+  await using proxy = await startGrpcProxy(temporalAddress(), { denies: operatorCalls })
+  const namespace = `ordered-${randomUUID()}`
+  const connecting = () => connected(namespace, { address: proxy.address })
+
+  const noNamespace = await refusal(connecting())
+  expect(noNamespace).toBe(
+    `Temporal has no namespace "${namespace}" and does not let Postrider make it (Request unauthorized.); run: ` +
+      `temporal operator namespace create --namespace '${namespace}' --retention 129600s`,
+  )
+  await runCommandOf(noNamespace)
+
+  await expect.poll(() => refusal(connecting()), { timeout: 60_000 }).toContain('lacks search attributes')
+  const noAttributes = await refusal(connecting())
+  for (const name of Object.keys(searchAttributes))
+    expect(noAttributes).toMatch(new RegExp(`--name ${name} --type Keyword`))
+  expect(noAttributes).toContain('--name PostriderDestinations --type KeywordList')
+  expect(noAttributes).not.toContain('\n')
+  await runCommandOf(noAttributes)
+  await connecting()
+})
+
+it('says only what is missing', { timeout }, async () => {
+  const namespace = await createNamespace()
+  await using proxy = await startGrpcProxy(temporalAddress(), { denies: /AddSearchAttributes/ })
+  await connected(namespace, { address: temporalAddress() }, async ({ connection }) => {
+    await connection.operatorService.removeSearchAttributes({ namespace, searchAttributes: ['PostriderUserId'] })
+  })
+  const said = await refusal(connected(namespace, { address: proxy.address }))
+  expect(said).toMatch(
+    new RegExp(
+      `run: temporal operator search-attribute create --namespace '${namespace}' --name PostriderUserId --type Keyword$`,
+    ),
+  )
+})

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startReceiver } from '../../support/receiver.ts'
+import type { WebTest } from '../browser.ts'
+
+const run = promisify(execFile)
+
+/** The snippet of this name, as somebody copies it. */
+async function copied(page: Page, name: string): Promise<string> {
+  await page.getByRole('tab', { name, exact: true }).click()
+  return page.getByRole('region', { name: `${name} snippet` }).innerText()
+}
+
+export const snippets = (web: WebTest) =>
+  describe('the snippets of a source', () => {
+    it('run as they are shown: in Node with the library that the server offers, and in a page of another site', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Copied')
+      await web.node.connect([source], [receiver.url])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/sources/${source.id}`)
+
+      const forNode = await copied(page, 'Node')
+      const install = /npm (install http\S+)/.exec(forNode)?.[1] ?? ''
+      const folder = await mkdtemp(join(tmpdir(), 'postrider-snippet-'))
+      onTestFinished(() => rm(folder, { recursive: true }))
+      await writeFile(join(folder, 'package.json'), '{ "private": true }')
+      await run('npm', [...install.split(' '), '--no-audit', '--no-fund'], { cwd: folder })
+      await writeFile(join(folder, 'snippet.mjs'), forNode)
+      await run(process.execPath, ['snippet.mjs'], { cwd: folder })
+      const ofNode = (await receiver.received(2)).map(({ body }) => (JSON.parse(body.toString()) as Sent).type)
+      expect(ofNode.sort()).toEqual(['identify', 'track'])
+
+      await using site = await startReceiver()
+      site.answer({ headers: { 'content-type': 'text/html' }, body: await copied(page, 'Browser') })
+      await page.goto(site.url)
+      await page.goto('about:blank')
+      const last = (await receiver.received(3))[2]
+      expect(JSON.parse(last?.body.toString() ?? '')).toMatchObject({ type: 'page', properties: { path: '/' } })
+      expect(errors).toEqual([])
+    })
+
+    it('name all that a program in another language needs', async () => {
+      const source = await web.node.createSource('Translated')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/sources/${source.id}`)
+      const { host } = new URL(web.node.url)
+      expect(await copied(page, 'Go')).toMatch(/^package main\n\nimport "gopkg\.in\/segmentio\/analytics-go\.v3"\n/)
+      await page.getByText('go get gopkg.in/segmentio/analytics-go.v3').waitFor()
+      for (const name of ['Kotlin', 'Swift']) {
+        const snippet = await copied(page, name)
+        expect(snippet).toContain(source.writeKey)
+        expect(snippet).toContain(`${host}/v1`)
+      }
+    })
+  })
+
+interface Sent {
+  type: string
+}
