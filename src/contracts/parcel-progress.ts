@@ -57,6 +57,7 @@ export function afterAttempt(
   moment: Moment,
 ): EndpointProgress {
   const { endpointId, reason } = before
+  const foundAt = moment.now
   const attempt = 'attempt' in outcome ? outcome.attempt : undefined
   const made =
     attempt === undefined ? before.made : keep([...withAllUrls(before.made).map(withoutExcerpt), brief(attempt)])
@@ -66,16 +67,17 @@ export function afterAttempt(
     case 'settle':
       return { ...counted, end: step.end, ...(step.reason !== undefined && { reason: step.reason }) }
     case 'hold':
-      return { ...counted, waits: 'hold', ...(reason !== undefined && { reason }) }
+      return { ...counted, waits: 'hold', foundAt, ...(reason !== undefined && { reason }) }
     case 'wait': {
       const { until, isDown } = step
-      return { ...counted, waits: step.for, dueAt: until, reason: step.reason, ...(isDown && { isDown }) }
+      return { ...counted, waits: step.for, foundAt, dueAt: until, reason: step.reason, ...(isDown && { isDown }) }
     }
     case 'attempt':
       return {
         ...counted,
         waits: counted.attempts === 0 ? 'turn' : 'retry',
-        dueAt: moment.now + untoldTurnMs,
+        foundAt,
+        dueAt: foundAt + untoldTurnMs,
         ...(reason !== undefined && { reason }),
       }
   }

@@ -49,6 +49,8 @@ export interface EndpointProgress {
   reason?: string
   /** When its next attempt may be made, in milliseconds since 1970. */
   dueAt?: number
+  /** When it was found to wait, in milliseconds since 1970: of two rounds that found it differently, the later one tells. */
+  foundAt?: number
   /** Its attempt was not made, for the endpoint is down. */
   isDown?: true
 }

@@ -35,12 +35,16 @@ function endpointWithNews(known: EndpointProgress, news: EndpointProgress, isOwn
 const allMade = (known: readonly Attempt[], news: readonly Attempt[]): Attempt[] =>
   withoutSameUrls(distinctAttempts([...withAllUrls(known), ...withAllUrls(news)]).slice(-maxKnown))
 
-/** Whether an endpoint is further than the news of it say: an end is for good. Where neither has the other's attempts, a round of its
- *  own destination tells of it last; of two others that one does that lets it wait longer. */
+/** Whether an endpoint is further than the news of it say: an end is for good. What was found later counts, for a round that Temporal gave
+ *  up may write after the one that came next. Where that is not known, more attempts count; then a round of its own destination, and of
+ *  two others that one that lets it wait longer. */
 function isFurther(known: EndpointProgress, news: EndpointProgress, isOwn: boolean): boolean {
   if (known.end !== undefined || news.end !== undefined) return known.end !== undefined
+  const isLonger = waitsUntil(known) > waitsUntil(news)
+  if (known.foundAt !== undefined && news.foundAt !== undefined)
+    return known.foundAt > news.foundAt || (known.foundAt === news.foundAt && isLonger)
   if (known.attempts !== news.attempts) return known.attempts > news.attempts
-  return !isOwn && waitsUntil(known) > waitsUntil(news)
+  return !isOwn && isLonger
 }
 
 const waitsUntil = ({ waits, dueAt = 0 }: EndpointProgress): number => (waits === 'hold' ? Infinity : dueAt)

@@ -487,6 +487,26 @@ function parcelsSuite(database: () => Database): void {
     })
   })
 
+  it('shows what the later round found, also when one that Temporal gave up writes after it', async () => {
+    const [parcel] = await intoParcels([{ messageId: 'held' }], 'parcel/held')
+    if (parcel === undefined) throw new Error('no parcel')
+    const record = (endpoint: Partial<EndpointProgress>) =>
+      recordProgress(database(), [
+        { parcelId: parcel.id, progress: [after(parcel, 0, endpoint)], destinationId: 'dst' },
+      ])
+    const made = [1, 2].map((n) => ({ endpointId: 'ep_dst', at: minute(n), durationMs: 1 }))
+    const standing = () => findCarried(database(), eventWorkflowId('src', 'held'))
+    const givenUp = { attempts: 2, made, waits: 'retry', reason: '503', dueAt: 9_000, foundAt: 5_000 } as const
+    for (const foundAt of [5_000, 5_001]) {
+      // The later round does not know of the attempt that was under way.
+      await record({ made: made.slice(0, 1), waits: 'hold', foundAt })
+      await record(givenUp)
+      expect(await standing()).toMatchObject({ status: 'held', attempts: 2 })
+    }
+    await record({ ...givenUp, foundAt: 5_002 })
+    expect(await standing()).toMatchObject({ status: 'retrying', attempts: 2 })
+  })
+
   it('finds one event, and writes no index again when it ends', async () => {
     const [parcel] = await intoParcels(
       Array.from({ length: 100 }, (_, n) => ({ messageId: `m-${n}` })),

@@ -367,10 +367,10 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     await using receiver = await startReceiver()
     const destination = await node.connect([], [receiver.url])
     const retry = { windowMs: 5_000, initialMs: 4_000, maxMs: 4_000 }
-    receiver.answer({ ...down, delayMs: 1_000 })
+    receiver.answer((_, index) => (index === 0 ? down : { ...down, delayMs: 4_000 }))
     const parcel = await send([destination], ids(1), { retry })
     await receiver.received(2)
-    // No attempt meets the pause before the window would be over.
+    // The window would be over during this attempt, and what it becomes is told after the pause was found.
     await patch(destination, { paused: true })
     await parcel.untilAll('held')
     receiver.answer(ok)
