@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Context } from '@temporalio/activity'
+import { attemptKey } from '../src/contracts/attempts.ts'
 import type {
   Attempt,
   AttemptInput,
@@ -21,7 +22,7 @@ import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage, type OutboundMessage } from '../src/delivery/post-message.ts'
 import type { Recovery } from '../src/delivery/recovery.ts'
 import { CalledOffError, SendAbortedError, type Sender } from '../src/delivery/send.ts'
-import type { UnlessTaken } from '../src/delivery/taken.ts'
+import type { UnlessMade } from '../src/delivery/unless-made.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
 import { traceIdOf } from '../src/contracts/traceparent.ts'
@@ -47,8 +48,8 @@ export interface AttemptDependencies {
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Says whether an attempt may go now; one that may not is deferred. */
   gate: Pick<Gate, 'admit' | 'closedSince'>
-  /** Keeps an attempt from being made again that an endpoint took, when only its report came too late. */
-  unlessTaken: UnlessTaken
+  /** Keeps an attempt from being made again when only its report came too late. */
+  unlessMade: UnlessMade
   /** Wakes tries that wait for an endpoint that was down. */
   recovery: Pick<Recovery, 'note' | 'forget'>
   /** Takes note of each attempt that was made. */
@@ -115,7 +116,7 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
       const isOrdered = input.isOrdered === true && made.length === 0
       const number = input.attemptsBefore + made.length + 1
       const outcome = await heartbeating(
-        () => attempt(dependencies, 'retry', input, ofOneEvent('retry', input, number, isOrdered)),
+        () => attempt(dependencies, 'retry', input, { ...ofOneEvent('retry', input, number, isOrdered), told: made }),
         () => record,
       )
       const attempts = [...made, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
@@ -151,6 +152,8 @@ export interface AttemptContext {
   acceptedAt: number
   /** Which attempt it is of this event at this endpoint, from 1. */
   number: number
+  /** Attempts that earlier tries of its activity have told of; none unless given. */
+  told?: readonly Attempt[]
   /** Stops the attempt. */
   signal?: AbortSignal
   /** Whether others of the same event at the same endpoint may begin at the same moment. */
@@ -183,9 +186,13 @@ export function attempt(
   input: AttemptInput,
   context: AttemptContext = ofOneEvent(kind, input, 1),
 ): Promise<AttemptOutcome> {
-  const runId = Context.current().info.workflowExecution?.runId
+  const { workflowExecution, activityId } = Context.current().info
   const now = () => attemptNow(dependencies, kind, input, context)
-  return runId === undefined ? now() : dependencies.unlessTaken(`${runId}/${context.event}/${input.endpointId}`, now)
+  if (workflowExecution === undefined) return now()
+  const { event, told = [] } = context
+  const isTold = (made: Attempt): boolean => told.some((one) => attemptKey(one) === attemptKey(made))
+  const delivery = `${workflowExecution.runId}/${event}/${input.endpointId}`
+  return dependencies.unlessMade({ delivery, activityId, isTold }, now)
 }
 
 async function attemptNow(
@@ -233,8 +240,9 @@ async function attemptNow(
     return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
-    if (!(error instanceof SendAbortedError) || !isCancelled()) throw error
-    const outcome = stopped(at)
+    const why = error instanceof SendAbortedError ? stoppedBecause() : undefined
+    if (why === undefined) throw error
+    const outcome = stopped(at, why)
     traced?.end(outcome)
     dependencies.observe({ ...observation(input, outcome, context), isStopped: true })
     return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
@@ -273,11 +281,18 @@ const unreadable = (reason: string): SendOutcome => ({
 /** Whether the delivery has ended for the activity, by an operator or by a success elsewhere. */
 const isCancelled = (): boolean => Context.current().cancellationDetails?.cancelRequested === true
 
+/** Undefined where the node stops, or shuts its connections: it has nobody left to tell. */
+function stoppedBecause(): string | undefined {
+  if (isCancelled()) return 'the delivery was ended'
+  const { notFound = false, timedOut = false } = Context.current().cancellationDetails ?? {}
+  return notFound || timedOut ? 'its node stood still for so long that Temporal gave it up' : undefined
+}
+
 /** The request went out, or was about to. */
-const stopped = (at: Date): SendOutcome => ({
+const stopped = (at: Date, why: string): SendOutcome => ({
   kind: 'unavailable',
   code: 'network_failure',
-  reason: 'the attempt was stopped in the middle: the delivery was ended',
+  reason: `the attempt was stopped in the middle: ${why}`,
   durationMs: Date.now() - at.getTime(),
 })
 

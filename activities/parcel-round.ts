@@ -1,7 +1,7 @@
 /** One round of attempts for the events of a parcel: a few at a time at each endpoint, so that one that is slow holds up none
  *  of the others. */
 
-import type { AttemptOutcome } from '../src/contracts/delivery.ts'
+import type { Attempt, AttemptOutcome } from '../src/contracts/delivery.ts'
 import {
   afterAttempt,
   destinationOf,
@@ -51,8 +51,10 @@ interface Due {
   event: RoundEvent
   destinationId: string
   endpointId: string
-  /** Those that were made before. */
+  /** How many were made before. */
   attempts: number
+  /** The newest of them. */
+  made: readonly Attempt[]
 }
 
 export async function attemptRound(
@@ -110,6 +112,7 @@ export async function attemptRound(
         event: String(due.event.progress.place),
         acceptedAt: Date.parse(receivedAt),
         number: due.attempts + 1,
+        told: due.made,
         onAdmitted,
       }
       const outcome = await attempt(dependencies, kind, input, context).catch(faultOfOurs)
@@ -140,11 +143,12 @@ function dueOf(event: RoundEvent, dueBy: number): Due[] {
     .flatMap((destination) =>
       openEndpoints(destination)
         .filter(({ dueAt = 0 }) => dueAt <= dueBy)
-        .map(({ endpointId, attempts }) => ({
+        .map(({ endpointId, attempts, made }) => ({
           event,
           destinationId: destination.destinationId,
           endpointId,
           attempts,
+          made,
         })),
     )
 }

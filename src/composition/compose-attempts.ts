@@ -13,7 +13,7 @@ import type { Database } from '../db/database.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { runRecovery, type Recovery } from '../delivery/recovery.ts'
 import type { Sender } from '../delivery/send.ts'
-import { createUnlessTaken } from '../delivery/taken.ts'
+import { createUnlessMade } from '../delivery/unless-made.ts'
 import type { Logger } from '../logger.ts'
 import { measureAttempts } from '../observation/attempt-metrics.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
@@ -84,7 +84,7 @@ function composeActivities(
     sender,
     suppression,
     gate,
-    unlessTaken: createUnlessTaken(),
+    unlessMade: createUnlessMade(),
     recovery,
     observe,
     tracing,
