@@ -66,8 +66,8 @@ async function startNode(config: Config, options: AppOptions, cleanUps: CleanUps
   for (const part of [gate, deliveries, audiences, deletions, worker, intake]) cleanUps.add(() => part.stop())
 
   const build = composeServer(config, foundation, services, () => worker.deadReason())
-  const open = async (offers: Offers, port: number, setting: string): Promise<string> => {
-    const server = await build(offers)
+  const open: OpenServer = async (offers, port, setting, ingestPort) => {
+    const server = await build(offers, ingestPort)
     const url = await listen(server, config.host, port, setting)
     cleanUps.add(() => server.close())
     return url
@@ -89,14 +89,17 @@ async function startNode(config: Config, options: AppOptions, cleanUps: CleanUps
   return { url, ingestUrl, adminToken, temporal, quickstart }
 }
 
+type OpenServer = (offers: Offers, port: number, setting: string, ingestPort?: number) => Promise<string>
+
 /** Where a node listens: one port for all that it offers, unless the web app and the API have one of their own. */
 async function openServers(
   { port, adminPort, roles }: Config,
-  open: (offers: Offers, port: number, setting: string) => Promise<string>,
+  open: OpenServer,
 ): Promise<Pick<App, 'url' | 'ingestUrl'>> {
   const [inner, setting] =
     adminPort === undefined ? ([port, 'PORT'] as const) : ([adminPort, 'POSTRIDER_ADMIN_PORT'] as const)
   const ingestUrl = roles.api && adminPort !== undefined ? await open('ingest', port, 'PORT') : undefined
-  const url = await open(roles.api ? 'all' : 'metrics', inner, setting)
+  const ingestPort = ingestUrl === undefined ? undefined : Number(new URL(ingestUrl).port)
+  const url = await open(roles.api ? 'all' : 'metrics', inner, setting, ingestPort)
   return { url, ingestUrl: ingestUrl ?? url }
 }

@@ -17,12 +17,20 @@ export interface StatusDependencies {
   config: Pick<Config, 'databaseUrl' | 'retentionMs' | 'retry'>
   database: Database
   temporal: Temporal
+  /** Port of the ingest API; null where it is that of the web app. */
+  ingestPort: number | null
   /** Tells which parts do not answer. */
   look: () => Promise<MissingPart[]>
 }
 
 /** @returns a function that looks; a part that does not answer is reported as not healthy */
-export function statusReader({ config, database, temporal, look }: StatusDependencies): () => Promise<Status> {
+export function statusReader({
+  config,
+  database,
+  temporal,
+  ingestPort,
+  look,
+}: StatusDependencies): () => Promise<Status> {
   const version = packageVersion()
   return async () => {
     const [missing, engine, databaseVersion] = await Promise.all([
@@ -53,6 +61,7 @@ export function statusReader({ config, database, temporal, look }: StatusDepende
         databaseVersion === undefined
           ? 0
           : await within(lookLimitMs, 'the database', inboxDepth(database)).catch(() => 0),
+      ingestPort,
     }
   }
 }

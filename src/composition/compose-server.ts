@@ -16,6 +16,9 @@ import { statusReader } from '../status.ts'
 import type { Foundation } from './compose-foundation.ts'
 import type { Services } from './compose-services.ts'
 
+/** @param ingestPort  where the ingest API has another port than this server */
+type BuildServer = (offers: Offers, ingestPort?: number) => Promise<FastifyInstance>
+
 /** @param deadReason  why the node cannot go on and should be started anew; undefined while it can
  *  @returns how to build a server that offers a part of it or everything */
 export function composeServer(
@@ -23,11 +26,11 @@ export function composeServer(
   foundation: Foundation,
   services: Services,
   deadReason: () => string | undefined,
-): (offers: Offers) => Promise<FastifyInstance> {
+): BuildServer {
   const { adminToken, encryptionKeys, database, temporal, availability, settings, logger } = foundation
   const { look } = availability
   const liveEvents = createLiveEvents()
-  const dependencies: ServerDependencies = {
+  const dependencies: Omit<ServerDependencies, 'readStatus'> = {
     ...foundation,
     ...services.deliveries,
     ...services.audiences,
@@ -38,7 +41,6 @@ export function composeServer(
     liveEvents,
     // The embedded database is a part of this process: it is never gone, only busy.
     partLimits: createPartLimits(config.databaseUrl === undefined ? onlyTemporal(availability) : availability),
-    readStatus: statusReader({ config, database, temporal, look }),
     destinations: foundation.destinationsIn(database),
     ingest: ingestOf(foundation, services, liveEvents),
     ingestOptions: {
@@ -51,7 +53,10 @@ export function composeServer(
     readiness: () => (config.roles.api ? readiness : workerReadiness)(look, settings.isLoaded),
     requestMetrics: createRequestMetrics(foundation.registry),
   }
-  return (offers) => buildServer(dependencies, offers)
+  return (offers, ingestPort) => {
+    const readStatus = statusReader({ config, database, temporal, ingestPort: ingestPort ?? null, look })
+    return buildServer({ ...dependencies, readStatus }, offers)
+  }
 }
 
 /** Syncs of audiences step back for events that come in. */

@@ -17,7 +17,7 @@ import type { RequestMetrics } from './request-metrics.ts'
 import { operatorRoutes, type OperatorDependencies } from './management/operators.ts'
 import { describeRoutes } from './openapi.ts'
 import { limitClients, type ClientLimits } from './slow-clients.ts'
-import { webAppRoutes } from './web-app.ts'
+import { clientLibraryRoutes, webAppRoutes } from './web-app.ts'
 
 /** Longest id in a path, in characters; Fastify's own limit is 100. */
 const maxParamLength = 400
@@ -35,7 +35,7 @@ export interface ServerDependencies extends OperatorDependencies, HealthDependen
   logger: Logger
 }
 
-/** What a server offers beside health: everything; the ingest API alone, where all else has a port of its own; or the figures alone,
+/** What a server offers beside health: everything; the ingest API with the client library, where all else has a port of its own; or the figures alone,
  *  on a node that only delivers. */
 export type Offers = 'all' | 'ingest' | 'metrics'
 
@@ -65,7 +65,10 @@ export async function buildServer(dependencies: ServerDependencies, offers: Offe
   if (offers === 'metrics') return server
   const { ingest: port, ingestOptions, tracing } = dependencies
   await server.register(ingestRoutes, { ...ingestOptions, port, tracing })
-  if (offers === 'ingest') return server
+  if (offers === 'ingest') {
+    await server.register(clientLibraryRoutes)
+    return server
+  }
   await server.register((scope) => operatorRoutes(scope, dependencies))
   await server.register(webAppRoutes)
   return server

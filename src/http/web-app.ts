@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import helmet from '@fastify/helmet'
-import fastifyStatic from '@fastify/static'
+import fastifyStatic, { type FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { securityHeaders } from './security-headers.ts'
 
@@ -13,6 +13,9 @@ const immutableSeconds = 365 * 24 * 3600
 
 /** The client library for pages of other sites. */
 const pageScript = 'client.js'
+
+/** The client library, for pages and for installing. */
+const clientLibrary = [pageScript, 'client.tgz']
 
 /** Scripts come from here alone and none stands in a page; the component library sets styles on elements. */
 const contentSecurityPolicy = {
@@ -43,23 +46,33 @@ export async function webAppRoutes(app: FastifyInstance): Promise<void> {
     contentSecurityPolicy,
     ...securityHeaders,
   })
-  await app.register(fastifyStatic, {
-    root,
-    serve: false,
-    preCompressed: true,
-    index: false,
-    cacheControl: false,
-    setHeaders(reply, path) {
-      const isHashed = path.startsWith(join(root, 'assets'))
-      const value = isHashed ? `public, max-age=${immutableSeconds}, immutable` : 'no-cache'
-      void reply.header('cache-control', value)
-      if (path === join(root, pageScript)) void reply.header('cross-origin-resource-policy', 'cross-origin')
-    },
-  })
+  await app.register(fastifyStatic, filesOf(root))
   app.get<{ Params: { '*': string } }>('/*', { schema: { hide: true } }, (request, reply) =>
     reply.sendFile(isNavigation(request) ? 'index.html' : request.params['*']),
   )
 }
+
+/** Serves the client library alone, where sources send: the web app may be out of their reach. */
+export async function clientLibraryRoutes(app: FastifyInstance): Promise<void> {
+  const root = findBuild()
+  if (root === undefined) return
+  await app.register(fastifyStatic, filesOf(root))
+  for (const file of clientLibrary) app.get(`/${file}`, { schema: { hide: true } }, (_, reply) => reply.sendFile(file))
+}
+
+const filesOf = (root: string): FastifyStaticOptions => ({
+  root,
+  serve: false,
+  preCompressed: true,
+  index: false,
+  cacheControl: false,
+  setHeaders(reply, path) {
+    const isHashed = path.startsWith(join(root, 'assets'))
+    const value = isHashed ? `public, max-age=${immutableSeconds}, immutable` : 'no-cache'
+    void reply.header('cache-control', value)
+    if (path === join(root, pageScript)) void reply.header('cross-origin-resource-policy', 'cross-origin')
+  },
+})
 
 /** Programs that ask for a wrong path of the API must not get a page. */
 const isNavigation = ({ url, headers }: FastifyRequest): boolean =>

@@ -51,6 +51,10 @@ export const StatusSchema = z.object({
     })
     .describe('The retry window, the first pause and the longest one, in milliseconds'),
   inboxDepth: z.int().describe('Events that wait in the inbox'),
+  ingestPort: z
+    .int()
+    .nullable()
+    .describe('Port at which sources send, where the web app has one of its own; null where they share one'),
 })
 export type Status = z.infer<typeof StatusSchema>
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startTestApp } from '../../support/app.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import type { WebTest } from '../browser.ts'
 
@@ -43,6 +44,24 @@ export const snippets = (web: WebTest) =>
       const last = (await receiver.received(3))[2]
       expect(JSON.parse(last?.body.toString() ?? '')).toMatchObject({ type: 'page', properties: { path: '/' } })
       expect(errors).toEqual([])
+    })
+
+    it('lead to where events are taken when the app has a port of its own', async () => {
+      await using node = await startTestApp({ environment: { POSTRIDER_ADMIN_PORT: '0' } })
+      await using receiver = await startReceiver()
+      const { ingestUrl } = node.app
+      const source = await node.createSource('Elsewhere')
+      await node.connect([source], [receiver.url])
+      const { page } = await web.open({ signedInTo: node.url })
+      await page.goto(`${node.url}/sources/${source.id}`)
+      const command = await copied(page, 'curl')
+      expect(command).toContain(`curl ${ingestUrl}/v1/track`)
+      await run('sh', ['-c', command])
+      await receiver.received(1)
+      for (const name of ['Node', 'Browser', 'Go', 'Python', 'Kotlin', 'Swift'])
+        expect(await copied(page, name)).toContain(new URL(ingestUrl).host)
+      for (const file of ['client.tgz', 'client.js'])
+        expect((await fetch(`${ingestUrl}/${file}`)).status, file).toBe(200)
     })
 
     it('name all that a program in another language needs', async () => {

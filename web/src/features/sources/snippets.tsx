@@ -1,5 +1,8 @@
 import { Tabs, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { statusQuery } from '../../api/system.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 
 interface Snippet {
   name: string
@@ -7,7 +10,7 @@ interface Snippet {
   code: (server: string, writeKey: string) => string
 }
 
-/** Ready to paste: the address of this server and the write key are filled in. */
+/** Ready to paste: the address at which this server takes events and the write key are filled in. */
 const snippets: Snippet[] = [
   {
     name: 'curl',
@@ -123,7 +126,23 @@ const snippets: Snippet[] = [
 
 const hostOf = (server: string): string => new URL(server).host
 
+/** Where sources send. The app may have a port of its own. */
+function ingestAddress(ingestPort: number | null): string {
+  const url = new URL(window.location.origin)
+  if (ingestPort !== null) url.port = String(ingestPort)
+  return url.origin
+}
+
 export function Snippets({ writeKey }: { writeKey: string }) {
+  const status = useQuery(statusQuery)
+  return (
+    <QueryView query={status}>
+      {({ ingestPort }) => <SnippetTabs server={ingestAddress(ingestPort)} writeKey={writeKey} />}
+    </QueryView>
+  )
+}
+
+function SnippetTabs({ server, writeKey }: { server: string; writeKey: string }) {
   return (
     <Tabs defaultValue="curl" keepMounted={false}>
       <Tabs.List mb="sm">
@@ -140,7 +159,7 @@ export function Snippets({ writeKey }: { writeKey: string }) {
               {hint}
             </Text>
           )}
-          <CodeBlock name={`${name} snippet`} value={code(window.location.origin, writeKey)} />
+          <CodeBlock name={`${name} snippet`} value={code(server, writeKey)} />
         </Tabs.Panel>
       ))}
     </Tabs>
