@@ -119,6 +119,22 @@ export const deliveries = (web: WebTest) =>
       await page.getByRole('link', { name: 'Lost' }).click()
       await page.getByText('HTTP 404 is final: it will not be tried again.').waitFor()
       await page.getByText(`${receiver.url}/gone: The endpoint answered 404 Not Found.`, { exact: true }).waitFor()
+
+      // Of several endpoints, the one that is not tried again is named, and what becomes of the others.
+      const both = await web.node.createSource('Corner shop')
+      await web.node.connect([both], [`${receiver.url}/gone`, `${receiver.url}/busy`])
+      await web.node.post('/track', both.writeKey, { userId: 'ada', event: 'Half', messageId: 'half' })
+      await eventually(() => statuses(both.id)).toEqual(['retrying'])
+      const gone = `${receiver.url}/gone is not tried again: its answer HTTP 404 is final.`
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${both.id}/half`)}`)
+      await page.getByText(`${gone} What is left will be tried again until`).waitFor()
+      await web.node.connect([other], [`${receiver.url}/taken`])
+      receiver.answer(({ path }) => ({ status: path === '/taken' ? 200 : 404 }))
+      await web.node.post('/track', other.writeKey, { userId: 'ada', event: 'Partly', messageId: 'partly' })
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${other.id}/partly`)}`)
+      await page
+        .getByText(`${gone} Only answers of 408, 425, 429 and 5xx are retried. What another destination took`)
+        .waitFor()
       expect(errors).toEqual([])
     })
 

@@ -1,38 +1,69 @@
 import { Alert } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { DeliveryDetail } from '../../../../src/schemas/delivery.ts'
+import type { DeliveryDetail, DeliveryEndpoint } from '../../../../src/schemas/delivery.ts'
 import { statusQuery } from '../../api/system.ts'
 import { formatSpan, formatTime } from '../../shared/time.tsx'
 
 /** Client errors that speak of the moment: they are tried again. */
 const passing = new Set([408, 425, 429])
 
-/** Whether a failed delivery could have been tried on, and until when one that waits is. */
+/** Which endpoints of a delivery are not tried again and why, and until when the others are. */
 export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const retry = useQuery(statusQuery).data?.retry
   const { status, timeline } = delivery
   const first = timeline[0]
-  if (status === 'retrying' && retry !== undefined && first !== undefined)
+  if (status === 'retrying' && retry !== undefined && first !== undefined) {
+    const refusals = missed(delivery).filter(({ refusal }) => refusal !== undefined)
     return (
-      <Alert color="yellow">
-        It will be tried again until {formatTime(new Date(Date.parse(first.at) + retry.windowMs).toISOString())},{' '}
-        {formatSpan(retry.windowMs)} after its first attempt; time in which its destination is paused does not count.
+      <Alert color="yellow" style={{ overflowWrap: 'anywhere' }}>
+        {refusals.map(tellEnd)}
+        {refusals.length === 0 ? 'It' : 'What is left'} will be tried again until{' '}
+        {formatTime(new Date(Date.parse(first.at) + retry.windowMs).toISOString())}, {formatSpan(retry.windowMs)} after
+        its first attempt; time in which its destination is paused does not count.
       </Alert>
     )
-  if (status !== 'failed') return null
-  const final = finalStatus(timeline)
+  }
+  if (status !== 'failed' && status !== 'partly_delivered') return null
+  const ended = missed(delivery)
+  const isOneOfOne = delivery.destinations.flatMap(({ endpoints }) => endpoints).length === 1
   return (
-    <Alert color="red">
-      {final === undefined
-        ? 'It will not be tried again: the time for retries is over, or the failure is one that does not pass by itself.'
-        : `HTTP ${final} is final: it will not be tried again. Only answers of 408, 425, 429 and 5xx are retried.`}{' '}
+    <Alert color="red" style={{ overflowWrap: 'anywhere' }}>
+      {isOneOfOne ? ended.map(tellOnlyEnd) : ended.map(tellEnd)}
+      {ended.some(({ refusal }) => refusal !== undefined) && 'Only answers of 408, 425, 429 and 5xx are retried. '}
+      {status === 'partly_delivered' && 'What another destination took stays taken. '}
       Once the cause is fixed, you can redeliver it.
     </Alert>
   )
 }
 
-/** A status that ends the attempts of the endpoint that gave it. */
-function finalStatus(timeline: DeliveryDetail['timeline']): number | undefined {
-  const statuses = timeline.flatMap(({ status }) => (status === null ? [] : [status]))
-  return statuses.findLast((status) => status >= 300 && status < 500 && !passing.has(status))
+/** An endpoint that did not take the event and is not tried again. */
+interface Missed {
+  url: string
+  /** Status of the answer that ended its attempts; undefined where something else did. */
+  refusal: number | undefined
 }
+
+/** Those at destinations that did not get the event; of the others, one endpoint was enough. */
+const missed = ({ destinations, timeline }: DeliveryDetail): Missed[] =>
+  destinations
+    .filter(({ status }) => status !== 'delivered')
+    .flatMap(({ endpoints }) => endpoints)
+    .filter(({ status }) => status === 'failed')
+    .map((endpoint) => missedAt(endpoint, timeline))
+
+function missedAt({ endpointId, url }: DeliveryEndpoint, timeline: DeliveryDetail['timeline']): Missed {
+  const last = timeline.findLast((attempt) => attempt.endpointId === endpointId)
+  const status = last?.status ?? undefined
+  const isFinal = status !== undefined && status >= 300 && status < 500 && !passing.has(status)
+  return { url: last?.url ?? url ?? endpointId, refusal: isFinal ? status : undefined }
+}
+
+const tellOnlyEnd = ({ refusal }: Missed): string =>
+  refusal === undefined
+    ? 'It will not be tried again: the time for retries is over, or the failure is one that does not pass by itself. '
+    : `HTTP ${refusal} is final: it will not be tried again. `
+
+const tellEnd = ({ url, refusal }: Missed): string =>
+  refusal === undefined
+    ? `${url} is not tried again: the time for retries is over, or the failure is one that does not pass by itself. `
+    : `${url} is not tried again: its answer HTTP ${refusal} is final. `
