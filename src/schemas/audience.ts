@@ -236,7 +236,15 @@ export const AudienceMemberSchema = z.object({
     .record(z.string(), z.unknown())
     .nullable()
     .describe('Further traits that Identify calls carry, with the value at most 24 KB; null where there are none'),
-  acknowledgedBy: z.array(z.string()).describe('Destinations that know the member with this value'),
+  acknowledgedBy: z.array(z.string()).describe('Destinations that took the call with this value'),
+  handedOn: z
+    .array(
+      z.object({
+        destinationId: z.string().describe('Id of the destination'),
+        deliveryId: z.string().describe('Id of the delivery, which tells what came of it'),
+      }),
+    )
+    .describe('Destinations whose call with this value failed and got a delivery of its own'),
 })
 export type AudienceMember = z.infer<typeof AudienceMemberSchema>
 

@@ -45,6 +45,7 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
       value: null,
       traits: { plan: 'pro' },
       acknowledgedBy: [given.destinationId],
+      handedOn: [],
     })
     for (const [search, found] of Object.entries({ 'a%': ['a%'], b_: ['b_1'], z: [], Z: ['Z'] }))
       expect((await list(`search=${encodeURIComponent(search)}`)).items.map(({ userId }) => userId)).toEqual(found)
@@ -62,7 +63,7 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     given.receiver.answer({ status: 404 })
     await uploadAndSync(given.node, given.audience, ['u1'])
     const { body } = await given.node.api<Page<AudienceMember>>('GET', `/audiences/${given.audience.id}/members`)
-    expect(body.items).toMatchObject([{ userId: 'u1', acknowledgedBy: [] }])
+    expect(body.items).toMatchObject([{ userId: 'u1', acknowledgedBy: [], handedOn: [] }])
   })
 
   it('tells every member at the first sync, later only those who changed, and nothing when none did', async () => {

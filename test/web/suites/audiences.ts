@@ -136,6 +136,13 @@ export const audiences = (web: WebTest) =>
       await choose('userId\nada\ngrace\n')
       expect(await refusal.count()).toBe(0)
       await page.getByRole('button', { name: 'Upload and sync' }).click()
+      await page.getByText('2 retried as deliveries').waitFor()
+      // What is retried has not been taken, and what is delivered later has.
+      const member = page.getByRole('region', { name: 'Members', exact: true }).getByRole('row', { name: /ada/ })
+      await member.getByText('0 of 1 destination, 1 has a delivery of its own').waitFor()
+      receiver.answer({ status: 200 })
+      await web.node.api('POST', `/deliveries/retry`, { sourceId: audience.id })
+      await member.getByText('1 of 1 destination', { exact: true }).waitFor()
       await page.getByRole('link', { name: '2 retried as deliveries' }).click()
       const row = page.getByRole('row', { name: /identify.*Late readers/ }).first()
       await row.waitFor()

@@ -4,6 +4,7 @@ import type {
   Delivery,
   DeliveryDetail,
   DeliveryFilter,
+  DeliveryStatus,
   DeliverySteered,
   RedeliveryPart,
   Steerable,
@@ -32,6 +33,20 @@ export const recentFailuresQuery = (destinationId: string) =>
         return { ...failed, reason: here?.endpoints.find(({ status }) => status === 'failed')?.reason ?? null }
       }
       return Promise.all(items.map(withReasonHere))
+    },
+  })
+
+/** Most deliveries of an audience of which the members' list knows where they stand. */
+const mostOfAudience = 200
+
+/** Where the newest deliveries of an audience stand: calls that failed, by id. */
+export const audienceDeliveriesQuery = (audienceId: string) =>
+  queryOptions({
+    queryKey: ['deliveries', 'audience', audienceId],
+    queryFn: async ({ signal }): Promise<Map<string, DeliveryStatus>> => {
+      const query = { sourceId: audienceId, limit: mostOfAudience }
+      const { items } = await request<Page<Delivery>>('GET', '/deliveries', { query, signal })
+      return new Map(items.map(({ id, status }) => [id, status]))
     },
   })
 

@@ -1,10 +1,12 @@
 import { Code, ScrollArea, Table, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Audience, AudienceMember } from '../../../../src/schemas/audience.ts'
 import { membersQuery } from '../../api/audiences.ts'
+import { audienceDeliveriesQuery } from '../../api/deliveries.ts'
 import { useIsDeleting } from '../../shared/delete-section.tsx'
+import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 
@@ -49,7 +51,7 @@ interface TableProps {
   search: string
 }
 
-function MemberTable({ audience: { kind, destinationIds }, members, search }: TableProps) {
+function MemberTable({ audience: { id, kind, destinationIds }, members, search }: TableProps) {
   if (members.length === 0)
     return <Text c="dimmed">{search === '' ? 'It has no members yet.' : 'No member’s user id begins with this.'}</Text>
   return (
@@ -60,28 +62,54 @@ function MemberTable({ audience: { kind, destinationIds }, members, search }: Ta
             <Table.Th>User id</Table.Th>
             {kind === 'trait' && <Table.Th>Value</Table.Th>}
             <Table.Th visibleFrom="sm">Traits</Table.Th>
-            <Table.Th>Sent to</Table.Th>
+            <Table.Th>Taken by</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {members.map(({ userId, value, traits, acknowledgedBy }) => (
-            <Table.Tr key={userId}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{userId}</Table.Td>
+          {members.map((member) => (
+            <Table.Tr key={member.userId}>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{member.userId}</Table.Td>
               {kind === 'trait' && (
                 <Table.Td>
-                  <Json value={value} />
+                  <Json value={member.value} />
                 </Table.Td>
               )}
-              <Table.Td visibleFrom="sm">{traits === null ? '–' : <Json value={traits} />}</Table.Td>
+              <Table.Td visibleFrom="sm">{member.traits === null ? '–' : <Json value={member.traits} />}</Table.Td>
               <Table.Td>
-                {acknowledgedBy.length} of {destinationIds.length}{' '}
-                {destinationIds.length === 1 ? 'destination' : 'destinations'}
+                <TakenBy audienceId={id} member={member} destinations={destinationIds.length} />
               </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
     </ScrollArea.Autosize>
+  )
+}
+
+interface TakenByProps {
+  audienceId: string
+  member: AudienceMember
+  destinations: number
+}
+
+/** How many destinations took the call; one that failed has a delivery, which may have ended since. */
+function TakenBy({ audienceId, member: { userId, acknowledgedBy, handedOn }, destinations }: TakenByProps) {
+  const query = audienceDeliveriesQuery(audienceId)
+  const { data: statuses } = useQuery({ ...query, enabled: handedOn.length > 0, refetchInterval: refreshMs })
+  const open = handedOn.filter(({ deliveryId }) => statuses?.get(deliveryId) !== 'delivered')
+  return (
+    <>
+      {acknowledgedBy.length + handedOn.length - open.length} of {destinations}{' '}
+      {destinations === 1 ? 'destination' : 'destinations'}
+      {open.length > 0 && (
+        <>
+          {', '}
+          <Link size="sm" to="/deliveries" search={{ sourceId: audienceId, userId }}>
+            {open.length === 1 ? '1 has a delivery of its own' : `${open.length} have deliveries of their own`}
+          </Link>
+        </>
+      )}
+    </>
   )
 }
 
