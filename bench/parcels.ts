@@ -4,9 +4,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import { connect } from './delivery/events.ts'
 import { openReport, type Report } from './support/figures.ts'
-import type { LoadOrder, LoadResult } from './support/load.ts'
+import { floodLimitMs, postFlood, type Flood } from './support/flood.ts'
 import { startNode } from './support/node.ts'
 import { processorMs } from './support/processor.ts'
 import { startBenchReceiver } from './support/receiver.ts'
@@ -20,15 +19,6 @@ const { values } = parseArgs({
   },
 })
 
-/** How long a flood may take, in milliseconds. */
-const limitMs = 600_000
-
-interface Flood {
-  acceptedPerSecond: number
-  deliveredPerSecond: number
-  processorMs: number
-}
-
 const report = openReport('Parcels')
 const node = await startNode()
 try {
@@ -38,8 +28,13 @@ try {
   for (let round = 0; round <= Number(values.rounds); round++) {
     const share = round === 0 ? 0.1 : 1
     const base = await referenceFlood(Number(values.reference) * share)
-    const singles = await flood(round, 1, Number(values.singles) * share)
-    const batched = await flood(round, 100, Number(values.batched) * share)
+    const order = { batchSize: 1, events: Number(values.singles) * share, prefix: `flood-${round}-1` }
+    const singles = await postFlood(node, order)
+    const batched = await postFlood(node, {
+      batchSize: 100,
+      events: Number(values.batched) * share,
+      prefix: `flood-${round}-100`,
+    })
     if (round > 0) tell(report, base, singles, batched)
   }
   reference.disconnect()
@@ -52,7 +47,7 @@ try {
     reference.send({ workflow: 'postOnce', eager: false, count: events, atATime: 50, url: receiver.url })
     await once(reference, 'message')
     const accepted = performance.now() - begun
-    await receiver.arrived(events, limitMs)
+    await receiver.arrived(events, floodLimitMs)
     const delivered = performance.now() - begun
     receiver.stop()
     return figuresOf(events, accepted, delivered, (await processorMs(pids)) - before)
@@ -61,34 +56,6 @@ try {
   await node.stop()
 }
 report.close()
-
-async function flood(round: number, batchSize: number, events: number): Promise<Flood> {
-  const receiver = await startBenchReceiver()
-  const source = await connect(node, receiver.url)
-  const load = fork(new URL('./support/load.ts', import.meta.url))
-  await once(load, 'message')
-  const pids = [node.process.pid ?? 0, await node.temporalPid()]
-  const before = await processorMs(pids)
-  const begun = performance.now()
-  const order: LoadOrder = {
-    url: node.url,
-    writeKey: source.writeKey,
-    connections: batchSize === 1 ? 50 : 8,
-    batchSize,
-    seconds: limitMs / 1_000,
-    events,
-    prefix: `flood-${round}-${batchSize}`,
-  }
-  load.send(order)
-  const [result] = (await once(load, 'message')) as [LoadResult]
-  if (result.accepted < events) console.log('refused', result.refused)
-  await receiver.arrived(result.accepted, limitMs)
-  const delivered = performance.now() - begun
-  load.disconnect()
-  receiver.stop()
-  const spent = (await processorMs(pids)) - before
-  return { ...figuresOf(result.accepted, 1, delivered, spent), acceptedPerSecond: result.acceptedPerSecond }
-}
 
 function figuresOf(events: number, acceptedMs: number, deliveredMs: number, spentMs: number): Flood {
   return {
