@@ -228,7 +228,7 @@ async function attemptNow(
     ...(isBesideOthers && { id: randomUUID().slice(0, 8) }),
     at: at.toISOString(),
   }
-  const traced = traceAttempt(dependencies.tracing, input, { url: endpoint.url, number, begunAt })
+  const traced = traceAttempt(dependencies.tracing, input, { event: context.event, url: endpoint.url, number, begunAt })
   try {
     const { messageId, message } = input
     const outbound = { messageId, message, at, isCalledOff, traceparent: traced?.traceparent }

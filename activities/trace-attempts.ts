@@ -14,21 +14,21 @@ export interface AttemptTrace {
 
 /** Begins the spans of an attempt, of which the request goes out now. The endpoint is known by host and port: paths and queries of
  *  webhooks hold secrets.
+ *  @param event  names the event among those of its workflow
  *  @param begunAt  when its turn began, in milliseconds since 1970
  *  @returns undefined when tracing is off, or was when the event came in */
 export function traceAttempt(
   tracing: Tracing | undefined,
   { sourceId, destinationId, endpointId, traceparent }: AttemptInput,
-  { url, number, begunAt }: { url: string; number: number; begunAt: number },
+  { event, url, number, begunAt }: { event: string; url: string; number: number; begunAt: number },
 ): AttemptTrace | undefined {
   if (tracing === undefined || traceparent === undefined) return undefined
-  const { workflowType, workflowExecution, activityType } = Context.current().info
+  const { workflowExecution, activityType } = Context.current().info
   const { workflowId = '', runId } = workflowExecution ?? {}
   const attempt = tracing.begin({
     name: `RunActivity:${activityType}`,
     kind: 'internal',
-    // The events of a parcel have a trace each, and its workflow has none.
-    parent: workflowType === 'deliverEvent' ? workflowTraceparent(traceparent, workflowId) : traceparent,
+    parent: workflowTraceparent(traceparent, workflowId, event),
     startedAt: begunAt,
     attributes: {
       temporalRunId: runId,

@@ -4,11 +4,18 @@ import { ApplicationFailure, isCancellation } from '@temporalio/workflow'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../src/contracts/names.ts'
 import { beginEvent, eventStatus, isOpenAt, reasonOf } from '../src/contracts/parcel-progress.ts'
-import type { DeliverParcelInput, ParcelResult, ParcelRound } from '../src/contracts/parcels.ts'
+import type {
+  DeliverParcelInput,
+  EventProgress,
+  ParcelEventStatus,
+  ParcelResult,
+  ParcelRound,
+} from '../src/contracts/parcels.ts'
 import { createParcel, type Parcel } from './parcel.ts'
 import { parcelLocal, record, recordForSure } from './parcel-activities.ts'
 import { pursueInParcel } from './parcel-pursuit.ts'
 import { steerParcel } from './parcel-steering.ts'
+import { traceEnd } from './tracing.ts'
 
 /** Carries up to 100 events to their destinations.
  *  @throws ApplicationFailure DeliveryFailed with the whole result in its details, when any event failed */
@@ -23,11 +30,20 @@ export async function deliverParcel(input: DeliverParcelInput): Promise<ParcelRe
     if (!isCancellation(error)) throw error
     parcel.cancelOpen()
     await recordForSure(parcel)
+    traceEnds(parcel)
     throw error
   }
   await record(parcel)
+  traceEnds(parcel)
   return resultOf(parcel)
 }
+
+function traceEnds(parcel: Parcel): void {
+  for (const event of parcel.progress()) traceEnd(parcel.eventAt(event.place), outcomeOf(event), event.place)
+}
+
+const outcomeOf = (event: EventProgress): ParcelEventStatus | 'left' =>
+  event.end === 'left' ? 'left' : eventStatus(event)
 
 /** The first attempts, made inside the workflow task. A fault on this side leaves everything open. */
 async function firstRound(input: DeliverParcelInput): Promise<ParcelRound> {
@@ -56,8 +72,8 @@ function resultOf(parcel: Parcel): ParcelResult {
   const result: ParcelResult = { counts: {}, events: {} }
   for (const event of parcel.progress()) {
     const { sourceId, messageId } = parcel.eventAt(event.place)
-    const status = event.end === 'left' ? 'left' : eventStatus(event)
-    const reason = event.end === 'left' ? 'goes on in a workflow of its own' : reasonOf(event)
+    const status = outcomeOf(event)
+    const reason = status === 'left' ? 'goes on in a workflow of its own' : reasonOf(event)
     result.counts[status] = (result.counts[status] ?? 0) + 1
     result.events[eventWorkflowId(sourceId, messageId)] = reason === undefined ? status : `${status}: ${reason}`
   }

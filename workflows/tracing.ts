@@ -1,17 +1,25 @@
-/** Tells the trace of an event how its workflow ended. Nothing of it stands in the history. */
+/** Tells the traces of events how their deliveries ended. Nothing of it stands in the history. */
 
 import { proxySinks, type Sinks } from '@temporalio/workflow'
-import type { DeliverEventInput } from '../src/contracts/delivery.ts'
+
+export interface EndOfDelivery {
+  /** Of the span that started the workflow. */
+  traceparent: string
+  /** What the delivery came to. */
+  outcome: string
+  /** Place of the event in its parcel; absent in a workflow of its own. */
+  place?: number
+}
 
 export interface TracingSinks extends Sinks {
   tracing: {
-    ended(end: { traceparent: string; outcome: string }): void
+    ended(end: EndOfDelivery): void
   }
 }
 
 const { tracing } = proxySinks<TracingSinks>()
 
-/** Tells the end of a workflow whose event has a trace. */
-export function traceEnd({ traceparent }: DeliverEventInput, outcome: string): void {
-  if (traceparent !== undefined) tracing.ended({ traceparent, outcome })
+/** Tells the end of a delivery whose event has a trace. */
+export function traceEnd({ traceparent }: { traceparent?: string }, outcome: string, place?: number): void {
+  if (traceparent !== undefined) tracing.ended({ traceparent, outcome, ...(place !== undefined && { place }) })
 }

@@ -10,14 +10,14 @@ import type { TracingSinks } from '../../workflows/tracing.ts'
 export const traceWorkflows = (tracing: Tracing | undefined): InjectedSinks<TracingSinks> => ({
   tracing: {
     ended: {
-      fn({ workflowId, workflowType, runId, startTime }, { traceparent, outcome }) {
+      fn({ workflowId, workflowType, runId, startTime }, { traceparent, outcome, place }) {
         tracing
           ?.begin({
             name: `RunWorkflow:${workflowType}`,
             kind: 'internal',
             parent: traceparent,
             startedAt: startTime.getTime(),
-            spanId: workflowSpanId(workflowId),
+            spanId: workflowSpanId(workflowId, place),
           })
           .end({ temporalRunId: runId, 'postrider.outcome': outcome }, outcome === 'failed' ? outcome : undefined)
       },

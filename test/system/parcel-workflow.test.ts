@@ -330,7 +330,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     await using receiver = await startReceiver()
     const destination = await node.connect([], [receiver.url])
     await patch(destination, { paused: true })
-    const retry = { windowMs: 3_000 }
+    const retry = { windowMs: 10_000 }
     const parcel = await send([destination], ids(3), { retry })
     await parcel.untilAll('held')
     const heldAt = Date.now()
@@ -347,7 +347,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     await using receiver = await startReceiver()
     receiver.answer(down)
     const destination = await node.connect([], [receiver.url])
-    const retry = { windowMs: 5_000, initialMs: 500, maxMs: 500 }
+    const retry = { windowMs: 10_000, initialMs: 500, maxMs: 500 }
     const parcel = await send([destination], ids(3), { retry })
     await until('each was tried again', () => countsAt(receiver, 3).every((count) => count > 1))
     await patch(destination, { paused: true })

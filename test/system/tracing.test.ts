@@ -165,13 +165,23 @@ it('events of a parcel go on in their own traces', async () => {
   const parcelTrace = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1'
   const answer = await post(node, '/batch', source, { batch }, `00-${parcelTrace}-00f067aa0ba902b7-01`)
   expect(answer.status).toBe(200)
-  const idsOf = () =>
+  const delivered = () =>
     new Set(receiver.requests.map(({ body }) => (JSON.parse(String(body)) as { messageId: string }).messageId))
-  await until('all have arrived', () => idsOf().size === count && receiver.requests.length >= count + 5)
+  await until('all have arrived', () => delivered().size === count && receiver.requests.length >= count + 5)
   expect(new Set(receiver.requests.map(traceOf))).toEqual(new Set([parcelTrace]))
-  const spans = await spansOf(parcelTrace, { 'POST /v1/batch': 1, 'RunActivity:attemptParcel': 1 })
-  const [ingest] = named(spans, 'POST /v1/batch')
-  for (const attempt of named(spans, 'RunActivity:attemptParcel')) expect(attempt.parentSpanId).toBe(ingest?.spanId)
+  const spans = await until('all deliveries have ended', () => {
+    const found = collector.spans.filter(({ traceId }) => traceId === parcelTrace)
+    return found.filter(({ name }) => name.startsWith('RunWorkflow:')).length === count && found
+  })
+  const parentsOf = (name: string) => named(spans, name).map(({ parentSpanId }) => parentSpanId)
+  const idsOfSpans = (name: string) => named(spans, name).map(({ spanId }) => spanId)
+  const carriedInParcels = idsOfSpans('RunWorkflow:deliverParcel')
+  expect(carriedInParcels.length).toBeGreaterThan(count / 2)
+  expect(new Set(parentsOf('StartWorkflow:deliverParcel'))).toEqual(new Set(idsOfSpans('POST /v1/batch')))
+  expect(parentsOf('RunWorkflow:deliverParcel').toSorted()).toEqual(
+    idsOfSpans('StartWorkflow:deliverParcel').toSorted(),
+  )
+  expect(parentsOf('RunActivity:attemptParcel').toSorted()).toEqual(carriedInParcels.toSorted())
   const carried = new Set(receiver.requests.map(({ headers }) => String(headers['traceparent']).split('-')[2]))
   const sent = spans.filter(({ name }) => name === 'POST')
   expect(sent.filter(({ spanId }) => !carried.has(spanId))).toEqual([])
