@@ -23,7 +23,7 @@ export const traceStarts = (tracing: Tracing): WorkflowClientInterceptor => ({
       spans.push(span)
       return { ...event, traceparent: span.traceparent }
     }
-    const args = arg && [{ ...traced(arg), ...(arg.events && { events: arg.events.map(traced) }) }]
+    const args = arg === undefined ? [] : [{ ...traced(arg), ...(arg.events && { events: arg.events.map(traced) }) }]
     if (spans.length === 0) return next(input)
     try {
       const started = await next({ ...input, options: { ...input.options, args } })
