@@ -195,20 +195,31 @@ export interface Config {
 
 const loopbackNetworks = ['127.0.0.0/8', '::1/128']
 
+/** The address of PostgreSQL alone, for commands that need no other setting; undefined where it is not set.
+ *  @throws StartError in one line when it is wrong */
+export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string | undefined {
+  const { DATABASE_URL } = withSecretFiles(environment, ['DATABASE_URL'])
+  return DATABASE_URL
+    ? parseSettings(EnvironmentSchema.pick({ DATABASE_URL: true }), { DATABASE_URL }).DATABASE_URL
+    : undefined
+}
+
 /** Secrets that may stand in files of their own. */
 const secretNames = ['DATABASE_URL', 'POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_ENCRYPTION_KEYS'] as const
+
+function parseSettings<Settings>(schema: z.ZodType<Settings>, given: Record<string, string | undefined>): Settings {
+  const parsed = schema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new StartError(`${String(issue?.path[0])} ${issue?.message ?? 'is not valid'}`)
+}
 
 /** Reads the settings. An empty value counts as unset.
  *  @throws StartError that names the first setting at fault, in one line */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const read = withSecretFiles(environment, secretNames)
   const given = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== ''))
-  const parsed = EnvironmentSchema.safeParse(given)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new StartError(`${String(issue?.path[0])} ${issue?.message ?? 'is not valid'}`)
-  }
-  const env = parsed.data
+  const env = parseSettings(EnvironmentSchema, given)
   const external = env.TEMPORAL_ADDRESS ?? env.TEMPORAL_CONFIG_FILE ?? env.TEMPORAL_PROFILE
   const embedded = external === undefined
   if (env.POSTRIDER_RETRY_MAX < env.POSTRIDER_RETRY_INITIAL)

@@ -85,7 +85,7 @@ async function follow(
   if (!wait) return out.result({ syncId }, () => `Requested: ${syncId}`)
   let last: Sync | undefined
   let shown = ''
-  const ended = await poll(timeout, async () => {
+  const ended = await poll(AbortSignal.timeout(timeout), async () => {
     last = await api.call('GET', `/audiences/${segment(audienceId)}/syncs/${segment(syncId)}`, SyncSchema)
     const stage = stageOf(last)
     if (stage !== shown) out.note(stage)

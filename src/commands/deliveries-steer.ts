@@ -145,7 +145,7 @@ async function steerAll(
   const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, ...order })
   const bar = await startProgress(out, action, started.matched)
   let last: BulkSteering = started
-  const ended = await poll(timeout, async () => {
+  const ended = await poll(AbortSignal.timeout(timeout), async () => {
     last = await api.call('GET', `/deliveries/bulk/${segment(started.id)}`, BulkSteeringSchema)
     bar.update(last.done + last.failed)
     return last.status === 'running' ? undefined : last

@@ -16,7 +16,7 @@ const pauseMs = 1_000
 const followed = 1_000
 
 /** Prints deliveries that match, from now on unless the filter says since when, again whenever their state changes.
- *  A node that is away for a while is waited for. */
+ *  A node that is away for a while, or a part of it, is waited for. */
 export async function tail(api: Api, out: Output, filter: Record<string, string>): Promise<void> {
   const stop = stopSignal()
   const since = filter['since'] ?? new Date().toISOString()

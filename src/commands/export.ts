@@ -1,10 +1,10 @@
 /** `postrider export`: the settings of a node as a file. */
 
-import { writeFile } from 'node:fs/promises'
 import { Command } from 'commander'
 import { SessionSchema } from '../schemas/access.ts'
 import { CommandError } from './shared/failure.ts'
 import { openSession } from './shared/session.ts'
+import { writeOutput } from './shared/write-output.ts'
 
 export const exportCommand = (): Command =>
   new Command('export')
@@ -24,6 +24,6 @@ export const exportCommand = (): Command =>
       ])
       const settings = exportSettings(await readCurrent(api))
       if (output === undefined) return out.result(settings, () => toYaml(settings).trimEnd())
-      await writeFile(output, output.endsWith('.json') ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings))
+      await writeOutput(output, output.endsWith('.json') ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings))
       out.result({ written: output }, () => `Written: ${output}`)
     })

@@ -3,23 +3,22 @@
 import { Command } from 'commander'
 import { databaseFailure } from './shared/database-failure.ts'
 import { CommandError } from './shared/failure.ts'
-import { secretOf } from './shared/secret.ts'
 import { outputOf } from './shared/session.ts'
 
 export const migrateCommand = (): Command =>
   new Command('migrate')
     .description('bring the database of DATABASE_URL up to date (`start` does this, too)')
     .action(async (_options: unknown, self: Command) => {
-      const url = secretOf(process.env, 'DATABASE_URL')
-      if (!url)
-        throw new CommandError('usage', 'DATABASE_URL is not set; `start` brings the embedded database up to date')
-      if (!/^postgres(ql)?:\/\//.test(url)) throw new CommandError('usage', 'DATABASE_URL must be a postgres:// URL')
       // Loaded only here: other commands need no database.
-      const [{ pino }, { openPostgres }, { migrate }] = await Promise.all([
+      const [{ readDatabaseUrl }, { pino }, { openPostgres }, { migrate }] = await Promise.all([
+        import('../config.ts'),
         import('pino'),
         import('../db/postgres.ts'),
         import('../db/migrate.ts'),
       ])
+      const url = readDatabaseUrl(process.env)
+      if (url === undefined)
+        throw new CommandError('usage', 'DATABASE_URL is not set; `start` brings the embedded database up to date')
       const database = openPostgres(url, pino({ level: 'silent' }))
       try {
         const applied = await migrate(database).catch((error: unknown) => {

@@ -68,8 +68,9 @@ export const sendCommand = (): Command =>
     .action(async (type: string, options: SendOptions, command: Command) => send(type, options, command))
 
 async function send(type: string, options: SendOptions, command: Command): Promise<void> {
-  const { api, out } = await openSession(command)
   const body = await readCall(options)
+  const until = AbortSignal.timeout(options.timeout)
+  const { api, out } = await openSession(command, until)
   const messageId = messageIdOf(body) ?? `cli-${randomUUID()}`
   const source = await findSender(api, options)
   await api.ingest(`/${type}`, source.writeKey, { ...body, messageId })
@@ -81,7 +82,7 @@ async function send(type: string, options: SendOptions, command: Command): Promi
     return
   }
   out.note(`Accepted: ${messageId}`)
-  await follow(api, out, source.id, messageId, options.timeout)
+  await follow(api, out, { sourceId: source.id, messageId, until, timeoutMs: options.timeout })
 }
 
 async function readCall(options: SendOptions): Promise<Record<string, unknown>> {
@@ -122,11 +123,19 @@ async function whyNotFollowed(api: Api, { wait }: SendOptions, sourceId: string 
   return connected ? undefined : 'No destination is connected to the source, so it is not delivered.'
 }
 
-async function follow(api: Api, out: Output, sourceId: string, messageId: string, timeoutMs: number): Promise<void> {
+interface Followed {
+  sourceId: string
+  messageId: string
+  /** Ends the wait, and every call with it. */
+  until: AbortSignal
+  timeoutMs: number
+}
+
+async function follow(api: Api, out: Output, { sourceId, messageId, until, timeoutMs }: Followed): Promise<void> {
   const id = eventWorkflowId(sourceId, messageId)
   let last: DeliveryDetail | undefined
   let shown = 0
-  const delivery = await poll(timeoutMs, async () => {
+  const delivery = await poll(until, async () => {
     last = await readDelivery(api, id)
     const attempts = last?.timeline ?? []
     for (const attempt of attempts.slice(shown)) out.note(attemptLine(attempt))

@@ -53,7 +53,7 @@ export async function start(out: Output, roles?: string): Promise<void> {
     tell('node.stopped', 'Stopped.')
     process.exit(exitCodes.ok)
   } catch (error) {
-    if (starting.signal.aborted) process.exit(130)
+    if (starting.signal.aborted) process.exit(exitCodes.interrupted)
     if (!(error instanceof StartError)) throw error
     process.exit(reportFailure(new CommandError('failed', error.message), out.isJson))
   }

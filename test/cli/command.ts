@@ -32,6 +32,8 @@ export interface Shell extends AsyncDisposable {
   /** Home of the user's configuration and working folder. */
   folder: string
   run(args: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
+  /** Runs a line of the shell, in which `postrider` is the command. */
+  sh(line: string): Promise<Ended>
   /** Runs it at a terminal, where `answer` is typed once `question` is shown. */
   atTerminal(args: string[], question?: string, answer?: string): Promise<{ code: number | null; shown: string }>
   /** Runs with `--json`, expects exit code 0 and reads the document. */
@@ -78,6 +80,13 @@ export async function openShell(url?: string): Promise<Shell> {
   return {
     folder,
     run,
+    async sh(line) {
+      const call = [process.execPath, ...commandInTest].map(quoted).join(' ')
+      const script = `postrider() { ${call} "$@"; }\n${line}`
+      const { child, ended } = follow(spawn('sh', ['-c', script], { cwd: folder, env: environment }))
+      child.stdin.end()
+      return ended
+    },
     async atTerminal(args, question, answer = '') {
       const command = [process.execPath, ...commandInTest, ...args].map(quoted).join(' ')
       const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: environment })

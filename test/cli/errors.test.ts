@@ -1,7 +1,8 @@
 /** What a user at a shell reads when something is refused, or nobody answers: each says how to go on. */
 
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { findPostgres, startPostgres } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts'
 import { temporalAddress } from '../support/temporal.ts'
@@ -41,6 +42,14 @@ afterAll(async () => {
   await wayToTemporal[Symbol.asyncDispose]()
 })
 
+/** What the doctor finds to be wrong. */
+async function problems(env: Record<string, string> = {}): Promise<string[]> {
+  const { code, stdout } = await shell.run(['doctor', '--json'], { env })
+  expect(code).toBe(1)
+  const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string }[] }
+  return checks.flatMap(({ name, state }) => (state === 'problem' ? name : []))
+}
+
 it('409: what does not fit says what does', async () => {
   expect(await shell.run(['deliveries', 'retry', deliveryId])).toMatchObject({
     code: 1,
@@ -61,10 +70,49 @@ it('503: what is away, why, and when to try again', async () => {
   wayToTemporal.freeze()
   try {
     const { code, stderr } = await shell.run(['deliveries', 'redeliver', deliveryId])
-    expect(code).toBe(1)
+    expect(code).toBe(3)
     expect(stderr).toMatch(/^postrider: Temporal is away: .+; try again in \d+ s$/m)
+    expect(await problems()).toContain('Temporal of the node')
   } finally {
     wayToTemporal.open()
+  }
+})
+
+describe.skipIf(findPostgres() === undefined)('503 of a node', () => {
+  it('names the database, stopped or ended, and so does the doctor', async () => {
+    const server = await startPostgres()
+    const other = await startTestApp({ environment: { DATABASE_URL: await server.createDatabase() } })
+    const env = { POSTRIDER_ADDRESS: other.url }
+    const expectNamed = async (): Promise<void> => {
+      const { code, stderr } = await shell.run(['sources', 'list'], { env })
+      expect(code).toBe(3)
+      expect(stderr).toMatch(/^postrider: The database is away: .+; try again in \d+ s\n$/)
+      expect(await problems(env)).toContain('database of the node')
+    }
+    try {
+      server.freeze()
+      await expectNamed()
+      server.thaw()
+      await server.halt()
+      await expectNamed()
+      await server.resume()
+    } finally {
+      await other[Symbol.asyncDispose]()
+      await server.stop()
+    }
+  })
+})
+
+it('waits no longer for a delivery than it was told', async () => {
+  const { body: made } = await node.api<{ writeKey: string }>('POST', '/sources', { name: 'Slow' })
+  wayToNode.freeze()
+  try {
+    const call = ['send', 'track', '--write-key', made.writeKey, '--user-id', 'u1', '--event', 'E', '--timeout', '1s']
+    const { code, stderr } = await shell.run(call)
+    expect(code).toBe(6)
+    expect(stderr).toMatch(/ did not answer within --timeout\.( It may be done all the same: .*)?\n$/)
+  } finally {
+    wayToNode.open()
   }
 })
 

@@ -89,6 +89,12 @@ describe('login and profiles', () => {
     expect(typed.code).toBe(0)
     expect(typed.shown).toContain('Logged in')
     expect(typed.shown).not.toContain(adminToken)
+    expect((await shell.atTerminal(typing, 'Token for', '\x03')).code).toBe(130)
+    const untyped = await shell.atTerminal(typing, 'Token for', '\x04')
+    expect(untyped).toMatchObject({
+      code: 2,
+      shown: expect.stringMatching(/postrider: nothing was typed\s*$/) as unknown,
+    })
     await shell.json(['profiles', 'use', 'here'])
     await shell.json(['profiles', 'remove', 'here'])
     expect((await shell.run(['profiles', 'use', 'here'])).code).toBe(5)
@@ -177,6 +183,16 @@ describe.concurrent('migrate', () => {
     expect(away).toMatchObject({ code: 3 })
     expect(away.stderr).not.toContain('a-password')
     expect((await shell.run(['migrate'])).code).toBe(2)
+    const unescaped = { DATABASE_URL: 'postgres://u:a/password@127.0.0.1/none' }
+    const wrong = await shell.run(['migrate'], { env: unescaped })
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('escaped, as %23 %2F') as unknown })
+    expect(wrong.stderr).not.toContain('a/password')
+    const { stdout } = await shell.run(['doctor', '--json'], { env: unescaped })
+    const { checks } = JSON.parse(stdout) as Report
+    expect(checks.flatMap(({ name, found }) => (name === 'settings' ? found : []))).toEqual([
+      expect.stringContaining('escaped, as %23 %2F'),
+    ])
+    expect(checks.map(({ name }) => name)).not.toContain('database')
   })
 })
 
@@ -223,6 +239,33 @@ describe('the command', () => {
     expect(stderr).toBe("postrider: unknown option '--colour'\n")
   })
 
+  it('ends well when its reader has seen enough', async () => {
+    await using help = shell.start(['--help'])
+    help.process.stdout.destroy()
+    expect(await help.ended).toMatchObject({ code: 0, stderr: '' })
+    await using group = shell.start(['sources'])
+    group.process.stderr.destroy()
+    expect((await group.ended).code).toBe(2)
+  })
+
+  it.runIf(process.platform === 'linux')('tells a full disk from a result that was written', async () => {
+    const at = `--address ${ready.url} --token ${adminToken}`
+    const lines = [
+      `export ${at} > /dev/full`,
+      `export ${at} --output /dev/full`,
+      `sources list ${at} > /dev/full`,
+      '--help > /dev/full',
+    ]
+    for (const line of lines) {
+      const { code, stderr } = await shell.sh(`postrider ${line}`)
+      expect([line, code]).toEqual([line, 1])
+      expect(stderr).toMatch(/^postrider: .*cannot be written: ENOSPC: .*\n$/)
+    }
+    const nowhereToWrite = await shell.sh(`postrider export ${at} --output none/settings.yaml`)
+    expect(nowhereToWrite.code).toBe(2)
+    expect(nowhereToWrite.stderr).toMatch(/^postrider: none\/settings\.yaml cannot be written: ENOENT: .*\n$/)
+  })
+
   it('completes commands and options', async () => {
     const [words, options, ...scripts] = await Promise.all(
       [['--', 'deliveries', 're'], ['--', 'deliveries', 'list', '--sta'], ['bash'], ['zsh'], ['fish']].map((args) =>
@@ -240,7 +283,7 @@ describe('the command', () => {
 
   it('has the exit codes that the documentation lists', async () => {
     const page = await readFile(resolve(import.meta.dirname, '../../docs/command.md'), 'utf8')
-    const listed = [...page.matchAll(/^\| (\d) +\|/gm)].map(([, code]) => Number(code))
+    const listed = [...page.matchAll(/^\| (\d+) +\|/gm)].map(([, code]) => Number(code))
     expect(listed).toEqual(Object.values(exitCodes))
   })
 

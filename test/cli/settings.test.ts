@@ -53,6 +53,15 @@ describe('sources', () => {
     expect(refused.stderr).toContain('--yes')
     const asked = ['sources', 'delete', 'Kept']
     expect(await shell.atTerminal(asked, '[y/N]', 'n\r')).toMatchObject({ code: 1 })
+    // Ctrl-C, and the end of the input.
+    const [interrupted, ended] = [
+      await shell.atTerminal(asked, '[y/N]', '\x03'),
+      await shell.atTerminal(asked, '[y/N]', '\x04'),
+    ]
+    expect(interrupted.code).toBe(130)
+    expect(interrupted.shown).toMatch(/postrider: interrupted: nothing was changed\s*$/)
+    expect(ended.code).toBe(1)
+    expect(ended.shown).toMatch(/postrider: nothing was changed\s*$/)
     expect(await named('/sources', 'Kept')).toEqual(kept)
     expect(await shell.atTerminal(asked, '[y/N]', 'y\r')).toMatchObject({ code: 0 })
     expect(await named('/sources', 'Kept')).toBeUndefined()

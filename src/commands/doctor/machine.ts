@@ -3,9 +3,8 @@
 import { lstat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { readConfig, type Config } from '../../config.ts'
+import { readConfig, readDatabaseUrl, type Config } from '../../config.ts'
 import { StartError } from '../../errors.ts'
-import { withSecretFiles } from '../../secret-files.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 import { checkDatabase } from './database.ts'
 import { checkTemporal } from './temporal.ts'
@@ -38,13 +37,13 @@ function readChecked(env: NodeJS.ProcessEnv): Config | Check {
 /** Other settings may be in another place, such as a service file, but the database's is here. */
 async function databaseAlone(env: NodeJS.ProcessEnv): Promise<Check[]> {
   const url = databaseUrlOf(env)
-  return url && /^postgres(ql)?:\/\//.test(url) ? checkDatabase(url, undefined) : []
+  return url === undefined ? [] : checkDatabase(url, undefined)
 }
 
-/** Undefined also when its file cannot be used: the settings told of it. */
+/** Undefined also when it cannot be used: the settings told of it. */
 function databaseUrlOf(env: NodeJS.ProcessEnv): string | undefined {
   try {
-    return withSecretFiles(env, ['DATABASE_URL'])['DATABASE_URL']
+    return readDatabaseUrl(env)
   } catch (error) {
     if (error instanceof StartError) return undefined
     throw error

@@ -43,6 +43,7 @@ async function checkInside(api: Api): Promise<Check[]> {
     return [ok('token', `role ${role}`), ...checkStatus(status), await checkEndpoints(api)]
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
+    if (error.code === 'unavailable') return [problem('API', error.message, 'Start that part again; see below.')]
     if (error.exit !== 'unauthorized') return [problem('API', error.message, 'See the log of the node.')]
     const found = api.hasToken ? 'it is wrong' : 'there is none'
     return [
@@ -92,7 +93,13 @@ const checkWorkers = (missing: Status['missing']): Check[] =>
     )
 
 async function checkEndpoints(api: Api): Promise<Check> {
-  const { failingEndpoints } = await api.call('GET', '/overview', OverviewSchema)
+  const overview = await api.call('GET', '/overview', OverviewSchema).catch((error: unknown) => {
+    if (error instanceof CommandError && error.code === 'unavailable') return error
+    throw error
+  })
+  if (overview instanceof CommandError)
+    return warning('endpoints', `not known: ${overview.message}`, 'Start that part again, then check once more.')
+  const { failingEndpoints } = overview
   if (failingEndpoints.length === 0) return ok('endpoints', 'no endpoint failed at its latest attempt')
   return warning(
     'endpoints',

@@ -10,7 +10,7 @@ import { openPostgres } from '../../db/postgres.ts'
 import { StartError } from '../../errors.ts'
 import { existingKeys } from '../../installation.ts'
 import { databaseFailure } from '../shared/database-failure.ts'
-import { CommandError, usageError } from '../shared/failure.ts'
+import { CommandError } from '../shared/failure.ts'
 
 export interface StoredSecrets {
   database: Database
@@ -23,26 +23,22 @@ export interface StoredSecrets {
 }
 
 /** Opens them for `work`, by the settings that a node has.
- *  @throws CommandError (usage) when a setting is wrong, there are no keys, or a node uses the embedded database */
+ *  @throws StartError when a setting is wrong, there are no keys, or a node uses the embedded database */
 export async function withStoredSecrets(
   env: NodeJS.ProcessEnv,
   work: (stored: StoredSecrets) => Promise<void>,
 ): Promise<void> {
-  try {
-    const config = readConfig(env)
-    const [newest, ...older] = await existingKeys(config, resolve(config.dataDir))
-    if (newest === undefined) throw new StartError('there are no encryption keys')
-    await withDatabase(config, (database) =>
-      work({
-        database,
-        keys: [newest, ...older],
-        isEmbedded: config.databaseUrl === undefined,
-        retentionMs: config.retentionMs,
-      }),
-    )
-  } catch (error) {
-    throw error instanceof StartError ? usageError(error.message) : error
-  }
+  const config = readConfig(env)
+  const [newest, ...older] = await existingKeys(config, resolve(config.dataDir))
+  if (newest === undefined) throw new StartError('there are no encryption keys')
+  await withDatabase(config, (database) =>
+    work({
+      database,
+      keys: [newest, ...older],
+      isEmbedded: config.databaseUrl === undefined,
+      retentionMs: config.retentionMs,
+    }),
+  )
 }
 
 async function withDatabase(config: Config, work: (database: Database) => Promise<void>): Promise<void> {

@@ -39,14 +39,17 @@ interface Call {
   headers: Record<string, string>
   body?: string | Readable
   limitMs: number
+  /** Ends the wait for the answer, too. */
+  until?: AbortSignal | undefined
 }
 
-export function createApi(address: string, token: string | undefined): Api {
+/** @param until  ends every call and, aborted by a limit, is told as `timeout` */
+export function createApi(address: string, token: string | undefined, until?: AbortSignal): Api {
   const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` }
-  const send = async <Answer>(schema: z.ZodType<Answer>, call: Omit<Call, 'url'> & { path: string }) => {
+  const send = async <Answer>(schema: z.ZodType<Answer>, call: Omit<Call, 'url' | 'until'> & { path: string }) => {
     const { path, headers, ...rest } = call
     const url = `${address}/api/v1${path}`
-    const answer = await exchange({ ...rest, url, headers: { ...headers, ...authorization } })
+    const answer = await exchange({ ...rest, url, headers: { ...headers, ...authorization }, until })
     const parsed = schema.safeParse(answer)
     if (parsed.success) return parsed.data
     throw new CommandError(
@@ -78,6 +81,7 @@ export function createApi(address: string, token: string | undefined): Api {
         },
         body: JSON.stringify(body),
         limitMs: answerLimitMs,
+        until,
       })
     },
   }
@@ -106,7 +110,14 @@ async function exchange(call: Call): Promise<unknown> {
   throw new CommandError(exitOf(status), explain(refusal.data), { code: refusal.data.code })
 }
 
-async function transmit({ method, url, headers, body, limitMs }: Call): Promise<{ status: number; text: string }> {
+async function transmit({
+  method,
+  url,
+  headers,
+  body,
+  limitMs,
+  until,
+}: Call): Promise<{ status: number; text: string }> {
   if (body instanceof Readable) {
     // Loaded only here: Node's own has no way to wait longer than five minutes for an answer.
     const { request } = await import('undici')
@@ -117,7 +128,8 @@ async function transmit({ method, url, headers, body, limitMs }: Call): Promise<
   // Not AbortSignal.timeout: while a connection is made anew, only a timer keeps the process from ending as if all were well.
   const timer = setTimeout(() => end.abort(new Error(`no answer within ${limitMs / 1_000} s`)), limitMs)
   try {
-    const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal: end.signal })
+    const signal = until === undefined ? end.signal : AbortSignal.any([end.signal, until])
+    const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
     return { status: answer.status, text: await answer.text() }
   } finally {
     clearTimeout(timer)
@@ -132,8 +144,15 @@ function parse(text: string): unknown {
   }
 }
 
-const exitOf = (status: number): ExitCode =>
-  status === 401 || status === 403 ? 'unauthorized' : status === 404 ? 'notFound' : 'failed'
+/** Exit codes of statuses; other refusals are failures. */
+const exits: Record<number, ExitCode> = {
+  401: 'unauthorized',
+  403: 'unauthorized',
+  404: 'notFound',
+  503: 'unreachable',
+}
+
+const exitOf = (status: number): ExitCode => exits[status] ?? 'failed'
 
 function explain({ code, message }: z.infer<typeof RefusalSchema>): string {
   if (code !== 'unauthorized') return message
@@ -143,11 +162,13 @@ function explain({ code, message }: z.infer<typeof RefusalSchema>): string {
 /** Codes of errors before a request is sent. */
 const unsent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-function unreachable({ method, url }: Call, error: unknown): CommandError {
+function unreachable({ method, url, until }: Call, error: unknown): CommandError {
   const { origin } = new URL(url)
   const root = rootOf(error)
   const isUnsent = root instanceof Error && 'code' in root && unsent.has(String(root.code))
   const doubt = method === 'GET' || isUnsent ? '' : ' It may be done all the same: look before you try again.'
+  if (until?.aborted)
+    return new CommandError('timeout', `${origin} did not answer within --timeout.${doubt}`, { cause: error })
   return new CommandError(
     'unreachable',
     `${origin} does not answer (${textOf(root)}).${doubt} Is the node running there? Start one with: postrider start; or give ` +

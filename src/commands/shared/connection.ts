@@ -2,10 +2,10 @@
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withSecretFiles } from '../../secret-files.ts'
 import { isLoopback } from './addresses.ts'
 import { CommandError, usageError } from './failure.ts'
 import { readProfiles } from './profiles.ts'
-import { secretOf } from './secret.ts'
 
 export const defaultAddress = 'http://127.0.0.1:8080'
 
@@ -33,7 +33,7 @@ export async function findConnection(options: ConnectionOptions, env: NodeJS.Pro
       `there is no profile ${named}; create it with: postrider login --profile ${named}`,
     )
   const envAddress = set(env['POSTRIDER_ADDRESS'])
-  const envToken = set(secretOf(env, 'POSTRIDER_ADMIN_TOKEN'))
+  const envToken = set(withSecretFiles(env, ['POSTRIDER_ADMIN_TOKEN'])['POSTRIDER_ADMIN_TOKEN'])
   const kept = options.profile === undefined ? (envAddress ?? profile?.address) : (profile?.address ?? envAddress)
   const address = normalAddress(options.address ?? kept ?? defaultAddress)
   const profileToken = profile !== undefined && normalAddress(profile.address) === address ? profile.token : undefined

@@ -6,7 +6,7 @@ export const exitCodes = {
   failed: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** The node, or for commands without one the database, does not answer. */
+  /** The node, or a part that it needs, such as the database, does not answer. */
   unreachable: 3,
   /** The token is missing or wrong, or its role may not do this. */
   unauthorized: 4,
@@ -14,6 +14,8 @@ export const exitCodes = {
   notFound: 5,
   /** Not over within `--timeout`; it goes on without the command. */
   timeout: 6,
+  /** Ended by Ctrl-C at a question or during a start. */
+  interrupted: 130,
 } as const
 export type ExitCode = keyof typeof exitCodes
 

@@ -4,15 +4,20 @@ const firstPauseMs = 100
 const longestPauseMs = 1_000
 
 /** Asks again, at growing pauses, until `check` gives something.
- *  @returns undefined when it does not within `limitMs` */
+ *  @param until  ends the wait; what `check` waits for should end by it as well
+ *  @returns undefined when it gives nothing before */
 export async function poll<Value>(
-  limitMs: number,
+  until: AbortSignal,
   check: () => Promise<Value | undefined>,
 ): Promise<Value | undefined> {
-  const deadline = performance.now() + limitMs
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
-    const value = await check()
-    if (value !== undefined || performance.now() > deadline) return value
-    await sleep(pauseMs)
+  try {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+      const value = await check()
+      if (value !== undefined) return value
+      await sleep(pauseMs, undefined, { signal: until })
+    }
+  } catch (error) {
+    if (until.aborted) return undefined
+    throw error
   }
 }

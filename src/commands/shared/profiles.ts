@@ -30,11 +30,16 @@ export async function readProfiles(): Promise<Profiles> {
   }
 }
 
-/** Replaces the file whole, readable by its owner alone. */
+/** Replaces the file whole, readable by its owner alone.
+ *  @throws CommandError when it cannot be written */
 export async function writeProfiles(profiles: Profiles): Promise<void> {
   const path = profilesPath()
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const next = `${path}.${process.pid}.new`
-  await writeFile(next, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 })
-  await rename(next, path)
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await writeFile(next, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 })
+    await rename(next, path)
+  } catch (error) {
+    throw new CommandError('failed', `the profile cannot be saved: ${(error as Error).message}`, { cause: error })
+  }
 }

@@ -13,8 +13,8 @@ export const globalsOf = (command: Command): GlobalOptions => command.optsWithGl
 
 export const outputOf = (command: Command): Output => createOutput(globalsOf(command).json === true)
 
-/** The node and the output that the command line asks for. */
-export async function openSession(command: Command): Promise<{ api: Api; out: Output }> {
+/** The node and the output that the command line asks for. @param until  ends every call to the node */
+export async function openSession(command: Command, until?: AbortSignal): Promise<{ api: Api; out: Output }> {
   const { address, token } = await findConnection(globalsOf(command), process.env)
-  return { api: createApi(address, token), out: outputOf(command) }
+  return { api: createApi(address, token, until), out: outputOf(command) }
 }
