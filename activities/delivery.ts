@@ -15,6 +15,7 @@ import type {
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { namedUsers } from '../src/contracts/named-users.ts'
+import { isSealedMessage, type MessageContent } from '../src/contracts/sealed-message.ts'
 import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
 import type { AttemptKind, AttemptResult } from '../src/delivery/admission.ts'
 import { gatedEndpoint, type Gate } from '../src/delivery/gate.ts'
@@ -44,6 +45,8 @@ export interface AttemptDependencies {
   /** Reads what other nodes changed in the settings. */
   catchUp: () => Promise<void>
   sender: Sender
+  /** Opens a message; answers undefined when its user was erased. @throws while the key cannot be read */
+  openMessage: (sealed: string) => Promise<MessageContent | undefined>
   /** Users to whom nothing goes out any more. */
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Says whether an attempt may go now; one that may not is deferred. */
@@ -207,10 +210,12 @@ async function attemptNow(
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
   const { gate, suppression } = dependencies
+  const content = await contentOf(dependencies, input)
+  if (content === undefined) return userDeleted
   // `upToDate` is awaited only where there is something to wait for.
   const look = suppression.upToDate()
   if (look !== undefined) await look
-  const isCalledOff = (): boolean => isOfSuppressed(suppression, input)
+  const isCalledOff = (): boolean => isOfSuppressed(suppression, input.sourceId, content)
   if (isCalledOff()) return userDeleted
   const admission = await gate.admit(gatedEndpoint(endpoint), kind, isOrdered)
   if (admission.kind === 'later') {
@@ -230,8 +235,7 @@ async function attemptNow(
   }
   const traced = traceAttempt(dependencies.tracing, input, { event: context.event, url: endpoint.url, number, begunAt })
   try {
-    const { messageId, message } = input
-    const outbound = { messageId, message, at, isCalledOff, traceparent: traced?.traceparent }
+    const outbound = { ...content, at, isCalledOff, traceparent: traced?.traceparent }
     const outcome = await post(dependencies.sender, found, outbound, signal)
     traced?.end(outcome)
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
@@ -251,6 +255,14 @@ async function attemptNow(
   }
 }
 
+/** What is sent; undefined when its user was erased. */
+function contentOf(
+  { openMessage }: Pick<AttemptDependencies, 'openMessage'>,
+  { messageId, message }: AttemptInput,
+): MessageContent | undefined | Promise<MessageContent | undefined> {
+  return isSealedMessage(message) ? openMessage(message.sealed) : { messageId, message }
+}
+
 function post(
   sender: Sender,
   { destination, endpoint }: Ready,
@@ -267,7 +279,8 @@ const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was d
 
 const isOfSuppressed = (
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
-  { sourceId, message }: AttemptInput,
+  sourceId: string | undefined,
+  { message }: MessageContent,
 ): boolean => namedUsers(message).some((userId) => isSuppressed(sourceId, userId))
 
 /** The outcome where stored secrets cannot be read: it may pass, since the operator may give back the key that is missing. */

@@ -10,7 +10,7 @@ import {
   withDestination,
   type Pace,
 } from '../src/contracts/parcel-progress.ts'
-import type { EndpointProgress, EventProgress, ParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
+import type { EndpointProgress, EventProgress, HeldParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
 import type { AttemptKind } from '../src/delivery/admission.ts'
 import { attempt, type AttemptDependencies } from './delivery.ts'
 
@@ -33,7 +33,7 @@ export interface Round {
 }
 
 export interface RoundEvent {
-  event: Omit<ParcelEvent, 'targets'>
+  event: Omit<HeldParcelEvent, 'targets'>
   progress: EventProgress
   /** The only destination at which attempts are made; absent: all. */
   onlyAt?: string

@@ -1,7 +1,7 @@
 /** The activities of `deliverParcel`: rounds of attempts for many events, and the list that tells where each stands. */
 
 import { Context } from '@temporalio/activity'
-import { failureTypes, type DeliverEventInput } from '../src/contracts/delivery.ts'
+import { failureTypes, type HeldEventInput } from '../src/contracts/delivery.ts'
 import {
   beginEvent,
   isOpenAt,
@@ -14,7 +14,7 @@ import type {
   EndpointProgress,
   EventProgress,
   ParcelActivities,
-  ParcelEvent,
+  HeldParcelEvent,
   ParcelRetryRecord,
 } from '../src/contracts/parcels.ts'
 import type { Database } from '../src/db/database.ts'
@@ -46,7 +46,7 @@ export interface ParcelDependencies extends AttemptDependencies {
   /** How far the activity of a destination is that waits in Temporal. */
   pendingRecord: (workflowId: string, destinationId: string) => Promise<ParcelRetryRecord | undefined>
   /** Starts a workflow for one event that leaves its parcel; one that runs already is left as it is. */
-  startEvent: (input: DeliverEventInput, parcelId: string) => Promise<void>
+  startEvent: (input: HeldEventInput, parcelId: string) => Promise<void>
   load: Pick<ParcelLoad, 'begin' | 'isFresh' | 'precedence'>
 }
 
@@ -139,8 +139,8 @@ const parcelId = (): string => Context.current().info.workflowExecution?.workflo
 
 const placed = (
   progress: readonly EventProgress[],
-  events: readonly ParcelEvent[],
-): { event: ParcelEvent; progress: EventProgress }[] =>
+  events: readonly HeldParcelEvent[],
+): { event: HeldParcelEvent; progress: EventProgress }[] =>
   progress.flatMap((one) => {
     const event = events[one.place]
     return event === undefined ? [] : [{ event, progress: one }]
@@ -150,7 +150,7 @@ const placed = (
  *  written down. */
 function knownProgress(
   known: Map<number, EventProgress | undefined>,
-  event: ParcelEvent,
+  event: HeldParcelEvent,
   place: number,
 ): EventProgress {
   const begun = beginEvent(event, place)

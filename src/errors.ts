@@ -30,6 +30,7 @@ export const errorCatalog = {
   method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method.' },
   request_timeout: { status: 408, meaning: 'The request took too long to arrive.' },
   conflict: { status: 409, meaning: 'The request does not fit the present state.' },
+  erased: { status: 410, meaning: 'The user of the event was deleted, and its data is erased for good.' },
   too_large: { status: 413, meaning: 'The request is larger than the limit, or a batch has more than 2,500 events.' },
   unsupported_media_type: { status: 415, meaning: 'The body has an encoding that the server does not read.' },
   inbox_full: { status: 429, meaning: 'Too many events wait for delivery to start; try again after `Retry-After`.' },

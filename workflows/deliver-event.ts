@@ -12,7 +12,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type {
-  DeliverEventInput,
+  HeldEventInput,
   DeliverEventResult,
   DestinationResult,
   DestinationStanding,
@@ -31,7 +31,7 @@ import { traceEnd } from './tracing.ts'
 /** Carries one event to its destinations.
  *  @throws ApplicationFailure DeliveryFailed with the reason per endpoint, and the whole result in its details, when a
  *  destination could not be reached for good */
-export async function deliverEvent(given: DeliverEventInput): Promise<DeliverEventResult> {
+export async function deliverEvent(given: HeldEventInput): Promise<DeliverEventResult> {
   const input = { ...given, acceptedAt: given.acceptedAt ?? workflowInfo().startTime.toISOString() }
   const { atRest, onResting } = createRest(() => deliveries)
   const noteResult = createResultsReport(input)
@@ -79,7 +79,7 @@ function createRest(deliveries: () => DestinationDelivery[]) {
 
 /** Writes what the delivery has come to where lists and traces read it.
  *  @throws ApplicationFailure DeliveryFailed when a destination could not be reached for good */
-function conclude(input: DeliverEventInput, destinations: DestinationResult[]): DeliverEventResult {
+function conclude(input: HeldEventInput, destinations: DestinationResult[]): DeliverEventResult {
   const outcome = overallOutcome(destinations)
   traceEnd(input, outcome)
   const result = { outcome, destinations }
@@ -98,7 +98,7 @@ function conclude(input: DeliverEventInput, destinations: DestinationResult[]): 
 }
 
 /** What the activities have made is told before the end: nothing has it afterwards. */
-async function endCancelled(input: DeliverEventInput, runs: Runs, error: unknown): Promise<never> {
+async function endCancelled(input: HeldEventInput, runs: Runs, error: unknown): Promise<never> {
   if (isCancellation(error) && runs.size > 0 && patched('tells-attempts-of-cancelled')) {
     await readPendingAttempts()
     await Promise.all(runs)

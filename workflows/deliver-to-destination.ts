@@ -3,7 +3,7 @@
 import { isCancellation } from '@temporalio/workflow'
 import type {
   AttemptOutcome,
-  DeliverEventInput,
+  HeldEventInput,
   DeliveryTarget,
   DestinationResult,
   DestinationStanding,
@@ -29,7 +29,7 @@ import type { Steering } from './steering.ts'
 
 /** What the delivery of an event shares with each of its destinations. */
 export interface DeliveryContext {
-  input: DeliverEventInput
+  input: HeldEventInput
   steering: Steering
   outcomes: OutcomeReport
   noteResult: NoteResult

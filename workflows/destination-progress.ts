@@ -2,7 +2,7 @@
 
 import type {
   AttemptOutcome,
-  DeliverEventInput,
+  HeldEventInput,
   DeliveryTarget,
   DestinationResult,
   EndpointResult,
@@ -34,7 +34,7 @@ export const createProgress = (settled: readonly EndpointResult[] = []): Progres
 /** Settles what the first round settles. @returns the endpoints that go on */
 export function settleFirsts(
   progress: Progress,
-  input: DeliverEventInput,
+  input: HeldEventInput,
   { successPolicy }: DeliveryTarget,
   firsts: Firsts,
 ): [endpointId: string, first: AttemptOutcome][] {
@@ -51,7 +51,7 @@ const isOpen = ({ kind }: AttemptOutcome, isDelivered: boolean): boolean =>
   kind === 'deferred' || (!isDelivered && (kind === 'unavailable' || kind === 'held'))
 
 /** What the first attempt alone says of an endpoint that is not pursued further. */
-function firstResult({ retry }: DeliverEventInput, endpointId: string, first: AttemptOutcome): EndpointResult {
+function firstResult({ retry }: HeldEventInput, endpointId: string, first: AttemptOutcome): EndpointResult {
   const lastAttempt = 'attempt' in first ? first.attempt : undefined
   const attempts = lastAttempt === undefined ? 0 : 1
   const now = Date.now()

@@ -1,10 +1,10 @@
 /** Tells of destinations that ended without success while others go on. */
 
 import { patched, upsertMemo } from '@temporalio/workflow'
-import { endedInMemo, type DeliverEventInput, type DestinationResult } from '../src/contracts/delivery.ts'
+import { endedInMemo, type HeldEventInput, type DestinationResult } from '../src/contracts/delivery.ts'
 
 /** @returns to be called once for each destination that ends */
-export function createEndReport({ targets, resumed = [] }: DeliverEventInput): (ended: DestinationResult) => void {
+export function createEndReport({ targets, resumed = [] }: HeldEventInput): (ended: DestinationResult) => void {
   const settled = resumed.flatMap((standing) => (standing.kind === 'settled' ? standing.result : []))
   const givenUp = settled.filter(isGivenUp).map(withoutAttempts)
   let open = targets.length - settled.length

@@ -4,7 +4,7 @@ import { condition, isCancellation } from '@temporalio/workflow'
 import type {
   Attempt,
   AttemptOutcome,
-  DeliverEventInput,
+  HeldEventInput,
   HeldEndpoint,
   RetryInput,
   RetryOutcome,
@@ -36,7 +36,7 @@ export interface EndpointAttempts {
 }
 
 interface AttemptsContext {
-  input: DeliverEventInput
+  input: HeldEventInput
   destinationId: string
   clock: RetryClock
   /** Called before each activity. */

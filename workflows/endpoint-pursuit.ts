@@ -3,7 +3,7 @@
 import { CancellationScope, isCancellation, patched, Trigger } from '@temporalio/workflow'
 import type {
   AttemptOutcome,
-  DeliverEventInput,
+  HeldEventInput,
   DestinationState,
   EndpointResult,
   HeldEndpoint,
@@ -18,7 +18,7 @@ import type { Steering } from './steering.ts'
 
 /** What a pursuit shares with the destination it belongs to. */
 export interface PursuitContext {
-  input: DeliverEventInput
+  input: HeldEventInput
   destinationId: string
   clock: RetryClock
   steering: Steering

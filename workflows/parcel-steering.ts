@@ -1,7 +1,7 @@
 /** What an operator does to single events of a parcel. */
 
 import { defineSignal, setHandler } from '@temporalio/workflow'
-import type { DeliverEventInput, DestinationStanding, EndpointResult } from '../src/contracts/delivery.ts'
+import type { HeldEventInput, DestinationStanding, EndpointResult } from '../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../src/contracts/names.ts'
 import { destinationOutcome, isOver, openEndpoints } from '../src/contracts/parcel-progress.ts'
 import {
@@ -36,7 +36,7 @@ async function carryOut(parcel: Parcel, { deliveryId, action }: ParcelSteering):
 }
 
 /** Input of the workflow in which an event goes on: where each destination stands. An open one is tried at once. */
-function inputOf(parcel: Parcel, { place, destinations }: EventProgress): DeliverEventInput {
+function inputOf(parcel: Parcel, { place, destinations }: EventProgress): HeldEventInput {
   const { receivedAt, ...event } = parcel.eventAt(place)
   const resumed = destinations.map((destination) => standingOf(parcel, destination))
   return { ...event, retry: parcel.retry, acceptedAt: receivedAt, resumed }

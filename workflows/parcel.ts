@@ -3,7 +3,7 @@
 import { condition } from '@temporalio/workflow'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import { beginEvent, destinationOf, isOpenAt, isOver, withDestination } from '../src/contracts/parcel-progress.ts'
-import type { DeliverParcelInput, EventProgress, ParcelEvent } from '../src/contracts/parcels.ts'
+import type { DeliverParcelInput, EventProgress, HeldParcelEvent } from '../src/contracts/parcels.ts'
 import type { RetryClock } from './retry-clock.ts'
 import { listenForSteering, type Steering } from './steering.ts'
 
@@ -12,7 +12,7 @@ export interface Parcel {
   steering: Steering
   /** The retry windows of its destinations. */
   clocks: Map<string, RetryClock>
-  eventAt(place: number): ParcelEvent
+  eventAt(place: number): HeldParcelEvent
   progress(): EventProgress[]
   openAt(destinationId: string): EventProgress[]
   /** Takes note of events whose progress changed; one that was ended by an operator stays so. */

@@ -2,7 +2,7 @@
  *  status as a whole says it. */
 
 import { patched, upsertSearchAttributes } from '@temporalio/workflow'
-import type { DeliverEventInput, DestinationStanding, ResultAttribute } from '../src/contracts/delivery.ts'
+import type { HeldEventInput, DestinationStanding, ResultAttribute } from '../src/contracts/delivery.ts'
 import { resultAt, type SearchAttributeName } from '../src/contracts/names.ts'
 
 const name: SearchAttributeName = 'PostriderResults'
@@ -11,7 +11,7 @@ const name: SearchAttributeName = 'PostriderResults'
  *  written together, by one visibility update. */
 export type NoteResult = (destinationId: string, result: ResultAttribute) => void
 
-export function createResultsReport({ targets, resumed }: Pick<DeliverEventInput, 'targets' | 'resumed'>): NoteResult {
+export function createResultsReport({ targets, resumed }: Pick<HeldEventInput, 'targets' | 'resumed'>): NoteResult {
   const results = new Map<string, ResultAttribute>(resumed?.map(stateOf))
   // An earlier run may have written something that this one does not know.
   let written = resumed === undefined ? undefined : ''

@@ -9,6 +9,7 @@ import {
 } from '../../activities/index.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { ParcelActivities } from '../contracts/parcels.ts'
+import type { MessageContent } from '../contracts/sealed-message.ts'
 import type { Database } from '../db/database.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { runRecovery, type Recovery } from '../delivery/recovery.ts'
@@ -82,6 +83,7 @@ function composeActivities(
     findDestination: settings.destination,
     catchUp: settings.catchUp,
     sender,
+    openMessage: async (sealed) => (await temporal.messages.open(sealed)) as MessageContent | undefined,
     suppression,
     gate,
     unlessMade: createUnlessMade(),

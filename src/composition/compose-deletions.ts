@@ -14,7 +14,14 @@ import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runBacklog } from '../backlog.ts'
 import type { Temporal } from '../temporal/connection.ts'
-import { cancelCarriedOf, cancelDeliveriesOf, countNotifications, startDeletionRequest } from '../temporal/deletions.ts'
+import {
+  cancelCarriedOf,
+  cancelDeliveriesOf,
+  countDeliveriesOf,
+  countNotifications,
+  hasNotifications,
+  startDeletionRequest,
+} from '../temporal/deletions.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
 import type { Steering } from '../temporal/steering.ts'
 
@@ -65,6 +72,9 @@ export function composeDeletions(dependencies: {
       const inParcels = await cancelCarriedOf((limit) => openEventsOf(database, order, limit), steering, order)
       return inParcels + (await cancelDeliveriesOf(temporal, steering, order))
     },
+    countDeliveries: (order) => countDeliveriesOf(temporal, order),
+    hasNotifications: (id) => hasNotifications(temporal, id),
+    hashUser: temporal.names.keyOwner,
     notify: createNotifier({
       targetsOf,
       start: (input, deliveryId) => startDelivery(temporal, input, { deliveryId }),

@@ -10,6 +10,7 @@ import { createDestinationStore, type DestinationStore } from '../db/destination
 import { ensureIdHashing } from '../db/id-hashing.ts'
 import { checkKeys } from '../db/sealed-columns.ts'
 import { watchSuppression, type Suppression } from '../deletions/suppression.ts'
+import { createUserKeys } from '../deletions/user-keys.ts'
 import { createAddressGuard, type AddressGuard } from '../delivery/guard-address.ts'
 import { proxySettings } from '../delivery/proxy.ts'
 import { createSender, type Sender } from '../delivery/send.ts'
@@ -80,6 +81,8 @@ export async function composeFoundation(
   cleanUps.add(() => settings.close())
   const suppression = watchSuppression(database, { isShared: config.databaseUrl !== undefined }, logger)
   cleanUps.add(() => suppression.close())
+  const hashUser = temporal.names.keyOwner
+  temporal.messages.use(createUserKeys({ database, secrets, suppression, hashUser, logger }))
 
   const lateCleanUps = createCleanUps(logger)
   cleanUps.add(() => lateCleanUps.run())

@@ -1,6 +1,7 @@
 /** What crosses the boundary between the API, the delivery workflow and its activities. */
 
 import type { MessageBody } from '../schemas/message.ts'
+import type { HeldMessage } from './sealed-message.ts'
 
 /** How many endpoints must succeed: any one (`spec/`, "Multiple endpoints"), or all of them. */
 export type SuccessPolicy = 'any' | 'all'
@@ -25,7 +26,7 @@ export interface RetrySchedule {
   maxMs: number
 }
 
-/** Input of the workflow `deliverEvent`. */
+/** An event, and how it is delivered. */
 export interface DeliverEventInput {
   /** Source that the event came from. */
   sourceId: string
@@ -45,6 +46,12 @@ export interface DeliverEventInput {
   earlier?: Attempt[]
   /** The trace that its delivery is part of, as W3C Trace Context writes it; absent where tracing was off. */
   traceparent?: string
+}
+
+/** Input of the workflow `deliverEvent`. */
+export interface HeldEventInput extends Omit<DeliverEventInput, 'message'> {
+  /** The JSON body that every endpoint receives; where it is sealed, so is the message id, and its hash stands in its place. */
+  message: HeldMessage
 }
 
 /** A retry window in progress; all in milliseconds. */
@@ -99,7 +106,7 @@ export interface AttemptInput {
   /** Message id of the event, which receivers get in each attempt. */
   messageId: string
   /** The JSON body that the endpoint receives. */
-  message: MessageBody
+  message: HeldMessage
   /** Id of the destination. */
   destinationId: string
   /** Id of the endpoint. */

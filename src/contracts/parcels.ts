@@ -1,8 +1,9 @@
 /** What crosses the boundary between the inbox, the workflow `deliverParcel` and its activities: up to 100 events that waited
  *  together share one workflow. */
 
-import type { Attempt, DeliverEventInput, DeliveryTarget, RetrySchedule, SteeringTrace } from './delivery.ts'
+import type { Attempt, DeliveryTarget, HeldEventInput, RetrySchedule, SteeringTrace } from './delivery.ts'
 import type { MessageBody } from '../schemas/message.ts'
+import type { HeldMessage } from './sealed-message.ts'
 
 /** Most events in a parcel. */
 export const maxParcelEvents = 100
@@ -25,10 +26,16 @@ export interface ParcelEvent {
   traceparent?: string
 }
 
+/** One event of a parcel, as its workflow has it. */
+export interface HeldParcelEvent extends Omit<ParcelEvent, 'message'> {
+  /** The JSON body that every endpoint receives. */
+  message: HeldMessage
+}
+
 /** Input of the workflow `deliverParcel`: 1 to `maxParcelEvents` events. */
 export interface DeliverParcelInput {
   /** The events, in the order in which they came. */
-  events: ParcelEvent[]
+  events: HeldParcelEvent[]
   /** When failed attempts are repeated. */
   retry: RetrySchedule
 }
@@ -96,7 +103,7 @@ export interface ParcelRetryInput {
     /** How far the event is. */
     progress: EventProgress
     /** What is sent. */
-    event: Omit<ParcelEvent, 'targets'>
+    event: Omit<HeldParcelEvent, 'targets'>
   }[]
   /** When failed attempts are repeated. */
   retry: RetrySchedule
@@ -139,7 +146,7 @@ export interface LeavingEvent {
   /** Its place in the parcel, from 0. */
   place: number
   /** Input of the workflow that goes on with it. */
-  input: DeliverEventInput
+  input: HeldEventInput
 }
 
 /** Activities of the parcel workflow. */

@@ -5,6 +5,7 @@ import type { DeletionRequest } from '../schemas/deletion-request.ts'
 import type { Database, Queryable } from './database.ts'
 import { noteDeleted } from './deleted-users.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
+import { eraseCarried } from './parcel-erasure.ts'
 import { addSuppressed } from './suppressed-users.ts'
 
 export interface NewStoredDeletionRequest {
@@ -46,19 +47,23 @@ interface RequestRow {
   started: number
   skipped: number
   cancelled: number
+  keys: number
+  deliveries: number
   created_at: Date
   cleared_at: Date | null
   ended_at: Date | null
+  erased_at: Date | null
 }
 
-const columns = `id, status, suppress, scope, source_ids, users, notifications, started, skipped, cancelled, created_at,
-  cleared_at, ended_at`
+const columns = `id, status, suppress, scope, source_ids, users, notifications, started, skipped, cancelled, keys,
+  deliveries, created_at, cleared_at, ended_at, erased_at`
 
 const toRequest = (row: RequestRow): DeletionRequest => ({
   id: row.id,
   status: row.status,
   createdAt: row.created_at.toISOString(),
   endedAt: row.ended_at?.toISOString() ?? null,
+  erasedAt: row.erased_at?.toISOString() ?? null,
   suppress: row.suppress,
   users: row.users,
   sourceIds: row.source_ids,
@@ -66,6 +71,8 @@ const toRequest = (row: RequestRow): DeletionRequest => ({
   started: row.started,
   skipped: row.skipped,
   cancelled: row.cancelled,
+  deliveries: row.deliveries,
+  keys: row.keys,
 })
 
 /** Stores a request with its users, suppresses them when it asks for it, and removes their queued events. */
@@ -204,29 +211,41 @@ export interface DeletionCounts {
   started: number
   skipped: number
   cancelled: number
+  /** Deliveries of theirs in workflows of their own. */
+  deliveries: number
 }
 
-/** Forgets users that are done and counts what came of them, both or neither.
+/** Forgets users that are done, also where parcels name them, and counts what came of them, all or nothing.
  *  @param calledOff  until when what began was called off */
 export async function finishUsers(
   database: Database,
-  { id, scope }: Pick<OpenDeletionRequest, 'id' | 'scope'>,
+  { id, scope, createdAt }: Pick<OpenDeletionRequest, 'id' | 'scope' | 'createdAt'>,
   users: readonly UserToDelete[],
-  { started, skipped, cancelled }: DeletionCounts,
+  { started, skipped, cancelled, deliveries }: DeletionCounts,
   calledOff: Date,
 ): Promise<void> {
   const userIds = users.map(({ userId }) => userId)
   await database.transaction(async (tx) => {
     await noteDeleted(tx, scope, userIds, calledOff)
+    const carried = await eraseCarried(tx, { scope, userIds, before: createdAt })
     await tx.query(
       `with done as (delete from deletion_request_users where request_id = $1 and position = any($2::integer[]))
        update deletion_requests
-       set started = started + $3, skipped = skipped + $4, cancelled = cancelled + $5 where id = $1`,
-      [id, users.map(({ position }) => position), started, skipped, cancelled],
+       set started = started + $3, skipped = skipped + $4, cancelled = cancelled + $5, deliveries = deliveries + $6
+       where id = $1`,
+      [id, users.map(({ position }) => position), started, skipped, cancelled, deliveries + carried],
     )
   })
 }
 
 export async function markDeletionCompleted(database: Queryable, id: string): Promise<void> {
   await database.query(`update deletion_requests set status = 'completed', ended_at = now() where id = $1`, [id])
+}
+
+/** @param keys  how many were destroyed now: a repeat finds none */
+export async function markErased(database: Queryable, id: string, keys: number): Promise<void> {
+  await database.query(
+    'update deletion_requests set keys = keys + $2, erased_at = coalesce(erased_at, now()) where id = $1',
+    [id, keys],
+  )
 }

@@ -25,6 +25,7 @@ import { endpointSuccesses } from './migrations/0067-endpoint-successes.ts'
 import { differingResults } from './migrations/0068-differing-results.ts'
 import { filters } from './migrations/0075-filters.ts'
 import { sharedParcels } from './migrations/0080-shared-parcels.ts'
+import { userKeys } from './migrations/0090-user-keys.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -54,6 +55,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   differingResults,
   filters,
   sharedParcels,
+  userKeys,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

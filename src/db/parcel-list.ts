@@ -28,6 +28,8 @@ export interface CarriedEvent {
   event: string | null
   messageId: string
   userId: string | null
+  /** Whether names and answers were removed, as its user was deleted. */
+  erased: boolean
   receivedAt: Date
   endedAt: Date | null
   attempts: number
@@ -55,7 +57,7 @@ const dueAt = `case when status = 'retrying' then (
   where endpoint->>'end' is null) end`
 
 const columns = `event_id as id, parcel_id as "parcelId", place, status, source_id as "sourceId",
-  destination_ids as "destinationIds", type, left(event, 255) as event, message_id as "messageId", user_id as "userId",
+  destination_ids as "destinationIds", type, left(event, 255) as event, message_id as "messageId", user_id as "userId", erased,
   received_at as "receivedAt", ended_at as "endedAt", attempts, ${dueAt} as "dueAt", reason`
 const positioned = `${columns}, json_build_object('endedAt', ${micros('ended_at')}, 'seq', seq::text) as position`
 

@@ -18,6 +18,7 @@ export const sealedColumns = [
   { table: 'endpoints', column: 'headers_encrypted' },
   { table: 'audiences', column: 'membership_encrypted' },
   { table: 'id_hashing_keys', column: 'key_encrypted' },
+  { table: 'user_keys', column: 'key_encrypted' },
 ] as const
 type SealedColumn = (typeof sealedColumns)[number]
 

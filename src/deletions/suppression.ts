@@ -28,6 +28,8 @@ export interface Suppression {
   /** Resolves when this node knows what other nodes were asked for until a second ago; undefined when it does already, and
    *  while the database is away: what was known then stands. */
   upToDate(): Promise<void> | undefined
+  /** Whether this node knows what other nodes were asked for until a second ago. */
+  isCurrent: () => boolean
   /** How often users were taken off the audiences, as far as this node knows. */
   forgets: () => string
   /** Reads what this node was asked for, and resolves once no node goes by what stood before.
@@ -101,6 +103,7 @@ export function watchSuppression(database: Database, { isShared }: { isShared: b
     isSuppressed: (sourceId, userId) =>
       hashes.size > 0 && (has(undefined, userId) || (sourceId !== undefined && has(sourceId, userId))),
     upToDate: () => (isFresh() || isAway ? undefined : (catchingUp ??= catchUp())),
+    isCurrent: isFresh,
     forgets: () => forgets,
     async agree() {
       await refresh()

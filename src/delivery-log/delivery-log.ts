@@ -11,7 +11,7 @@ import { addCounts, countCarried, countRetriedAt, sumOf } from '../db/parcel-cou
 import type { OpenStatus } from '../db/parcel-statuses.ts'
 import { findCarried, listCarried, type CarriedEvent, type CarriedPosition } from '../db/parcel-list.ts'
 import { AppError, PartAwayError } from '../errors.ts'
-import type { Delivery, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
+import type { Delivery, DeliveryAttempt, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
 import { whenToCome } from '../temporal/delivery-row.ts'
@@ -164,13 +164,11 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     const queued = await findQueued(database, id)
     if (queued === undefined) return undefined
     const row = toDelivery(queued)
-    const { message, targets } = queued.input
+    const { targets } = queued.input
     return {
       ...row,
       destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
-      ...namesOf(queued.input),
-      message,
-      ...sentRequests(queued.input, [], findDestination),
+      ...contentOf(queued.input, [], findDestination),
       timeline: [],
       pending: [],
       steering: cancellationOf(queued),
@@ -182,28 +180,24 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   const readStarted = async (id: string): Promise<DeliveryDetail | undefined> => {
     const delivery = await readDelivery(temporal, id, isPaused)
     if (delivery !== undefined) {
-      const { input, facts, workflowId, runId, ...detail } = delivery
-      const { targets } = input
+      const { input, targets, facts, workflowId, runId, ...detail } = delivery
       return {
         ...detail,
-        ...namesOf(input),
+        ...contentOf(input, detail.timeline, findDestination),
         destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
-        ...sentRequests(input, detail.timeline, findDestination),
         temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, workflowId, runId),
       }
     }
     const event = await findCarried(database, id)
     const carried = event && (await readCarried(temporal, event, isPaused))
     if (event === undefined || carried === undefined) return undefined
-    const { input, facts, runId, ...detail } = carried
-    const { targets } = input
+    const { input, targets, facts, runId, ...detail } = carried
     const row = carriedRow(event)
     return {
       ...row,
       ...detail,
-      ...namesOf(input),
+      ...contentOf(row.erased ? undefined : input, detail.timeline, findDestination),
       destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
-      ...sentRequests(input, detail.timeline, findDestination),
       temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
     }
   }
@@ -295,6 +289,7 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
     event: name && shownText(name),
     messageId: input.messageId,
     userId: userId === undefined ? null : shownText(userId),
+    erased: false,
     startedAt: receivedAt.toISOString(),
     endedAt: cancelledAt?.toISOString() ?? null,
     attempts: 0,
@@ -303,17 +298,28 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
   }
 }
 
-/** The name and the ids of an event in full, which rows have up to a length. */
-const namesOf = ({ message, messageId }: DeliverEventInput): Pick<Delivery, 'event' | 'userId' | 'messageId'> => ({
-  event: eventName(message),
-  userId: message.userId ?? null,
-  messageId,
-})
+/** What an event holds, with its name and ids in full, of which rows have the beginning; without an input, that it was erased. */
+function contentOf(
+  input: DeliverEventInput | undefined,
+  timeline: readonly DeliveryAttempt[],
+  findDestination: FindDestination,
+): Pick<DeliveryDetail, 'erased' | 'event' | 'userId' | 'message' | 'body' | 'requests'> & { messageId?: string } {
+  if (input === undefined) return { erased: true, event: null, userId: null, message: null, body: null, requests: [] }
+  const { message, messageId } = input
+  return {
+    erased: false,
+    event: eventName(message),
+    userId: message.userId ?? null,
+    messageId,
+    message,
+    ...sentRequests(input, timeline, findDestination),
+  }
+}
 
 /** An event of a parcel, as a row of the log. */
 function ofParcel({ status, receivedAt, endedAt, dueAt, ...event }: CarriedEvent, isOnPaused: boolean): Delivery {
   const isHeld = status === 'retrying' && isOnPaused
-  const { id, sourceId, destinationIds, type, messageId, userId, attempts, reason } = event
+  const { id, sourceId, destinationIds, type, messageId, userId, erased, attempts, reason } = event
   return {
     id,
     status: isHeld ? 'held' : status,
@@ -323,6 +329,7 @@ function ofParcel({ status, receivedAt, endedAt, dueAt, ...event }: CarriedEvent
     event: event.event,
     messageId,
     userId: userId && shownText(userId),
+    erased,
     startedAt: receivedAt.toISOString(),
     endedAt: endedAt?.toISOString() ?? null,
     attempts,

@@ -3,13 +3,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RetrySchedule } from '../contracts/delivery.ts'
 import { beginEvent } from '../contracts/parcel-progress.ts'
-import type { DeliverParcelInput, EventProgress, ParcelEvent } from '../contracts/parcels.ts'
+import type { EventProgress, ParcelEvent } from '../contracts/parcels.ts'
 import type { Database } from '../db/database.ts'
 import { recordProgress } from '../db/parcel-progress.ts'
 import { endLostParcel, removeFromParcel, type ParcelToStart } from '../db/parcels.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
+import type { ParcelOrder } from '../temporal/start-parcel.ts'
 import type { IntakeCounter } from './event-ledger.ts'
 
 /** Pause before a start that failed is tried again, in milliseconds. */
@@ -17,7 +18,7 @@ const failurePauseMs = 1_000
 
 export interface ParcelStarterDependencies {
   database: Database
-  start: (parcel: { id: string; input: DeliverParcelInput }) => Promise<'started' | 'duplicate'>
+  start: (parcel: ParcelOrder) => Promise<'started' | 'duplicate'>
   /** Which of these deliveries have a workflow of their own. */
   knownDeliveries: (ids: readonly string[]) => Promise<Set<string>>
   isRunning: (id: string) => Promise<boolean>

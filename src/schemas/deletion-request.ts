@@ -48,6 +48,12 @@ export const DeletionRequestSchema = z.object({
     .datetime()
     .nullable()
     .describe('When the last of its notifications had started, ISO 8601; null before'),
+  erasedAt: z.iso
+    .datetime()
+    .nullable()
+    .describe(
+      'When the keys of its users were destroyed, ISO 8601: once the last notification had ended; null before, and for a request of an earlier version',
+    ),
   suppress: z.boolean().describe('Whether later events of these users are dropped at the door'),
   users: z.int().describe('How many users it names, each counted once'),
   sourceIds: z.array(z.string()).describe('Sources that had a destination when the request was made'),
@@ -55,6 +61,12 @@ export const DeletionRequestSchema = z.object({
   started: z.int().describe('Those whose delivery has started, and those whose source had no destination any more'),
   skipped: z.int().describe('Notifications that were not made, as their source had no destination any more'),
   cancelled: z.int().describe('Waiting deliveries and queued events of the users that were called off'),
+  deliveries: z
+    .int()
+    .describe(
+      'Deliveries of the users that Postrider still knew of: what they held cannot be read once the keys are gone',
+    ),
+  keys: z.int().describe('Keys that were destroyed: one for each user and source, and that of the notifications'),
 })
 export type DeletionRequest = z.infer<typeof DeletionRequestSchema>
 

@@ -44,11 +44,16 @@ export const DeliverySchema = z.object({
     ),
   messageId: z
     .string()
-    .describe('Message id of the event; in lists up to 255 characters, of a longer one the beginning'),
+    .describe(
+      'Message id of the event; in lists up to 255 characters, of a longer one the beginning; empty where it was erased',
+    ),
   userId: z
     .string()
     .nullable()
     .describe('User of the event, in lists up to 255 characters of the id; null where it has an anonymous one alone'),
+  erased: z
+    .boolean()
+    .describe('Whether the user was deleted and its data erased: names and body are gone, also from Temporal'),
   startedAt: z.iso
     .datetime()
     .describe('When its delivery started, ISO 8601; while it is queued, when the event was accepted'),
@@ -123,8 +128,11 @@ export type DeliveryDestination = z.infer<typeof DeliveryDestinationSchema>
 
 /** One delivery with all that is known of it. */
 export const DeliveryDetailSchema = DeliverySchema.extend({
-  message: z.record(z.string(), z.unknown()).describe('The body that endpoints receive'),
-  body: z.string().describe('The bytes of that body, as text'),
+  message: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('The body that endpoints receive; null where it was erased'),
+  body: z.string().nullable().describe('The bytes of that body, as text; null where it was erased'),
   requests: z
     .array(
       z.object({

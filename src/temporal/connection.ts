@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client'
 import type { NativeConnection } from '@temporalio/worker'
 import { PartAwayError } from '../errors.ts'
 import { createNamesInTemporal, type NamesInTemporal } from './names-in-temporal.ts'
+import { createSealedMessages, type SealedMessages } from './sealed-messages.ts'
 import type { SealedPayloads } from './sealed-payloads.ts'
 import type { Tracing } from '../tracing/port.ts'
 
@@ -19,6 +20,8 @@ export interface Temporal {
   readonly names: NamesInTemporal
   /** What is kept there is sealed. */
   readonly payloads: SealedPayloads
+  /** What is kept there of users is sealed with their keys, too. */
+  readonly messages: SealedMessages
   /** Tells of starts and of workflows that end; absent where tracing is off. */
   readonly tracing?: Tracing | undefined
   /** @throws PartAwayError before the first connection */
@@ -49,6 +52,7 @@ export function createConnectableTemporal(
   const temporal: ConnectableTemporal = {
     ...place,
     names: createNamesInTemporal(),
+    messages: createSealedMessages(),
     failure: undefined,
     connected: undefined,
     get connection() {

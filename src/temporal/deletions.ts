@@ -37,19 +37,27 @@ export async function countNotifications(
   temporal: Temporal,
   requestId: string,
 ): Promise<{ delivered: number; failed: number }> {
-  const ofRequest = `WorkflowType = 'deliverEvent' AND WorkflowId STARTS_WITH '${notificationPrefix(requestId)}'`
-  const countOf = async (statuses: string): Promise<number> => {
-    const { count } = await temporal.client.workflow.count(`${ofRequest} AND ExecutionStatus IN (${statuses})`)
-    return count
-  }
+  const countOf = (...statuses: string[]): Promise<number> => countOfRequest(temporal, requestId, statuses)
   return answerWithin(temporal, callLimitMs, async () => {
     const [delivered, failed] = await Promise.all([
-      countOf(`'Completed'`),
-      countOf(`'Failed', 'TimedOut', 'Canceled', 'Terminated'`),
+      countOf('Completed'),
+      countOf('Failed', 'TimedOut', 'Canceled', 'Terminated'),
     ])
     return { delivered, failed }
   })
 }
+
+/** Whether notifications of a request, or their redeliveries, are under way. */
+export const hasNotifications = async (temporal: Temporal, requestId: string): Promise<boolean> =>
+  (await countOfRequest(temporal, requestId, ['Running'])) > 0
+
+async function countOfRequest({ client }: Temporal, requestId: string, statuses: readonly string[]): Promise<number> {
+  const ofRequest = `WorkflowType = 'deliverEvent' AND WorkflowId STARTS_WITH '${notificationPrefix(requestId)}'`
+  const { count } = await client.workflow.count(`${ofRequest} AND ExecutionStatus ${oneOf(statuses)}`)
+  return count
+}
+
+const oneOf = (values: readonly string[]): string => `IN (${values.map((value) => `'${value}'`).join(', ')})`
 
 /** Whose deliveries are called off. */
 export interface CancelOrder {
@@ -69,19 +77,10 @@ export interface CancelOrder {
 export async function cancelDeliveriesOf(
   { client, names }: Temporal,
   steering: Pick<Steering, 'carryOut'>,
-  { userIds, scope, before, forgottenAt, why }: CancelOrder,
+  order: CancelOrder,
 ): Promise<number> {
-  const oneOf = (values: string[]): string => `IN (${values.map((value) => `'${value}'`).join(', ')})`
-  const ofAudiences = `PostriderSource STARTS_WITH '${audienceIdPrefix}'`
-  const ofSources = [
-    `StartTime <= '${before.toISOString()}'`,
-    ...(scope === null ? [] : [`PostriderSource ${oneOf(scope.map(keyword))}`]),
-  ].join(' AND ')
-  const query = [
-    `WorkflowType = 'deliverEvent' AND ExecutionStatus = 'Running' AND PostriderType != 'delete'`,
-    `PostriderUserId ${oneOf(userIds.flatMap((id) => names.values('user', id)))}`,
-    `(${ofAudiences} AND StartTime <= '${forgottenAt.toISOString()}' OR ${ofSources})`,
-  ].join(' AND ')
+  const { forgottenAt, why } = order
+  const query = `${deliveriesOf(names, order)} AND ExecutionStatus = 'Running'`
   await sleep(Math.max(0, forgottenAt.getTime() + visibilityLagMs - Date.now()))
   let cancelled = 0
   for await (const { workflowId } of client.workflow.list({ query })) {
@@ -94,6 +93,29 @@ export async function cancelDeliveriesOf(
     }
   }
   return cancelled
+}
+
+/** How many deliveries of the users there are, notifications aside. */
+export async function countDeliveriesOf({ client, names }: Temporal, order: CancelOrder): Promise<number> {
+  const { count } = await client.workflow.count(deliveriesOf(names, order))
+  return count
+}
+
+/** The query of the deliveries that an order is about. */
+function deliveriesOf(
+  names: Temporal['names'],
+  { userIds, scope, before, forgottenAt }: Omit<CancelOrder, 'why'>,
+): string {
+  const ofAudiences = `PostriderSource STARTS_WITH '${audienceIdPrefix}'`
+  const ofSources = [
+    `StartTime <= '${before.toISOString()}'`,
+    ...(scope === null ? [] : [`PostriderSource ${oneOf(scope.map(keyword))}`]),
+  ].join(' AND ')
+  return [
+    `WorkflowType = 'deliverEvent' AND PostriderType != 'delete'`,
+    `PostriderUserId ${oneOf(userIds.flatMap((id) => names.values('user', id)))}`,
+    `(${ofAudiences} AND StartTime <= '${forgottenAt.toISOString()}' OR ${ofSources})`,
+  ].join(' AND ')
 }
 
 /** Events of parcels that are called off side by side. */

@@ -17,7 +17,7 @@ import {
   wholeQueries,
   type StoredFilter,
 } from './delivery-query.ts'
-import { toDelivery, type ExecutionInfo } from './delivery-row.ts'
+import { readShown, toDelivery, type ExecutionInfo } from './delivery-row.ts'
 import { mergeNewestFirst } from './merge-newest-first.ts'
 import { opened } from './opened.ts'
 
@@ -47,11 +47,12 @@ const beginning = new Uint8Array()
 type Counts = Record<StartedStatus, number>
 
 /** One whose key is gone has no memo: the other rows are listed all the same. */
-function openedRow({ payloads }: Temporal, info: ExecutionInfo): ExecutionInfo {
+async function readRow(temporal: Temporal, given: ExecutionInfo, isPaused: (id: string) => boolean): Promise<Delivery> {
   try {
-    return opened(payloads, info)
+    const info = opened(temporal.payloads, given)
+    return toDelivery(info, await readShown(temporal, info), isPaused)
   } catch (error) {
-    if (error instanceof AppError) return { ...info, memo: null }
+    if (error instanceof AppError) return toDelivery({ ...given, memo: null }, undefined, isPaused)
     throw error
   }
 }
@@ -70,7 +71,7 @@ export function createDeliveries(temporal: Temporal, pausedDestinations: () => s
     })
     const isPaused = (id: string): boolean => pausedDestinations().includes(id)
     return {
-      items: executions.map((info) => toDelivery(openedRow(temporal, info), isPaused)),
+      items: await Promise.all(executions.map((info) => readRow(temporal, info, isPaused))),
       next: nextPageToken.length > 0 ? nextPageToken : null,
     }
   }

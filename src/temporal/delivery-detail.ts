@@ -5,13 +5,15 @@ import {
   endedInMemo,
   type Attempt,
   type DeliverEventInput,
+  type HeldEventInput,
+  type DeliveryTarget,
   type DestinationResult,
   type PendingAttempts,
   type SteeringTrace,
 } from '../contracts/delivery.ts'
 import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { toDelivery, toDeliveryAttempt, toIso, type ExecutionInfo } from './delivery-row.ts'
+import { readShown, toDelivery, toDeliveryAttempt, toIso, type ExecutionInfo } from './delivery-row.ts'
 import { describeExecution } from './describe-execution.ts'
 import { readStory, type DeliveryStory } from './delivery-story.ts'
 import { factsOfResults, type EndpointFacts } from './endpoint-facts.ts'
@@ -25,11 +27,17 @@ import {
   subjectOf,
   type PendingActivity,
 } from './pending-activities.ts'
+import { openInput } from './sealed-messages.ts'
 import { underEachId } from './under-each-id.ts'
 
 /** What Temporal knows of a delivery. */
-export interface StartedDelivery extends Omit<DeliveryDetail, 'body' | 'requests' | 'destinations' | 'temporalUiUrl'> {
-  input: DeliverEventInput
+export interface StartedDelivery extends Omit<
+  DeliveryDetail,
+  'message' | 'body' | 'requests' | 'destinations' | 'temporalUiUrl'
+> {
+  /** Undefined when its user was erased. */
+  input: DeliverEventInput | undefined
+  targets: DeliveryTarget[]
   /** What is known of its endpoints beyond the attempts. */
   facts: EndpointFacts
   workflowId: string
@@ -53,7 +61,7 @@ export async function readDelivery(
     const story = await readStory(temporalServer, workflowId, runId)
     const { input } = story
     if (!info || input === undefined) return undefined
-    const delivery = toDelivery(info, isPaused)
+    const delivery = toDelivery(info, await readShown(temporalServer, info), isPaused)
     const before = await readBefore(temporalServer, info, delivery.id)
     const attempts = distinctAttempts([
       ...before.attempts,
@@ -65,14 +73,14 @@ export async function readDelivery(
     const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
     return {
       ...delivery,
-      input,
+      input: await openInput(temporalServer.messages, input),
+      targets: input.targets,
       facts: factsOf(info, story),
       workflowId,
       runId,
       attempts: attempts.length,
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
       reason: reasonOf(delivery, story, pendingActivities, attempts),
-      message: input.message,
       timeline: attempts.map(toDeliveryAttempt),
       pending,
       steering: [...orderedBy(info), ...before.steering, ...story.steering],
@@ -117,7 +125,7 @@ function orderedBy({ memo, startTime }: ExecutionInfo): DeliveryDetail['steering
 }
 
 function pendingOf(
-  { targets }: DeliverEventInput,
+  { targets }: HeldEventInput,
   { timers }: DeliveryStory,
   activities: readonly PendingActivity[],
   isPaused: (destinationId: string) => boolean,

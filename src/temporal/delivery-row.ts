@@ -5,6 +5,7 @@ import type { Attempt, OutcomeAttribute } from '../contracts/delivery.ts'
 import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
 import type { Delivery, DeliveryAttempt, StartedStatus } from '../schemas/delivery.ts'
 import { fromKeyword } from './keyword.ts'
+import type { Temporal } from './connection.ts'
 import { decode } from './opened.ts'
 import type { ShownNames } from './search-attributes.ts'
 
@@ -12,8 +13,18 @@ export type ExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo
 
 const Status = proto.temporal.api.enums.v1.WorkflowExecutionStatus
 
+/** What the memo of a delivery shows; `erased` when the keys of its users were destroyed, undefined in one of an earlier version. */
+export type Shown = ShownNames | 'erased' | undefined
+
+/** @throws AppError unavailable while the keys cannot be read */
+export async function readShown({ messages }: Pick<Temporal, 'messages'>, { memo }: ExecutionInfo): Promise<Shown> {
+  const shown = valueOf(memo?.fields?.['shown']) as ShownNames | { sealed: string } | undefined
+  if (shown === undefined || !('sealed' in shown)) return shown
+  return ((await messages.open(shown.sealed)) as ShownNames | undefined) ?? 'erased'
+}
+
 /** A row of a list, whose payloads are open. @param isPaused  whether a destination holds its deliveries now */
-export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string) => boolean): Delivery {
+export function toDelivery(info: ExecutionInfo, known: Shown, isPaused: (destinationId: string) => boolean): Delivery {
   const attribute = (name: SearchAttributeName): unknown => valueOf(info.searchAttributes?.indexedFields?.[name])
   const text = (name: SearchAttributeName): string | null => {
     const value = attribute(name) as string | undefined
@@ -26,8 +37,8 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
   const outcome = text('PostriderOutcome') as OutcomeAttribute | null
   const status = statusOf(info, outcome, destinationIds.some(isPaused))
   const memo = (name: string): unknown => valueOf(info.memo?.fields?.[name])
-  const shown =
-    (memo('shown') as ShownNames | undefined) ?? earlierNames(text, (name) => memo(name) as string | undefined)
+  const isErased = known === 'erased'
+  const shown = isErased ? {} : (known ?? earlierNames(text, (name) => memo(name) as string | undefined))
   const attempts = (memo('attempts') ?? (status === 'delivered' ? memo('endpoints') : undefined)) as number | undefined
   return {
     id: shown.id ?? info.execution?.workflowId ?? '',
@@ -38,6 +49,7 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
     event: shown.event ?? null,
     messageId: shown.messageId ?? '',
     userId: shown.userId ?? null,
+    erased: isErased,
     startedAt: toIso(info.startTime) ?? new Date(0).toISOString(),
     endedAt: toIso(info.closeTime),
     attempts: attempts ?? null,
@@ -51,7 +63,7 @@ export function toDelivery(info: ExecutionInfo, isPaused: (destinationId: string
 const earlierNames = (
   attribute: (name: SearchAttributeName) => string | null,
   memo: (name: string) => string | undefined,
-): Partial<Record<keyof ShownNames, string | null>> => ({
+): { [Name in keyof ShownNames]?: string | null } => ({
   event: memo('event') ?? attribute('PostriderEvent'),
   messageId: memo('messageId') ?? attribute('PostriderMessageId'),
   userId: memo('userId') ?? attribute('PostriderUserId'),

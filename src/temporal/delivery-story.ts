@@ -4,10 +4,10 @@ import type {
   Attempt,
   AttemptOutcome,
   AttemptRecord,
-  DeliverEventInput,
   DeliverEventResult,
   DestinationResult,
   DestinationStanding,
+  HeldEventInput,
   RetryOutcome,
 } from '../contracts/delivery.ts'
 import { signals, type SteeringTrace } from '../contracts/delivery.ts'
@@ -25,7 +25,7 @@ type Failure = temporal.api.failure.v1.IFailure
 const maxRuns = 5
 
 export interface DeliveryStory {
-  input: DeliverEventInput | undefined
+  input: HeldEventInput | undefined
   /** Where destinations stood when the last run began. */
   given: DestinationStanding[]
   /** Those that activities have reported, as the history has them: some more than once. */
@@ -82,7 +82,7 @@ async function readRun(
 function tell(story: DeliveryStory, event: HistoryEvent): void {
   const at = toIso(event.eventTime) ?? ''
   if (event.workflowExecutionStartedEventAttributes) {
-    tellBeginning(story, first<DeliverEventInput>(event.workflowExecutionStartedEventAttributes.input))
+    tellBeginning(story, first<HeldEventInput>(event.workflowExecutionStartedEventAttributes.input))
   } else if (isLocalActivity(event)) {
     tellAnswer(story, localResult<LocalAnswer>(event))
   } else if (event.activityTaskCompletedEventAttributes) {
@@ -112,7 +112,7 @@ function tell(story: DeliveryStory, event: HistoryEvent): void {
 }
 
 /** Of several runs, the last one is told first. */
-function tellBeginning(story: DeliveryStory, given: DeliverEventInput | undefined): void {
+function tellBeginning(story: DeliveryStory, given: HeldEventInput | undefined): void {
   if (given === undefined) return
   const { resumed = [], earlier = [], ...input } = given
   story.attempts.push(...earlier)

@@ -27,6 +27,8 @@ export interface NamesInTemporal {
   workflowId(deliveryId: string): string
   /** The ids that the workflow of a delivery may have, the likeliest first. */
   workflowIds(deliveryId: string): readonly string[]
+  /** What stands for a user beside the user's data keys. */
+  keyOwner(userId: string): string
   /** What a search attribute gets. */
   value(kind: NameKind, name: string): string
   /** Whether deliveries whose names are not hashed may be left, while no node starts any more of them. */
@@ -43,7 +45,7 @@ export function createNamesInTemporal(): NamesInTemporal {
     if (hashing === undefined) throw new PartAwayError('database', 'the key of names is not read yet')
     return hashing
   }
-  const hash = (kind: NameKind, name: string): string =>
+  const hash = (kind: NameKind | 'key owner', name: string): string =>
     `~${createHmac('sha256', known().key).update(`${kind}\n${name}`).digest('base64url').slice(0, 24)}`
 
   const hashedId = (deliveryId: string): string => {
@@ -72,6 +74,7 @@ export function createNamesInTemporal(): NamesInTemporal {
     noteNoPlain() {
       hashing = { ...known(), hasPlain: false }
     },
+    keyOwner: (userId) => hash('key owner', userId),
     value: (kind, name) => first(formsOf(kind, name)),
     values: (kind, name) => [...formsOf(kind, name), ...(kind === 'message' ? hashIn(name) : [])],
   }

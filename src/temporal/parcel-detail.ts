@@ -1,7 +1,7 @@
 /** What the workflow of a parcel tells of one of its events. */
 
 import { distinctAttempts } from '../contracts/attempts.ts'
-import type { Attempt, DeliverEventInput } from '../contracts/delivery.ts'
+import type { Attempt, DeliverEventInput, DeliveryTarget, HeldEventInput } from '../contracts/delivery.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import { attemptsIn, openEndpoints } from '../contracts/parcel-progress.ts'
 import {
@@ -21,6 +21,7 @@ import { first, historyOf, localResult, noteTimers, type HistoryEvent, type Runn
 import { opened } from './opened.ts'
 import { isUnderWay, subjectOf, type PendingActivity } from './pending-activities.ts'
 import { isLocalActivity } from './sdk-internals/local-activity.ts'
+import { openInput } from './sealed-messages.ts'
 
 /** Where an event of a parcel stands, as the table has it. */
 export interface CarriedStanding {
@@ -36,9 +37,11 @@ export interface CarriedStanding {
 
 export interface CarriedDetail extends Pick<
   DeliveryDetail,
-  'message' | 'attempts' | 'nextAttemptAt' | 'timeline' | 'pending' | 'steering'
+  'attempts' | 'nextAttemptAt' | 'timeline' | 'pending' | 'steering'
 > {
-  input: DeliverEventInput
+  /** Undefined when its user was erased. */
+  input: DeliverEventInput | undefined
+  targets: DeliveryTarget[]
   facts: EndpointFacts
   /** Of the parcel; undefined when its workflow has not started. */
   runId: string | undefined
@@ -59,9 +62,9 @@ export async function readCarried(
   const pending = isOpen && story !== undefined && progress !== null ? pendingOf(story, progress, isPaused) : []
   const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
   return {
-    input: known,
+    input: await openInput(temporalServer.messages, known),
+    targets: known.targets,
     facts: factsOfProgress(progress),
-    message: known.message,
     attempts: Math.max(attempts, timeline.length),
     nextAttemptAt: nextTimes[0] ?? null,
     timeline: timeline.map(toDeliveryAttempt),
@@ -74,7 +77,7 @@ export async function readCarried(
 /** What Temporal has of one event of a parcel. */
 export interface ParcelStory {
   runId: string
-  input: DeliverEventInput
+  input: HeldEventInput
   /** Newest ten at each endpoint, oldest first; the table has the others. */
   attempts: Attempt[]
   steering: DeliveryDetail['steering']
@@ -98,7 +101,7 @@ export async function readParcelStory(
     const steering: DeliveryDetail['steering'] = []
     const timers = new Map<string, RunningTimer>()
     let place = -1
-    let input: DeliverEventInput | undefined
+    let input: HeldEventInput | undefined
     for await (const event of historyOf(temporalServer, { workflowId: parcelId, runId })) {
       const at = toIso(event.eventTime) ?? ''
       const started = first<DeliverParcelInput>(event.workflowExecutionStartedEventAttributes?.input)
@@ -142,13 +145,13 @@ export async function readParcelInput(
 }
 
 /** @returns undefined when the parcel never had the event */
-export const inputOf = (parcel: DeliverParcelInput, deliveryId: string): DeliverEventInput | undefined =>
+export const inputOf = (parcel: DeliverParcelInput, deliveryId: string): HeldEventInput | undefined =>
   inputAt(parcel, placeOf(parcel, deliveryId))
 
 const placeOf = ({ events }: DeliverParcelInput, deliveryId: string): number =>
   events.findIndex(({ sourceId, messageId }) => eventWorkflowId(sourceId, messageId) === deliveryId)
 
-function inputAt({ events, retry }: DeliverParcelInput, place: number): DeliverEventInput | undefined {
+function inputAt({ events, retry }: DeliverParcelInput, place: number): HeldEventInput | undefined {
   const event = events[place]
   if (event === undefined) return undefined
   const { receivedAt, ...input } = event

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { signals, type DeliverEventInput, type SteeringTrace } from '../contracts/delivery.ts'
+import { signals, type DeliverEventInput, type HeldEventInput, type SteeringTrace } from '../contracts/delivery.ts'
 import { destinationOutcome } from '../contracts/parcel-progress.ts'
 import {
   steerInParcel,
@@ -15,6 +15,7 @@ import type { Temporal } from './connection.ts'
 import { isNotFound } from './grpc-errors.ts'
 import { refuseHeld, type NameOfPaused } from './held.ts'
 import { inputOf, readParcelInput } from './parcel-detail.ts'
+import { openInput, refuseErased } from './sealed-messages.ts'
 
 /** How long a parcel that is about to be started is waited for, and an order to be carried out, in milliseconds. */
 const startLimitMs = 10_000
@@ -31,6 +32,8 @@ export interface CarriedEvent {
   receivedAt: Date
   endedAt: Date | null
   destinationIds: string[]
+  /** Whether its user was erased. */
+  erased: boolean
   /** Until the parcel's first round is over. */
   input: DeliverEventInput | null
   /** Null until then. */
@@ -57,8 +60,8 @@ export interface CarriedSteering {
   /** Asks for a retry or a cancellation, and does not wait for what comes of it.
    *  @throws AppError as the two above; not_found when no parcel has the event */
   order(action: ParcelSteering['action'], deliveryId: string, trace: SteeringTrace): Promise<void>
-  /** The event, when it came, and whether it is over. */
-  find(deliveryId: string): Promise<{ input: DeliverEventInput; since: Date; isOver: boolean } | undefined>
+  /** The event, which is undefined when its user was erased, when it came, and whether it is over. */
+  find(deliveryId: string): Promise<{ input: DeliverEventInput | undefined; since: Date; isOver: boolean } | undefined>
   /** Tells a parcel that a destination was resumed, switched off or deleted. */
   tell: (parcelId: string, destinationId: string) => Promise<void>
 }
@@ -67,7 +70,7 @@ export function createCarriedSteering(dependencies: CarriedSteeringDependencies)
   const { temporal, find, endLost, nameOfPaused } = dependencies
   const parcels = new LRUCache<string, DeliverParcelInput>({ max: mostKept })
 
-  const inputFromParcel = async (parcelId: string, deliveryId: string): Promise<DeliverEventInput | undefined> => {
+  const inputFromParcel = async (parcelId: string, deliveryId: string): Promise<HeldEventInput | undefined> => {
     const parcel = parcels.get(parcelId) ?? (await readParcelInput(temporal, parcelId))
     if (parcel === undefined) return undefined
     parcels.set(parcelId, parcel)
@@ -102,6 +105,7 @@ export function createCarriedSteering(dependencies: CarriedSteeringDependencies)
     for (;;) {
       const event = await find(order.deliveryId)
       if (event === undefined) return false
+      if (order.action === 'retry') refuseErased(event.erased)
       if (event.endedAt !== null) throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
       if (order.action === 'retry')
         await refuseHeld(event.destinationIds, nameOfPaused, () => Promise.resolve(openDestinations(event)))
@@ -146,8 +150,10 @@ export function createCarriedSteering(dependencies: CarriedSteeringDependencies)
     async find(deliveryId) {
       const event = await find(deliveryId)
       if (event === undefined) return undefined
-      const input = event.input ?? (await inputFromParcel(event.parcelId, deliveryId))
-      return input && { input, since: event.receivedAt, isOver: event.endedAt !== null }
+      const held = event.input ?? (await inputFromParcel(event.parcelId, deliveryId))
+      if (held === undefined) return undefined
+      const input = event.erased ? undefined : await openInput(temporal.messages, held)
+      return { input, since: event.receivedAt, isOver: event.endedAt !== null }
     },
     async tell(parcelId, destinationId) {
       if ((await signal(parcelId, signals.destinationChanged, destinationId)) === 'over') await endLost(parcelId)

@@ -1,9 +1,10 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy, WorkflowNotFoundError } from '@temporalio/client'
-import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
+import type { DeliverEventInput, HeldEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import { eventName } from '../contracts/event-name.ts'
 import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
 import type { Temporal } from './connection.ts'
+import { heldInput, openInput } from './sealed-messages.ts'
 import { deliveryAttributes, shownNames } from './search-attributes.ts'
 
 /** How long one start may take before the event goes elsewhere, in milliseconds. */
@@ -22,14 +23,16 @@ export interface StartOptions {
 }
 
 /** Starts the delivery of an event; the same event is never started twice.
+ *  @param given  may be as an earlier workflow had it
  *  @returns whether it was started, or is a duplicate of one that Temporal knows
  *  @throws when Temporal does not answer in time; the delivery may then have started all the same */
 export async function startDelivery(
   temporal: Temporal,
-  input: DeliverEventInput,
-  { deliveryId = eventWorkflowId(input.sourceId, input.messageId), redelivery, parcel }: StartOptions = {},
+  given: HeldEventInput,
+  { redelivery, parcel, ...options }: StartOptions = {},
 ): Promise<'started' | 'duplicate'> {
   const { client, connection, names } = temporal
+  const { deliveryId, input, ...told } = await whatTemporalGets(temporal, given, options)
   const [workflowId = deliveryId, ...others] = names.workflowIds(deliveryId)
   for (const id of others) if (await isThere(temporal, id)) return 'duplicate'
   try {
@@ -41,14 +44,14 @@ export async function startDelivery(
         workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
         workflowIdConflictPolicy: 'FAIL',
         requestEagerStart: true,
-        typedSearchAttributes: deliveryAttributes(input, names),
+        typedSearchAttributes: told.attributes,
         memo: {
-          shown: { ...shownNames(deliveryId, input) },
+          shown: told.shown,
           endpoints: input.targets.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0),
           ...(redelivery !== undefined && { redelivery: { ...redelivery } }),
           ...(parcel !== undefined && { parcel }),
         },
-        staticSummary: summaryOf(input),
+        staticSummary: told.summary,
         priority: { fairnessKey: input.sourceId },
       }),
     )
@@ -56,6 +59,27 @@ export async function startDelivery(
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return 'duplicate'
     throw error
+  }
+}
+
+/** An event, and what is told of it, sealed with the keys of its users. */
+async function whatTemporalGets(
+  { messages, names }: Temporal,
+  given: HeldEventInput,
+  { deliveryId }: Pick<StartOptions, 'deliveryId'>,
+) {
+  const opened = await openInput(messages, given)
+  // Of one whose user was erased nothing can be told any more: its attempts find that out.
+  const event = opened ?? { ...given, message: { type: given.message.type, timestamp: '' } }
+  const id = deliveryId ?? eventWorkflowId(event.sourceId, event.messageId)
+  const [seal] = opened === undefined ? [] : await messages.sealsFor([{ ...opened, deliveryId: id }])
+  const shown = { ...shownNames(id, event) }
+  return {
+    deliveryId: id,
+    input: opened === undefined ? given : heldInput(opened, seal, names.value('message', event.messageId)),
+    attributes: deliveryAttributes(event, names),
+    shown: seal === undefined ? shown : { sealed: seal(shown) },
+    summary: seal === undefined ? summaryOf(event) : event.message.type,
   }
 }
 

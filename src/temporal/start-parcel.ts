@@ -1,8 +1,9 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy, WorkflowNotFoundError } from '@temporalio/client'
-import { taskQueue } from '../contracts/names.ts'
-import type { DeliverParcelInput } from '../contracts/parcels.ts'
+import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
+import type { DeliverParcelInput, HeldParcelEvent, ParcelEvent } from '../contracts/parcels.ts'
 import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
 import type { Temporal } from './connection.ts'
+import { heldMessage } from './sealed-messages.ts'
 
 /** How long one call may take, in milliseconds. */
 const startLimitMs = 5_000
@@ -11,22 +12,21 @@ const lookLimitMs = 2_000
 /** A parcel, and the id of its workflow. */
 export interface ParcelOrder {
   id: string
-  input: DeliverParcelInput
+  input: Pick<DeliverParcelInput, 'retry'> & { events: ParcelEvent[] }
 }
 
 /** Starts the workflow of a parcel; the same parcel is never started twice.
  *  @returns whether it was started, or Temporal had it already
  *  @throws when Temporal does not answer in time; it may then have started all the same */
-export async function startParcel(
-  { client, connection }: Temporal,
-  { id, input }: ParcelOrder,
-): Promise<'started' | 'duplicate'> {
+export async function startParcel(temporal: Temporal, { id, input }: ParcelOrder): Promise<'started' | 'duplicate'> {
+  const { client, connection } = temporal
+  const events = await sealedEvents(temporal, input.events)
   try {
     await connection.withDeadline(Date.now() + startLimitMs, () =>
       client.workflow.start<typeof deliverParcel>('deliverParcel', {
         workflowId: id,
         taskQueue,
-        args: [input],
+        args: [{ ...input, events }],
         workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
         workflowIdConflictPolicy: 'FAIL',
         requestEagerStart: true,
@@ -41,13 +41,25 @@ export async function startParcel(
   }
 }
 
+/** The events, each sealed with the keys of its users. */
+async function sealedEvents({ messages }: Temporal, events: readonly ParcelEvent[]): Promise<HeldParcelEvent[]> {
+  const open = events.map(({ sourceId, messageId, message }) => ({
+    sourceId,
+    messageId,
+    message,
+    deliveryId: eventWorkflowId(sourceId, messageId),
+  }))
+  const seals = await messages.sealsFor(open)
+  return events.map((event, index) => ({ ...event, message: heldMessage(event, seals[index]) }))
+}
+
 /** The source of all events; those that share a parcel with others have a share of their own together. */
-function fairnessKeyOf({ events }: DeliverParcelInput): string {
+function fairnessKeyOf({ events }: ParcelOrder['input']): string {
   const [sourceId = '', ...others] = new Set(events.map((event) => event.sourceId))
   return others.length === 0 ? sourceId : 'several sources'
 }
 
-function summaryOf({ events }: DeliverParcelInput): string {
+function summaryOf({ events }: ParcelOrder['input']): string {
   const [first] = events
   const more = events.length - 1
   return `${first?.messageId.slice(0, 60) ?? ''}${more > 0 ? ` and ${more} more events` : ''}`

@@ -11,10 +11,12 @@ import type { DeliverySteered, RedeliveryPart } from '../schemas/delivery.ts'
 import { cancelDelivery } from './cancel-delivery.ts'
 import type { Temporal } from './connection.ts'
 import { readDelivery } from './delivery-detail.ts'
-import { toDelivery } from './delivery-row.ts'
+import { readShown, toDelivery } from './delivery-row.ts'
 import { isNotFound } from './grpc-errors.ts'
 import { refuseHeld, type NameOfPaused } from './held.ts'
+import { opened } from './opened.ts'
 import type { CarriedSteering } from './parcel-steering.ts'
+import { erased, refuseErased } from './sealed-messages.ts'
 import { startDelivery } from './start-delivery.ts'
 import { underEachId } from './under-each-id.ts'
 import { withoutLimit, type WhilePresent } from '../within.ts'
@@ -63,7 +65,7 @@ export interface Steering {
   /** Delivers a finished one again, to the endpoints as they are now.
    *  @param choice  unless given, to all of its destinations, also where it was delivered again before
    *  @returns id of the new delivery
-   *  @throws AppError not_found; conflict when it still runs, has no destination left, its user was deleted since, or it was
+   *  @throws AppError not_found; erased; conflict when it still runs, has no destination left, its user was deleted since, or it was
    *  delivered again before and the choice leaves that out; bad_request when `only` names none of its destinations */
   redeliver(deliveryId: string, trace: SteeringTrace, choice?: RedeliveryChoice): Promise<string>
   /** Carries out an order of a bulk steering on one delivery that Temporal has. */
@@ -76,15 +78,18 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   const { temporal, findTarget, nameOfPaused, openDestinations, isDeletedSince, retry, queued, carried } = dependencies
 
   /** Asked first: Temporal takes a cancellation of what is over without a word.
+   *  @param check  asked of one that is over, too
    *  @throws AppError when it knows no such delivery, or none that runs */
   const ofRunning = async (
     deliveryId: string,
     act: (description: WorkflowExecutionDescription) => Promise<unknown>,
+    check?: (description: WorkflowExecutionDescription) => Promise<void>,
   ): Promise<void> => {
     try {
       const description = await underEachId(temporal, deliveryId, (id) =>
         temporal.client.workflow.getHandle(id).describe(),
       )
+      await check?.(description)
       if (description.status.name !== 'RUNNING')
         throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
       await act(description)
@@ -118,7 +123,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     )
   }
 
-  /** @throws AppError not_found; conflict when it is not over */
+  /** @throws AppError not_found; conflict when it is not over; erased */
   const readEnded = async (deliveryId: string): Promise<{ id: string; input: DeliverEventInput; since: Date }> => {
     const delivery = await readDelivery(temporal, deliveryId, () => false)
     const found = delivery
@@ -126,7 +131,9 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
       : ((await carried.find(deliveryId)) ?? (await queued.find(deliveryId)))
     if (found === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
     if (!found.isOver) throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
-    return { id: delivery?.id ?? deliveryId, ...found }
+    const { input, since } = found
+    if (input === undefined) throw erased()
+    return { id: delivery?.id ?? deliveryId, input, since }
   }
 
   const startRedelivery = async (
@@ -146,13 +153,20 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     )
   }
 
+  const refuseErasedOne = async ({ raw }: WorkflowExecutionDescription): Promise<void> =>
+    refuseErased((await readShown(temporal, opened(temporal.payloads, { ...raw.workflowExecutionInfo }))) === 'erased')
+  const tryNow = async (
+    { workflowId, raw: { workflowExecutionInfo } }: WorkflowExecutionDescription,
+    deliveryId: string,
+    trace: SteeringTrace,
+  ): Promise<void> => {
+    // Its memo is as Temporal has it, and says nothing of this.
+    const { destinationIds } = toDelivery({ ...workflowExecutionInfo, memo: null }, undefined, () => false)
+    await refuseHeld(destinationIds, nameOfPaused, () => openDestinations(deliveryId))
+    await signal(workflowId, signals.retryNow, trace)
+  }
   const retryStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
-    ofRunning(deliveryId, async ({ workflowId, raw: { workflowExecutionInfo } }) => {
-      // Its memo is as Temporal has it, and says nothing of this.
-      const { destinationIds } = toDelivery({ ...workflowExecutionInfo, memo: null }, () => false)
-      await refuseHeld(destinationIds, nameOfPaused, () => openDestinations(deliveryId))
-      await signal(workflowId, signals.retryNow, trace)
-    })
+    ofRunning(deliveryId, (description) => tryNow(description, deliveryId, trace), refuseErasedOne)
   const cancelStarted = (deliveryId: string, trace: SteeringTrace): Promise<void> =>
     ofRunning(deliveryId, ({ workflowId }) => cancelDelivery(temporal, workflowId, trace))
 

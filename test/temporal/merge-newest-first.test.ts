@@ -11,6 +11,7 @@ const delivery = (id: string, startedAt: number, endedAt: number | null): Delive
   event: null,
   messageId: id,
   userId: null,
+  erased: false,
   startedAt: new Date(startedAt).toISOString(),
   endedAt: endedAt === null ? null : new Date(endedAt).toISOString(),
   attempts: null,

@@ -1,0 +1,113 @@
+/** Sealing what Temporal has of a user's events with the user's own keys, beneath the encryption of all payloads: once the keys are
+ *  destroyed, nobody can read it. */
+
+import { createHash } from 'node:crypto'
+import { notifiedRequestOf } from '../contracts/deletions.ts'
+import type { DeliverEventInput, HeldEventInput } from '../contracts/delivery.ts'
+import { namedUsers } from '../contracts/named-users.ts'
+import { isSealedMessage, type HeldMessage, type MessageContent } from '../contracts/sealed-message.ts'
+import type { MessageBody } from '../schemas/message.ts'
+import { AppError } from '../errors.ts'
+import { open, seal } from '../secrets.ts'
+
+export interface DataKey {
+  id: string
+  key: Buffer
+}
+
+/** Where the keys are. */
+export interface DataKeys {
+  /** The keys of some users, in their order, made where there are none; undefined while the database does not answer. */
+  ofUsers(users: readonly { sourceId: string; userId: string }[]): Promise<DataKey[] | undefined>
+  /** Keys by their ids; undefined when one was destroyed.
+   *  @throws AppError unavailable while the database does not answer, or the ring does not have their key */
+  byIds(ids: readonly string[]): Promise<DataKey[] | undefined>
+}
+
+/** Seals a value with the keys of all users of one event. */
+export type SealForUsers = (value: unknown) => string
+
+export interface SealedMessages {
+  /** To be called once, before anything is sealed. */
+  use(keys: DataKeys): void
+  /** How each of these events is sealed; undefined for one that speaks of no user, and while the database does not answer: it is encrypted
+   *  with the key ring alone then. */
+  sealsFor(events: readonly SealableEvent[]): Promise<(SealForUsers | undefined)[]>
+  /** What was sealed; undefined when a key was destroyed.
+   *  @throws AppError unavailable as `DataKeys.byIds` */
+  open(sealed: string): Promise<unknown>
+}
+
+export interface SealableEvent {
+  sourceId: string
+  message: MessageBody
+  /** Id of its delivery. */
+  deliveryId: string
+}
+
+export function createSealedMessages(): SealedMessages {
+  let dataKeys: DataKeys | undefined
+  return {
+    use(keys) {
+      dataKeys = keys
+    },
+    async sealsFor(events) {
+      const owners = events.map(ownersOf)
+      const all = owners.flat()
+      const found = all.length === 0 ? undefined : await dataKeys?.ofUsers(all)
+      if (found === undefined) return events.map(() => undefined)
+      let next = 0
+      return owners.map(({ length }) => (length === 0 ? undefined : sealWith(found.slice(next, (next += length)))))
+    },
+    async open(sealed) {
+      const [names = '', data = ''] = sealed.split(':', 2)
+      const keys = await dataKeys?.byIds(names.split(','))
+      return keys && JSON.parse(open(keyOf(keys), Buffer.from(names), Buffer.from(data, 'base64')).toString())
+    },
+  }
+}
+
+/** The users that an event speaks of. A notification of a deletion has a key that all notifications of its request share. */
+function ownersOf({ sourceId, message, deliveryId }: SealableEvent): { sourceId: string; userId: string }[] {
+  const requestId = notifiedRequestOf(deliveryId)
+  if (requestId !== undefined) return [{ sourceId: requestId, userId: '' }]
+  return [...new Set(namedUsers(message))].map((userId) => ({ sourceId, userId }))
+}
+
+function sealWith(keys: readonly DataKey[]): SealForUsers {
+  const names = keys.map(({ id }) => id).join(',')
+  const key = keyOf(keys)
+  return (value) => `${names}:${seal(key, Buffer.from(names), Buffer.from(JSON.stringify(value))).toString('base64')}`
+}
+
+/** Of several keys each is needed: an event that speaks of two users is gone with either of them. */
+const keyOf = (keys: readonly DataKey[]): Buffer =>
+  keys.reduce((digest, { key }) => digest.update(key), createHash('sha256')).digest()
+
+/** What Temporal gets in the place of an event. @param name  in the place of its message id */
+export const heldInput = (input: DeliverEventInput, seal: SealForUsers | undefined, name: string): HeldEventInput =>
+  seal === undefined ? input : { ...input, messageId: name, message: heldMessage(input, seal) }
+
+export const heldMessage = ({ messageId, message }: MessageContent, seal: SealForUsers | undefined): HeldMessage =>
+  seal === undefined ? message : { type: message.type, sealed: seal({ messageId, message } satisfies MessageContent) }
+
+/** An event with its message open; undefined when its user was erased.
+ *  @throws AppError unavailable as `SealedMessages.open` */
+export async function openInput<Input extends { messageId: string; message: HeldMessage }>(
+  messages: Pick<SealedMessages, 'open'>,
+  input: Input,
+): Promise<(Omit<Input, 'message'> & MessageContent) | undefined> {
+  const { message } = input
+  if (!isSealedMessage(message)) return { ...input, message }
+  const content = (await messages.open(message.sealed)) as MessageContent | undefined
+  return content && { ...input, ...content }
+}
+
+/** What answers an order to send an event whose user was erased. */
+export const erased = (): AppError =>
+  new AppError('erased', 'the user of this event was deleted, and its data erased: nothing is left that could be sent')
+
+/** @throws AppError erased */
+export function refuseErased(isErased: boolean): void {
+  if (isErased) throw erased()
+}
