@@ -74,7 +74,7 @@ export function composeDeletions(dependencies: {
     },
     countDeliveries: (order) => countDeliveriesOf(temporal, order),
     hasNotifications: (id) => hasNotifications(temporal, id),
-    hashUser: temporal.names.keyOwner,
+    hashUser: (userId) => temporal.names.keyOwner(userId),
     notify: createNotifier({
       targetsOf,
       start: (input, deliveryId) => startDelivery(temporal, input, { deliveryId }),

@@ -81,7 +81,7 @@ export async function composeFoundation(
   cleanUps.add(() => settings.close())
   const suppression = watchSuppression(database, { isShared: config.databaseUrl !== undefined }, logger)
   cleanUps.add(() => suppression.close())
-  const hashUser = temporal.names.keyOwner
+  const hashUser = (userId: string): string => temporal.names.keyOwner(userId)
   temporal.messages.use(createUserKeys({ database, secrets, suppression, hashUser, logger }))
 
   const lateCleanUps = createCleanUps(logger)

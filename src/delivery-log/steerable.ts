@@ -46,7 +46,8 @@ export interface SteerableCounts {
 export function createSteerableCounts({ log, isPaused, isLeft, known }: SteerableDependencies): SteerableCounts {
   /** What keeps an action from a delivery to which its status is no obstacle. */
   const lookAt = async (action: SteeringAction, delivery: Delivery): Promise<SteeringObstacle | undefined> => {
-    const { id, status, destinationIds } = delivery
+    const { id, status, destinationIds, erased } = delivery
+    if (erased && action !== 'cancel') return 'gone'
     // It may have ended at the destination that was asked for, and go on at another.
     if (action === 'redeliver' && isOpenStatus(status)) return 'under_way'
     if (action === 'redeliver') return destinationIds.some(isLeft) ? undefined : 'no_destination'

@@ -62,7 +62,8 @@ export function createSealedMessages(): SealedMessages {
     async open(sealed) {
       const [names = '', data = ''] = sealed.split(':', 2)
       const keys = await dataKeys?.byIds(names.split(','))
-      return keys && JSON.parse(open(keyOf(keys), Buffer.from(names), Buffer.from(data, 'base64')).toString())
+      if (keys === undefined) return undefined
+      return JSON.parse(open(keyOf(keys), Buffer.from(names), Buffer.from(data, 'base64')).toString()) as unknown
     },
   }
 }

@@ -35,7 +35,7 @@ export function DeletionRequestsPage() {
     <>
       <PageHeader
         title="Deletion requests"
-        description="Users to be deleted. Each destination is told once per user and source; the user ids are forgotten once that is done."
+        description="Users to be deleted. Each destination is told once per user and source; the user ids are forgotten once that is done, and when the last notification has ended, nobody can read the users' events any more."
         actions={create}
       />
       <QueryView query={query}>
@@ -68,6 +68,7 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
           <Table.Th>Users</Table.Th>
           <Table.Th visibleFrom="sm">Notifications</Table.Th>
           <Table.Th visibleFrom="sm">Cancelled deliveries</Table.Th>
+          <Table.Th>Erased</Table.Th>
           <Table.Th visibleFrom="md">Sources</Table.Th>
         </Table.Tr>
       </Table.Thead>
@@ -103,6 +104,9 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
               )}
             </Table.Td>
             <Table.Td visibleFrom="sm">{request.cancelled.toLocaleString()}</Table.Td>
+            <Table.Td>
+              <Erased request={request} />
+            </Table.Td>
             <Table.Td visibleFrom="md">
               {request.sourceIds.map((id) => (
                 <Link key={id} to="/sources/$id" params={{ id }} mr="xs">
@@ -114,6 +118,20 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
         ))}
       </Table.Tbody>
     </Table>
+  )
+}
+
+/** When the keys of its users were destroyed, and what nobody can read since. */
+function Erased({ request: { erasedAt, deliveries, keys } }: { request: DeletionRequest }) {
+  if (erasedAt === null) return 'not yet'
+  return (
+    <>
+      <Ago at={erasedAt} />
+      <Text size="xs" c="dimmed">
+        {deliveries.toLocaleString()} {deliveries === 1 ? 'delivery' : 'deliveries'}, {keys.toLocaleString()}{' '}
+        {keys === 1 ? 'key' : 'keys'}
+      </Text>
+    </>
   )
 }
 

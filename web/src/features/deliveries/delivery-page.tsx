@@ -57,7 +57,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
         {...(delivery.reason !== null && { description: readableReason(withUrls(delivery.reason)) })}
       />
       <Stack gap="lg">
-        <RelatedDeliveries id={delivery.id} messageId={delivery.messageId} />
+        {delivery.messageId !== '' && <RelatedDeliveries id={delivery.id} messageId={delivery.messageId} />}
         <WhyItEnded delivery={delivery} />
         <DeliveryFacts delivery={delivery} />
         <Section title="Results">
@@ -94,7 +94,9 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
     <Facts>
       <OriginFact id={delivery.sourceId} />
       <Fact name="User">
-        {delivery.userId === null ? (
+        {delivery.erased ? (
+          'erased'
+        ) : delivery.userId === null ? (
           '–'
         ) : (
           <Link to="/deliveries" search={{ userId: delivery.userId }}>
@@ -103,12 +105,16 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
         )}
       </Fact>
       <Fact name="Message id">
-        <Group gap={4} wrap="nowrap">
-          <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-            {delivery.messageId}
-          </Text>
-          <CopyIcon value={delivery.messageId} name="message id" />
-        </Group>
+        {delivery.messageId === '' ? (
+          'erased'
+        ) : (
+          <Group gap={4} wrap="nowrap">
+            <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+              {delivery.messageId}
+            </Text>
+            <CopyIcon value={delivery.messageId} name="message id" />
+          </Group>
+        )}
       </Fact>
       <Fact name="Started">
         <Ago at={delivery.startedAt} />

@@ -92,7 +92,7 @@ interface RowProps {
 /** Drawn again only when it changed: the list is read again every few seconds. */
 const Row = memo(function Row(props: RowProps) {
   const { delivery, sourceName, destinationNames, reason, isChosen = false, onChoose } = props
-  const { id, status, type, event, userId, messageId, startedAt, attempts, nextAttemptAt } = delivery
+  const { id, status, type, event, userId, erased, messageId, startedAt, attempts, nextAttemptAt } = delivery
   return (
     <Table.Tr {...(isChosen && { bg: 'var(--mantine-primary-color-light)' })}>
       {onChoose !== undefined && (
@@ -115,7 +115,7 @@ const Row = memo(function Row(props: RowProps) {
           </Text>
         )}
         <Text size="xs" c="dimmed" hiddenFrom="sm" dir="auto" lineClamp={2}>
-          {userId ?? 'no user'}
+          {userId ?? (erased ? 'user erased' : 'no user')}
         </Text>
         <Text size="xs" c="dimmed" hiddenFrom="lg" ff="monospace" lineClamp={2}>
           {messageId}
@@ -141,7 +141,7 @@ const Row = memo(function Row(props: RowProps) {
       </Table.Td>
       <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
         <Text size="sm" lineClamp={3} title={userId ?? ''}>
-          {userId ?? '–'}
+          {userId ?? (erased ? 'erased' : '–')}
         </Text>
       </Table.Td>
       <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }} dir="auto">

@@ -6,7 +6,12 @@ import { curlCommand } from './curl-command.ts'
 
 /** The body and the headers that endpoints get, and a command that repeats the request. */
 export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
-  const { body, requests } = delivery
+  const { body, message, requests } = delivery
+  if (body === null) return <Text c="dimmed">The user was deleted, and what this event held was erased.</Text>
+  return <OpenRequest body={body} message={message} requests={requests} />
+}
+
+function OpenRequest({ body, message, requests }: Pick<DeliveryDetail, 'message' | 'requests'> & { body: string }) {
   const [chosen, setChosen] = useState<string | null>(null)
   const request = requests.find(({ endpointId }) => endpointId === chosen) ?? requests[0]
   return (
@@ -35,7 +40,7 @@ export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
           </Text>
         </Tabs.Panel>
         <Tabs.Panel value="formatted">
-          <CodeBlock name="formatted body" value={JSON.stringify(delivery.message, null, 2)} />
+          <CodeBlock name="formatted body" value={JSON.stringify(message, null, 2)} />
         </Tabs.Panel>
         <Tabs.Panel value="headers">
           {request === undefined ? (

@@ -16,9 +16,9 @@ const icons: Record<SteeringAction, Icon> = { retry: IconRefresh, redeliver: Ico
 
 /** What can be done with one delivery as it stands; each action asks why. */
 export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
-  const { id, endedAt, destinationIds } = delivery
+  const { id, endedAt, destinationIds, erased } = delivery
   const [chosen, setChosen] = useState<SteeringAction>()
-  const fitting: SteeringAction[] = endedAt === null ? ['retry', 'cancel'] : ['redeliver']
+  const fitting = fittingActions(endedAt === null, erased)
   const isHeld = isOnlyHeld(delivery)
   return (
     <>
@@ -46,6 +46,12 @@ export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
       )}
     </>
   )
+}
+
+/** Of one that was erased nothing is left to be sent. */
+function fittingActions(isOpen: boolean, isErased: boolean): SteeringAction[] {
+  if (isErased) return isOpen ? ['cancel'] : []
+  return isOpen ? ['retry', 'cancel'] : ['redeliver']
 }
 
 /** Id of the text that says why there is no retry. */
