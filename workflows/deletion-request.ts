@@ -1,7 +1,7 @@
 /** Carries out a deletion request: one activity walks its users, and another destroys their keys when all are told. Temporal repeats each
  *  until it is through. */
 
-import { patched, proxyActivities } from '@temporalio/workflow'
+import { proxyActivities } from '@temporalio/workflow'
 import type { DeletionActivities, DeletionRequestInput } from '../src/contracts/deletions.ts'
 
 // Live deliveries go first.
@@ -23,6 +23,5 @@ const { destroyKeys } = proxyActivities<DeletionActivities>({
 
 export async function deletionRequest(input: DeletionRequestInput): Promise<void> {
   await carryOutDeletion(input)
-  // Requests of an earlier version have no keys.
-  if (patched('destroys-keys')) await destroyKeys(input)
+  await destroyKeys(input)
 }
