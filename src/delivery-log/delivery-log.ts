@@ -21,6 +21,7 @@ import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
 import type { WhilePresent } from '../within.ts'
 import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
+import { tellKeptAway } from './kept-away.ts'
 import { sentRequests, type FindDestination } from './sent-requests.ts'
 
 /** Destinations that are down for which it is counted what waits for them; of more, the first. */
@@ -139,6 +140,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return { items, nextCursor: isEnd ? null : cursors.encode(toCursor(position)) }
   }
 
+  const keptAway = tellKeptAway(database, findDestination)
   const completed = completeRows((id) => readDelivery(temporal, id, isPaused))
 
   /** The first page of what has started. While Temporal is away, a message that the database knows is shown without what
@@ -223,7 +225,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   return {
     async list(filter, page, whilePresent) {
       const { items, nextCursor } = await listPage(filter, page, whilePresent)
-      return { items: await completed(items), nextCursor }
+      return { items: await keptAway.rows(await completed(items)), nextCursor }
     },
     async count(filter, whilePresent) {
       if (filter.status === 'queued') return countQueued(database, filter)
@@ -263,7 +265,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     async read(id, whilePresent) {
       try {
         const started = await whilePresent(() => readStarted(id))
-        if (started !== undefined) return started
+        if (started !== undefined) return await keptAway.detail(started)
       } catch (error) {
         const queued = error instanceof PartAwayError ? await readQueued(id) : undefined
         if (queued === undefined) throw error

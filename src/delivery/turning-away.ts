@@ -1,5 +1,6 @@
 /** When an attempt that finds no place may come again: one after the other, at the pace of the endpoint. */
 
+import { keptAwayReason } from '../contracts/kept-away.ts'
 import type { TurnedAway } from './admission.ts'
 import { hangingLimit, hasOwnPlace, limitOf, oldestAgeMs, type KnownEndpoint, type Share } from './known-endpoint.ts'
 
@@ -54,8 +55,7 @@ export function createTurningAway(maxAwayMs: number, countDown: () => number): T
       const since = endpoint.breaker.closedSince()
       if (since === undefined) return later(inMsWhileFull(endpoint, share, now), 'endpoint saturated')
       const probeInMs = endpoint.breaker.probeInMs(now)
-      const probeAt = new Date(Date.now() + probeInMs).toISOString()
-      const reason = `the endpoint is down since ${since.toISOString()}, next probe at ${probeAt}`
+      const reason = keptAwayReason(since, new Date(Date.now() + probeInMs))
       return later(inMsWhileDown(endpoint, probeInMs, now), reason)
     },
   }

@@ -61,6 +61,15 @@ it(
     })
     const told = { status: 'retrying', reason: expect.stringMatching(/^not attempted: the endpoint is down/) as string }
     expect(untried).toMatchObject({ listed: told, shown: { ...told, attempts: 0 } })
+    await until('all tell the same of it as the page of its destination', async () => {
+      const path = `/deliveries?status=retrying&destinationId=${destination.id}&limit=200`
+      const { items } = (await node.api<{ items: Delivery[] }>('GET', path)).body
+      const { body } = await node.api<DeliveryDetail>('GET', `/deliveries/${encodeURIComponent(untried.shown.id)}`)
+      const { endpoints } = (await node.api<DestinationView>('GET', `/destinations/${destination.id}`)).body
+      const reasons = [...items, body, ...(body.destinations[0]?.endpoints ?? [])].map((one) => one.reason)
+      const since = reasons.flatMap((one) => /down since (\S+),/.exec(one ?? '')?.[1] ?? [])
+      return since.length > 20 && since.every((one) => one === endpoints[0]?.downSince)
+    })
     const before = receiver.requests.length
     const second = await postMany(source, 'second', 120)
     // The first ones come again meanwhile, each once a second.

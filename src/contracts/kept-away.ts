@@ -1,0 +1,7 @@
+/** Why an attempt at an endpoint that is down was not made, in words that are recognised later. */
+
+export const keptAwayReason = (since: Date, probeAt: Date): string =>
+  `the endpoint is down since ${since.toISOString()}, next probe at ${probeAt.toISOString()}`
+
+/** Finds those words in a reason. */
+export const keptAwayPattern = /the endpoint is down since \S+Z, next probe at \S+Z/

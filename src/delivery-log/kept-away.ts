@@ -1,0 +1,66 @@
+/** Since when endpoints are down, told alike by all deliveries that wait for them: each was told when it was last turned away, by
+ *  whichever node that was. */
+
+import { keptAwayPattern, keptAwayReason } from '../contracts/kept-away.ts'
+import type { Database } from '../db/database.ts'
+import { readEndpointStates } from '../db/endpoint-states.ts'
+import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
+import type { FindDestination } from './sent-requests.ts'
+
+type Row = Pick<Delivery, 'destinationIds' | 'endedAt' | 'reason'>
+
+/** What is told now of each endpoint that is down, by its id. */
+type DownNow = ReadonlyMap<string, string>
+
+export interface KeptAway {
+  rows<Shown extends Row>(rows: Shown[]): Promise<Shown[]>
+  detail(delivery: DeliveryDetail): Promise<DeliveryDetail>
+}
+
+export function tellKeptAway(database: Database, findDestination: FindDestination): KeptAway {
+  const endpointIdsOf = ({ destinationIds }: Row): string[] =>
+    destinationIds.flatMap((id) => findDestination(id)?.settings.webhooks.map((webhook) => webhook.id) ?? [])
+
+  const downNow = async (endpointIds: readonly string[]): Promise<DownNow> => {
+    const states = await readEndpointStates(database, [...new Set(endpointIds)])
+    return new Map(
+      states.flatMap(({ id, downSince, nextProbeAt }) =>
+        downSince === null
+          ? []
+          : [[id, keptAwayReason(new Date(downSince), nextProbeAt === null ? new Date() : new Date(nextProbeAt))]],
+      ),
+    )
+  }
+
+  /** A row does not say which of several endpoints it waits for. */
+  const ofRow = <Shown extends Row>(row: Shown, down: DownNow): Shown => {
+    const [told, ...others] = endpointIdsOf(row).flatMap((id) => down.get(id) ?? [])
+    return told === undefined || others.length > 0 ? row : { ...row, reason: retold(row.reason, told) }
+  }
+
+  return {
+    async rows(rows) {
+      const waiting = rows.filter(isKeptAway)
+      if (waiting.length === 0) return rows
+      const down = await downNow(waiting.flatMap(endpointIdsOf))
+      return rows.map((row) => (isKeptAway(row) ? ofRow(row, down) : row))
+    },
+    async detail(delivery) {
+      if (!isKeptAway(delivery)) return delivery
+      const down = await downNow(endpointIdsOf(delivery))
+      const destinations = delivery.destinations.map((destination) => ({
+        ...destination,
+        endpoints: destination.endpoints.map((endpoint) => {
+          const told = down.get(endpoint.endpointId)
+          return told === undefined ? endpoint : { ...endpoint, reason: retold(endpoint.reason, told) }
+        }),
+      }))
+      return { ...ofRow(delivery, down), destinations }
+    },
+  }
+}
+
+const isKeptAway = ({ endedAt, reason }: Row): boolean =>
+  endedAt === null && reason !== null && keptAwayPattern.test(reason)
+
+const retold = (reason: string | null, told: string): string | null => reason && reason.replace(keptAwayPattern, told)
