@@ -1,5 +1,6 @@
 /** How the node and what it stands on do, for the operator. */
 
+import type { Availability } from './availability.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { inboxDepth } from './db/inbox.ts'
@@ -19,8 +20,8 @@ export interface StatusDependencies {
   temporal: Temporal
   /** Port of the ingest API; null where it is that of the web app. */
   ingestPort: number | null
-  /** Tells which parts do not answer. */
-  look: () => Promise<MissingPart[]>
+  /** Tells which parts do not answer, and which did not at the last look. */
+  availability: Pick<Availability, 'look' | 'missing'>
 }
 
 /** @returns a function that looks; a part that does not answer is reported as not healthy */
@@ -29,14 +30,19 @@ export function statusReader({
   database,
   temporal,
   ingestPort,
-  look,
+  availability,
 }: StatusDependencies): () => Promise<Status> {
   const version = packageVersion()
   return async () => {
+    // A browser with many tabs asks often, and has few connections: none waits for what is known not to answer.
+    const known = availability.missing()
+    const isThere = (wanted: MissingPart['part']): boolean => known.every(({ part }) => part !== wanted)
     const [missing, engine, databaseVersion] = await Promise.all([
-      look(),
-      lookAtTemporal(temporal).catch(() => undefined),
-      within(lookLimitMs, 'the database', readDatabaseVersion(database)).catch(() => undefined),
+      known.length > 0 ? known : availability.look(),
+      isThere('temporal') ? lookAtTemporal(temporal).catch(() => undefined) : undefined,
+      isThere('database')
+        ? within(lookLimitMs, 'the database', readDatabaseVersion(database)).catch(() => undefined)
+        : undefined,
     ])
     return {
       version,

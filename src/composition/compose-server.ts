@@ -54,7 +54,7 @@ export function composeServer(
     requestMetrics: createRequestMetrics(foundation.registry),
   }
   return (offers, ingestPort) => {
-    const readStatus = statusReader({ config, database, temporal, ingestPort: ingestPort ?? null, look })
+    const readStatus = statusReader({ config, database, temporal, ingestPort: ingestPort ?? null, availability })
     return buildServer({ ...dependencies, readStatus }, offers)
   }
 }

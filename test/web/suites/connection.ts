@@ -1,6 +1,13 @@
+import { rm } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { findFreePorts } from '../../../src/ports.ts'
+import type { DestinationView } from '../../../src/schemas/destination.ts'
+import { makeDataFolder } from '../../support/app.ts'
+import { startNodeProcess, type NodeProcess } from '../../support/node-process.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { startTcpRelay } from '../../support/tcp-relay.ts'
+import { createNamespace } from '../../support/temporal.ts'
 import { eventually, type WebTest } from '../browser.ts'
 
 export const connection = (web: WebTest) =>
@@ -82,6 +89,82 @@ export const connection = (web: WebTest) =>
       await page.getByRole('row', { name: /Meanwhile.*Delivered/ }).waitFor()
     })
 
+    it('is shared by many tabs: none takes it from the others, and each recovers by itself when Temporal does', async () => {
+      onTestFinished(() => web.wayToTemporal.open())
+      const source = await web.node.createSource('Many tabs')
+      const { page: first } = await web.open({ signedInTo: web.node.url })
+      const open = async (page: Page, path: string): Promise<Page> => {
+        await page.goto(web.node.url + path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        return page
+      }
+      // A browser has six connections to one server for all its tabs: more than that show live events.
+      const tabs = [await open(first, `/sources/${source.id}`)]
+      for (let more = 0; more < 6; more++)
+        tabs.push(await open(await first.context().newPage(), `/sources/${source.id}`))
+      const paused = first.getByText(/^Paused: 3 tabs that were opened later show live events/)
+      await paused.waitFor()
+      const last = tabs.at(-1) ?? first
+      await last.getByRole('status').getByText('Live', { exact: true }).waitFor()
+      await first.getByRole('button', { name: 'Resume' }).click()
+      await first.getByRole('status').getByText('Live', { exact: true }).waitFor()
+
+      web.wayToTemporal.freeze()
+      tabs.push(
+        await open(await first.context().newPage(), '/'),
+        await open(await first.context().newPage(), '/deliveries'),
+      )
+      const banners = tabs.map((page) => page.getByRole('status', { name: 'Temporal does not answer' }))
+      await Promise.all(banners.map((banner) => banner.waitFor()))
+      expect(await Promise.all(tabs.map((page) => page.getByText('Postrider does not answer').count()))).toEqual(
+        tabs.map(() => 0),
+      )
+      web.wayToTemporal.open()
+      await Promise.all(banners.map((banner) => banner.waitFor({ state: 'detached' })))
+      await tabs.at(-1)?.getByText('Live', { exact: true }).waitFor()
+    })
+
+    it('comes back by itself when the node was stopped or killed, and what was typed meanwhile is there', async () => {
+      const [namespace, dataDir] = [await createNamespace(), await makeDataFolder()]
+      onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+      const [port] = await findFreePorts('127.0.0.1', 1)
+      const start = async (): Promise<NodeProcess> => {
+        const node = await startNodeProcess({ namespace, dataDir, environment: { PORT: String(port) } })
+        onTestFinished(() => node.stop())
+        return node
+      }
+      let node = await start()
+      const source = await node.createSource('Kept')
+      const destination = await node.connect([source], ['http://127.0.0.1:9/none'])
+      const { page } = await web.open({ signedInTo: node.url })
+      await page.goto(`${node.url}/destinations/${destination.id}`)
+      const name = page.getByRole('textbox', { name: 'Name', exact: true })
+      const banner = page.getByRole('status', { name: 'Postrider does not answer' })
+      await page.evaluate(() => Object.assign(globalThis, { isSameLoad: true }))
+      for (const [end, typed] of [
+        ['kill', 'Typed before it was killed'],
+        ['stop', 'Typed before it was stopped'],
+      ] as const) {
+        await name.fill(typed)
+        await node[end]()
+        await banner.waitFor()
+        expect(await banner.textContent()).toMatch(/What you see is from \d+ \w+ \d{4}, .* ago/)
+        await page.getByRole('textbox', { name: 'URL' }).fill(`http://127.0.0.1:9/${end}`)
+        node = await start()
+        await banner.waitFor({ state: 'detached' })
+        expect(await name.inputValue()).toBe(typed)
+        expect(await page.getByRole('textbox', { name: 'URL' }).inputValue()).toBe(`http://127.0.0.1:9/${end}`)
+      }
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Saved.').waitFor()
+      expect(await page.evaluate(() => 'isSameLoad' in globalThis)).toBe(true)
+      const { body } = await node.api<DestinationView>('GET', `/destinations/${destination.id}`)
+      expect(body).toMatchObject({
+        name: 'Typed before it was stopped',
+        settings: { webhooks: [{ url: 'http://127.0.0.1:9/stop' }] },
+      })
+    })
+
     it('is live no longer on any page as soon as the server hangs', async () => {
       await using way = await startTcpRelay(Number(new URL(web.node.url).port))
       const url = `http://127.0.0.1:${way.port}`
@@ -100,6 +183,25 @@ export const connection = (web: WebTest) =>
       way.shut()
       way.open()
       await Promise.all(live.map((badge) => badge.waitFor()))
+    })
+
+    it('stays lost while it is looked for, on a page that never had it', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.route('**/api/v1/status', (route) => route.abort())
+      await page.goto(`${web.node.url}/deliveries`)
+      await page.getByRole('status', { name: 'Postrider does not answer' }).waitFor()
+      await page.getByText('Not updating', { exact: true }).waitFor()
+      await page.evaluate(() => {
+        const watched = globalThis as unknown as { wasThere: boolean }
+        watched.wasThere = false
+        new MutationObserver(() => {
+          watched.wasThere ||= !document.body.textContent.includes('Not updating')
+        }).observe(document.body, { childList: true, characterData: true, subtree: true })
+      })
+      for (let looks = 0; looks < 2; looks++) await page.waitForRequest('**/api/v1/status')
+      expect(await page.evaluate(() => (globalThis as unknown as { wasThere: boolean }).wasThere)).toBe(false)
+      await page.unroute('**/api/v1/status')
+      await page.getByText('Live', { exact: true }).waitFor()
     })
 
     it('keeps the overview as it was', async () => {

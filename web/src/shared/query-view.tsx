@@ -1,11 +1,12 @@
 import { Alert, Skeleton, Stack } from '@mantine/core'
 import { IconClockExclamation } from '@tabler/icons-react'
 import type { QueryObserverResult } from '@tanstack/react-query'
-import { lazy, Suspense, useState, type ReactNode } from 'react'
+import { lazy, Suspense, type ReactNode } from 'react'
 import { ApiError } from '../api/request.ts'
 import { ErrorNotice, explainReading } from './error-notice.tsx'
 import { formatSpan, formatTime, useNow } from './time.tsx'
 import { loadFile } from './load-file.ts'
+import { useLastError } from './use-last-error.ts'
 
 const NotThere = lazy(() => loadFile(() => import('./not-there.tsx')))
 
@@ -34,14 +35,6 @@ export function QueryView<Data>({ query, children }: Props<Data>) {
     )
   if (error !== null) return <ErrorNotice isReading error={error} title="This could not be loaded" onRetry={refetch} />
   return <Outline />
-}
-
-/** The last error, also while it is asked again: what is read would come and go otherwise. */
-function useLastError({ data, error }: Pick<Props<unknown>['query'], 'data' | 'error'>): Error | null {
-  const [last, setLast] = useState(error)
-  const next = error ?? (data === undefined ? last : null)
-  if (next !== last) setLast(next)
-  return next
 }
 
 /** Stands above what is old. */

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-quer
 import type { MissingPart } from '../../../src/schemas/system.ts'
 import { isUnreachable } from '../api/request.ts'
 import { statusQuery } from '../api/system.ts'
+import { useLastError } from './use-last-error.ts'
 
 /** How the app stands with its server: one state for all pages. */
 export interface Connection {
@@ -15,8 +16,9 @@ export interface Connection {
 
 export function useConnection(): Connection {
   const client = useQueryClient()
-  const { data, error } = useQuery(statusQuery)
-  return { isLost: isUnreachable(error), answeredAt: lastAnswer(client), missing: data?.missing ?? [] }
+  const query = useQuery(statusQuery)
+  const { data } = query
+  return { isLost: isUnreachable(useLastError(query)), answeredAt: lastAnswer(client), missing: data?.missing ?? [] }
 }
 
 /** A page may have its answers before the first status comes. */

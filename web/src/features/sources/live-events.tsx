@@ -10,6 +10,7 @@ import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
 import { formatClock } from '../../shared/time.tsx'
 import { useConnection } from '../../shared/use-connection.ts'
+import { streamPlaces, useStreamPlace } from './use-stream-place.ts'
 import { maxLiveEvents, useLiveEvents, type LiveEventRow } from './use-live-events.ts'
 
 const fateChoices = Object.entries(fateLooks).map(([value, { label }]) => ({ value, label }))
@@ -20,7 +21,12 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
   const [search, setSearch] = useState('')
   const [fate, setFate] = useState<string | null>(null)
   const [opened, setOpened] = useState<LiveEventRow>()
+  const [isCrowdedOut, setCrowdedOut] = useState(false)
   const { events, received, missed, isConnected, refusal, clear } = useLiveEvents(sourceId, isPaused)
+  useStreamPlace(!isPaused, () => {
+    setPaused(true)
+    setCrowdedOut(true)
+  })
   const { isLost } = useConnection()
   // A stream whose server hangs stays open.
   const isLive = isConnected && !isLost
@@ -66,7 +72,10 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
             leftSection={
               isPaused ? <IconPlayerPlay size={14} aria-hidden /> : <IconPlayerPause size={14} aria-hidden />
             }
-            onClick={() => setPaused(!isPaused)}
+            onClick={() => {
+              setPaused(!isPaused)
+              setCrowdedOut(false)
+            }}
           >
             {isPaused ? 'Resume' : 'Pause'}
           </Button>
@@ -77,6 +86,12 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
       </Group>
       {refusal !== undefined && !isConnected && !isPaused && (
         <ErrorNotice isReading error={refusal} title="No live events now" />
+      )}
+      {isCrowdedOut && (
+        <Text size="sm">
+          Paused: {streamPlaces} tabs that were opened later show live events, and a browser has only a few connections
+          to one server. What came in meanwhile is in the deliveries.
+        </Text>
       )}
       {shown.length === 0 ? (
         <Text c="dimmed" ta="center" py="xl">
