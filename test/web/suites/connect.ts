@@ -100,7 +100,10 @@ export const connecting = (web: WebTest) =>
       const known = (await destinations()).length
       await page.goto(`${web.node.url}/catalog/webhooks`)
       const next = page.getByRole('button', { name: 'Next' })
-      await page.getByLabel('Name of the destination').fill('Reloaded')
+      const name = page.getByLabel('Name of the destination')
+      // A name that is free stands there once it is known which are taken.
+      await eventually(() => name.inputValue()).toBe(known === 0 ? 'Webhooks' : 'Webhooks 2')
+      await name.fill('Reloaded')
       await next.click()
       await page.getByText('Choose at least one source, or create one').waitFor()
       await page.getByLabel('New source').fill('By Enter')
@@ -131,7 +134,6 @@ export const connecting = (web: WebTest) =>
       const added = async () => (await destinations()).slice(known).map(({ name, enabled }) => [name, enabled])
       await eventually(added).toEqual([['Reloaded', true]])
       await page.goto(`${web.node.url}/catalog/webhooks`)
-      const name = page.getByLabel('Name of the destination')
       // The name of the one that was connected first is taken.
       await eventually(() => name.inputValue()).toBe('Webhooks 2')
       await name.fill('Reloaded')
