@@ -1,6 +1,5 @@
 /** How the node and what it stands on do, for the operator. */
 
-import type { Availability } from './availability.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { inboxDepth } from './db/inbox.ts'
@@ -21,7 +20,7 @@ export interface StatusDependencies {
   /** Port of the ingest API; null where it is that of the web app. */
   ingestPort: number | null
   /** Tells which parts do not answer, and which did not at the last look. */
-  availability: Pick<Availability, 'look' | 'missing'>
+  availability: { look: () => Promise<MissingPart[]>; missing: () => MissingPart[] }
 }
 
 /** @returns a function that looks; a part that does not answer is reported as not healthy */
