@@ -1,7 +1,15 @@
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { CreatedApiToken } from '../../../src/schemas/access.ts'
+import type { Source } from '../../../src/schemas/source.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/wait.ts'
 import type { WebTest } from '../browser.ts'
+import { pressAt, tabTo } from '../keyboard.ts'
+
+/** Id of the choice of failed deliveries. */
+const failed = (page: Page): Promise<string | null> =>
+  page.getByRole('option', { name: 'Failed', exact: true }).getAttribute('id')
 
 export const manners = (web: WebTest) =>
   describe('manners', () => {
@@ -78,6 +86,71 @@ export const manners = (web: WebTest) =>
       const url = page.getByRole('group', { name: /^Result of/ }).getByText('http://127.0.0.1:9/a-hook')
       await url.waitFor()
       expect((await url.boundingBox())?.width).toBeGreaterThan(200)
+    })
+
+    it('need no mouse: from a new source to a redelivery, by Tab, Enter, Escape and the arrows alone', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 404 })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const button = (name: string) => page.getByRole('button', { name, exact: true })
+      const link = (name: string) => page.getByRole('link', { name, exact: true }).first()
+      const dialog = page.getByRole('dialog')
+      await page.goto(web.node.url)
+      await pressAt(page, link('Sources'))
+      await pressAt(page, button('Create a source').first())
+      await dialog.getByLabel('Name').waitFor()
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await page.waitForFunction(() => document.activeElement?.textContent === 'Create a source')
+      await page.keyboard.press('Enter')
+      await tabTo(page, dialog.getByLabel('Name'))
+      await page.keyboard.type('By keyboard')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'By keyboard', level: 1 }).waitFor()
+
+      await pressAt(page, link('Destinations'))
+      await pressAt(page, link('Connect a destination'))
+      await pressAt(page, link('Connect Webhooks'))
+      await pressAt(page, page.getByRole('checkbox', { name: 'By keyboard' }), 'Space')
+      await pressAt(page, button('Next'))
+      const url = page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL')
+      // Each step begins where it is to be filled in.
+      await page.waitForFunction((element) => document.activeElement === element, await url.elementHandle())
+      await page.keyboard.type(`${receiver.url}/gone`)
+      await page.keyboard.press('Enter')
+      await button('Save and test').waitFor()
+      await pressAt(page, button('Save and test'))
+      await button('Switch on').waitFor()
+      expect(await button('Switch on').evaluate((element) => element === document.activeElement)).toBe(false)
+      await pressAt(page, button('Switch on'))
+      await pressAt(page, link('Open the destination'))
+
+      // A button that was at work has the focus again.
+      await pressAt(page, button('Pause'))
+      await button('Resume').waitFor()
+      await page.waitForFunction(() => document.activeElement?.textContent === 'Resume')
+      await page.keyboard.press('Enter')
+      await button('Pause').waitFor()
+
+      const { body } = await web.node.api<{ items: Source[] }>('GET', '/sources?limit=200')
+      const source = body.items.find(({ name }) => name === 'By keyboard')
+      await web.node.post('/track', source?.writeKey ?? '', { userId: 'ada', event: 'Typed', messageId: 'typed' })
+      await receiver.received(1)
+      await pressAt(page, link('Deliveries'))
+      const status = page.getByRole('combobox', { name: 'Status' })
+      await tabTo(page, status)
+      await page.keyboard.press('ArrowDown')
+      await page.getByRole('option', { name: 'Failed', exact: true }).waitFor()
+      for (let down = 0; (await status.getAttribute('aria-activedescendant')) !== (await failed(page)); down++) {
+        expect(down).toBeLessThan(20)
+        await page.keyboard.press('ArrowDown')
+      }
+      await page.keyboard.press('Enter')
+      await pressAt(page, page.getByRole('row', { name: /Typed/ }).getByRole('link', { name: 'Typed' }))
+      await pressAt(page, button('Redeliver …'))
+      await pressAt(page, dialog.getByRole('button', { name: 'Redeliver', exact: true }))
+      await receiver.received(2)
+      await page.getByText('Redelivery 1').first().waitFor()
     })
 
     it('keep the frame where nothing is', async () => {

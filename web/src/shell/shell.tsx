@@ -10,6 +10,7 @@ import { AccountMenu } from './account-menu.tsx'
 import { ColorSchemeMenu } from './color-scheme-menu.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { pages } from './pages.tsx'
+import { useKeptFocus } from './use-kept-focus.ts'
 import { loadFile } from '../shared/load-file.ts'
 
 /** Loaded when they are first asked for. */
@@ -25,6 +26,7 @@ export function Shell() {
   const hasSessionEnded = useQuery(sessionEndedQuery).data
   const isFirst = useRef(true)
   const [searches, setSearches] = useState(0)
+  useKeptFocus()
   const search = (): void => setSearches(searches + 1)
   useHotkeys([
     ['mod+K', search],

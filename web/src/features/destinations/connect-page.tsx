@@ -28,6 +28,9 @@ import { SuccessPolicy } from './success-policy.tsx'
 const lastFormStep = 2
 const testStep = 3
 
+/** Where a step begins for the keyboard. */
+const firstOfStep = 'section :is(input, button, a[href]):not(:disabled)'
+
 export function ConnectPage() {
   const canChange = useCanChange()
   const [run, setRun] = useState(0)
@@ -78,6 +81,14 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     const free = freeName(values.name, taken)
     if (free !== values.name) form.setFieldValue('name', free)
   })
+  const steps = useRef<HTMLDivElement>(null)
+  const shownStep = useRef(step)
+  useEffect(() => {
+    if (shownStep.current === step) return
+    shownStep.current = step
+    // The button that led here means something else now.
+    steps.current?.querySelector<HTMLElement>(firstOfStep)?.focus()
+  }, [step])
   useEffect(() => {
     if (!isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret, lacksSecret })
   }, [isOn, step, values, isForAudiences, destinationId, hasSecret, lacksSecret])
@@ -144,6 +155,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         }}
       >
         <Stepper
+          ref={steps}
           active={step}
           onStepClick={(next) => next < step && setStep(next)}
           allowNextStepsSelect={false}

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { createSource, sourcesQuery } from '../../api/sources.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -44,12 +44,15 @@ export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValu
 
 function NewSource({ onCreated }: { onCreated: (id: string) => void }) {
   const [name, setName] = useState('')
+  const field = useRef<HTMLInputElement>(null)
   const create = useChange({
     change: () => createSource({ name }),
     stale: ['sources'],
     onDone: ({ id }) => {
       onCreated(id)
       setName('')
+      // Without a name, the button has no use, and cannot keep the focus.
+      field.current?.focus()
     },
   })
   const canCreate = name.trim() !== '' && !create.isPending
@@ -57,6 +60,7 @@ function NewSource({ onCreated }: { onCreated: (id: string) => void }) {
     <Group align="flex-end" gap="xs">
       <TextInput
         label="New source"
+        ref={field}
         placeholder="Website"
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
