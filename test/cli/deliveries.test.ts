@@ -76,7 +76,7 @@ describe('send', () => {
 
   it('ends with 6 when the delivery takes longer than it may', async () => {
     receiver.answer({ status: 503 })
-    const call = ['send', 'track', '--source', 'Website', '--user-id', 'u1', '--event', 'Late', '--timeout', '1s']
+    const call = ['send', 'track', '--source', 'Website', '--user-id', 'u1', '--event', 'Late', '--timeout', '15s']
     const late = await shell.run([...call, '--json'])
     receiver.answer({})
     expect(late.code).toBe(6)
