@@ -12,17 +12,19 @@ export const exportCommand = (): Command =>
       'print sources, destinations and audiences as a file for `apply`; secrets become names of environment variables',
     )
     .option('--output <file>', 'write to this file: JSON if its name ends in .json, else YAML')
-    .action(async ({ output }: { output?: string }, self: Command) => {
+    .option('--all', 'also what the node and `listen` made for one machine: Quickstart and their receivers')
+    .action(async ({ output, all }: { output?: string; all?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const { role } = await api.call('GET', '/session', SessionSchema)
       if (role !== 'admin')
         throw new CommandError('unauthorized', `the role ${role} may not see all settings: use an admin token`)
       // Loaded only here: other commands read no YAML.
-      const [{ exportSettings, readCurrent }, { toYaml }] = await Promise.all([
+      const [{ exportSettings, readCurrent, withoutLocal }, { toYaml }] = await Promise.all([
         import('./settings/current.ts'),
         import('./settings/file.ts'),
       ])
-      const settings = exportSettings(await readCurrent(api))
+      const current = await readCurrent(api)
+      const settings = exportSettings(all ? current : withoutLocal(current))
       if (output === undefined) return out.result(settings, () => toYaml(settings).trimEnd())
       await writeOutput(output, output.endsWith('.json') ? `${JSON.stringify(settings, null, 2)}\n` : toYaml(settings))
       out.result({ written: output }, () => `Written: ${output}`)

@@ -269,7 +269,7 @@ audiences:
 
   it('shows what would change, applies it, and has nothing to do a second time', async () => {
     const dry = await apply(file, '--dry-run')
-    expect(dry.code).toBe(0)
+    expect(dry.code).toBe(7)
     expect(changesOf(dry.stdout)).toMatchObject({ applied: false })
     expect(changesOf(dry.stdout).diff).toContain('+  - name: Warehouse')
     expect(await named('/sources', 'Web')).toBeUndefined()
@@ -298,6 +298,7 @@ audiences:
 
     const second = await apply(file, '--yes')
     expect(changesOf(second.stdout)).toEqual({ changes: [], diff: '', applied: false })
+    expect((await apply(file, '--dry-run')).code).toBe(0)
   })
 
   it('exports a file that changes nothing, and without secrets', async () => {
@@ -329,6 +330,57 @@ audiences:
         headers: { 'X-Tenant': 'a1', Authorization: 'token-two' },
       },
     ])
+  })
+
+  it('exports neither what is for one machine nor names that a file cannot tell apart, and deletes no such', async () => {
+    const quick = await node.createSource('Quickstart')
+    const web = await named<Source>('/sources', 'Web')
+    const made = await Promise.all([
+      node.connect([quick], ['http://127.0.0.1:9/quick'], { name: 'Quickstart receiver' }),
+      node.connect(web === undefined ? [] : [web], ['http://127.0.0.1:9/listen'], { name: 'listen on laptop' }),
+    ])
+    const namesOf = async (...args: string[]): Promise<string[]> => {
+      const { sources, destinations } = await shell.json<Record<string, { name: string }[]>>(['export', ...args])
+      return [...(sources ?? []), ...(destinations ?? [])].map(({ name }) => name)
+    }
+    const local = ['Quickstart', 'Quickstart receiver', 'listen on laptop']
+    const exported = await namesOf()
+    expect(local.filter((name) => exported.includes(name))).toEqual([])
+    expect(await namesOf('--all')).toEqual(expect.arrayContaining(local))
+    const pruned = changesOf((await apply('version: 1', '--prune', '--dry-run')).stdout).changes as { name: string }[]
+    expect(pruned.filter(({ name }) => local.includes(name))).toEqual([])
+
+    const again = await node.createSource('Web')
+    const twice = await shell.run(['export'])
+    expect(twice).toMatchObject({ code: 1, stdout: '' })
+    for (const text of [web?.id, again.id, 'have the same name, Web']) expect(twice.stderr).toContain(text)
+    const shown = await shell.run(['sources', 'show', 'Web'])
+    expect(shown.code).toBe(1)
+    for (const { id } of [web, again].flatMap((one) => one ?? [])) expect(shown.stderr).toContain(id)
+    for (const { id } of made) await node.api('DELETE', `/destinations/${id}`)
+    for (const { id } of [again, quick]) await node.api('DELETE', `/sources/${id}`)
+  })
+
+  it('changes nothing when the node would refuse a part, and says all that it would', async () => {
+    const bad = `
+version: 1
+sources: [{ name: New }]
+destinations:
+  - { name: First, sources: [New], webhooks: [{ url: 'http://127.0.0.1:9/in' }] }
+  - { name: Inside, webhooks: [{ url: 'http://10.0.0.1/in' }] }
+audiences:
+  - { name: Fetched, membership: { kind: http, url: 'ftp://127.0.0.1/members' } }
+`
+    for (const how of ['--dry-run', '--yes']) {
+      const { code, stderr } = await apply(bad, how)
+      expect(code).toBe(1)
+      expect(stderr).toContain('nothing was changed: ')
+      expect(stderr).toContain('destinations: Inside: settings.webhooks[0].url: ')
+      expect(stderr).toContain('audiences: Fetched: membership.url: ')
+      expect(stderr).not.toContain('First')
+    }
+    expect(await named('/sources', 'New')).toBeUndefined()
+    expect(await named('/destinations', 'First')).toBeUndefined()
   })
 
   it('deletes what the file lacks only when told to', async () => {

@@ -2,7 +2,9 @@
 
 import type { Command } from 'commander'
 import pc from 'picocolors'
+import { CommandError } from '../shared/failure.ts'
 import { readInput } from '../shared/input.ts'
+import type { Output } from '../shared/output.ts'
 import { confirm } from '../shared/prompt.ts'
 import { openSession } from '../shared/session.ts'
 import type { Change } from './change.ts'
@@ -26,15 +28,48 @@ export async function apply(path: string, options: ApplyOptions, command: Comman
   const diff = diffOf(changes)
   const result = { changes: changes.map(({ kind, action, name }) => ({ kind, action, name })), diff }
   if (changes.length === 0) return out.result({ ...result, applied: false }, () => 'No change.')
-  if (options.dryRun) return out.result({ ...result, applied: false }, () => inColor(diff))
-  out.note(inColor(diff))
-  await confirm(`Apply ${changes.length === 1 ? 'this change' : `these ${changes.length} changes`}?`, options)
-  for (const change of changes) {
-    out.note(`${change.action} ${nameOf(change)}`)
-    await change.apply()
+  await checkAll(changes)
+  if (options.dryRun) {
+    out.result({ ...result, applied: false }, () => inColor(diff))
+    throw new CommandError('differs', `the node differs from the file: ${countOf(changes)}`)
   }
+  out.note(inColor(diff))
+  await confirm(`Apply ${countOf(changes)}?`, options)
+  await applyAll(changes, out)
   out.result({ ...result, applied: true }, () => 'Applied.')
 }
+
+/** Asks the node about all changes before the first one is made.
+ *  @throws CommandError with all that it refuses */
+async function checkAll(changes: Change[]): Promise<void> {
+  const faults: string[] = []
+  for (const change of changes) {
+    try {
+      await change.check?.()
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.code !== 'bad_request') throw error
+      faults.push(`${nameOf(change)}: ${error.message}`)
+    }
+  }
+  if (faults.length > 0) throw new CommandError('failed', `nothing was changed: ${faults.join('\n  ')}`)
+}
+
+/** @throws CommandError that says how far it came */
+async function applyAll(changes: Change[], out: Output): Promise<void> {
+  for (const [done, change] of changes.entries()) {
+    out.note(`${change.action} ${nameOf(change)}`)
+    await change.apply().catch((error: unknown) => {
+      if (!(error instanceof CommandError)) throw error
+      const soFar = done === 0 ? 'nothing was changed' : `${done} of ${changes.length} changes are made`
+      throw new CommandError(error.exit, `${nameOf(change)}: ${error.message} (${soFar}; apply again to continue)`, {
+        code: error.code,
+        cause: error,
+      })
+    })
+  }
+}
+
+const countOf = ({ length }: Change[]): string => (length === 1 ? '1 change' : `${length} changes`)
 
 const nameOf = ({ kind, name }: Change): string => `${kind}: ${name}`
 

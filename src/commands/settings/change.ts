@@ -20,6 +20,9 @@ export interface Change {
   before: View | null
   /** What it is to be; null when it is to be deleted. */
   after: View | null
+  /** Asks the node whether it would take the change; absent where the file has told all.
+   *  @throws CommandError when it would not */
+  check?(): Promise<void>
   apply(): Promise<void>
 }
 
@@ -43,13 +46,19 @@ export interface PlanContext extends PlanOptions {
   created: (kind: 'sources' | 'destinations', name: string, id: string) => void
 }
 
+/** Of what was asked of a node, that it is so. */
+export const DoneSchema = z.object({ success: z.literal(true) })
+
 /** What has the name now.
  *  @throws CommandError (failed) when several have it */
 export function existing<Item extends { id: string; name: string }>(items: Item[], name: string): Item | undefined {
-  const [found, second] = items.filter((item) => item.name === name)
-  if (second !== undefined)
-    throw new CommandError('failed', `several things have the name ${name}: rename all but one first`)
-  return found
+  const named = items.filter((item) => item.name === name)
+  if (named.length > 1)
+    throw new CommandError(
+      'failed',
+      `${named.map(({ id }) => id).join(' and ')} have the same name, ${name}: rename all but one first`,
+    )
+  return named[0]
 }
 
 /** @throws CommandError (usage) when neither the file nor the node has one of the names */

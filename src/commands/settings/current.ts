@@ -5,6 +5,7 @@ import type { Destination } from '../../schemas/destination.ts'
 import type { Source } from '../../schemas/source.ts'
 import type { Api } from '../shared/api.ts'
 import { listAudiences, listDestinations, listSources } from '../shared/lookup.ts'
+import { existing } from './change.ts'
 import type {
   AudienceEntry,
   DestinationEntry,
@@ -31,11 +32,30 @@ export async function readCurrent(api: Api): Promise<Current> {
   return { sources, destinations, audiences }
 }
 
+/** Destinations that a node or `listen` made for one machine. */
+const isLocal = (name: string): boolean => name === 'Quickstart receiver' || name.startsWith('listen on ')
+
+/** Without what is local, and so no part of a file unless asked for, nor deleted for its absence; also without the Quickstart source
+ *  when nothing else takes its events. */
+export function withoutLocal({ sources, destinations, audiences }: Current): Current {
+  const isMember = (id: string): boolean => audiences.some(({ destinationIds }) => destinationIds.includes(id))
+  const kept = destinations.filter(({ id, name }) => !isLocal(name) || isMember(id))
+  const isTaken = (id: string): boolean => kept.some(({ sourceIds }) => sourceIds.includes(id))
+  return {
+    sources: sources.filter(({ id, name }) => name !== 'Quickstart' || isTaken(id)),
+    destinations: kept,
+    audiences,
+  }
+}
+
 /** Headers whose values are not to be seen. */
 export const secretHeader = /auth|token|secret|key|cookie|password|signature/i
 
-/** Everything as a file, secrets as references to variables that are named after what they are for. */
+/** Everything as a file, secrets as references to variables that are named after what they are for.
+ *  @throws CommandError when several have one name, by which a file knows them */
 export function exportSettings(current: Current): SettingsFile {
+  for (const kind of ['sources', 'destinations', 'audiences'] as const)
+    for (const { name } of current[kind]) existing<{ id: string; name: string }>(current[kind], name)
   const variable = variableNames()
   return {
     version: 1,

@@ -5,6 +5,7 @@ import { audienceEntry, membershipEntry, sortedByName } from './current.ts'
 import type { AudienceEntry, HeaderEntries, MembershipEntry, SecretReference } from './file.ts'
 import {
   changedMembers,
+  DoneSchema,
   existing,
   expectKnown,
   planDeletions,
@@ -38,6 +39,7 @@ function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {
 
   if (audience === undefined) {
     const membership = entry.membership && membershipOf(context, entry.membership, true)
+    const check = checkOf(context, entry, new Set(Object.keys(entry)), membership)
     const apply = async () => {
       const { key, kind } = entry
       const all = new Set(Object.keys(entry))
@@ -45,7 +47,7 @@ function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {
       const { id } = await api.call('POST', '/audiences?uniqueName=true', AudienceSchema, body)
       if (paused === true) await setPaused(id)
     }
-    return [{ kind: 'audiences', action: 'create', name, before: null, after, apply }]
+    return [{ kind: 'audiences', action: 'create', name, before: null, after, check, apply }]
   }
 
   const before = sameMembers(presentView(context, entry, audience), after)
@@ -61,14 +63,23 @@ function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {
           ...membershipOf(context, entry.membership, context.updateSecrets || needsSecrets(entry.membership, audience)),
         }
       : undefined
+  const check = checkOf(context, entry, changed, membership)
   const apply = async () => {
     const body = { ...commonOf(context, entry, changed), membership }
     if (Object.values(body).some((value) => value !== undefined))
       await api.call('PATCH', `/audiences/${segment(audience.id)}`, AudienceSchema, body)
     if (changed.has('paused')) await setPaused(audience.id)
   }
-  return [{ kind: 'audiences', action: 'update', name, before, after, apply }]
+  return [{ kind: 'audiences', action: 'update', name, before, after, check, apply }]
 }
+
+/** Destinations are left out: they may not be there yet. */
+const checkOf =
+  (context: PlanContext, entry: AudienceEntry, members: Set<string>, membership: object | undefined) =>
+  async (): Promise<void> => {
+    const known = new Set([...members].filter((member) => member !== 'destinations'))
+    await context.api.call('POST', '/audiences/check', DoneSchema, { ...commonOf(context, entry, known), membership })
+  }
 
 const viewOf = (entry: AudienceEntry): View => ({
   ...entry,

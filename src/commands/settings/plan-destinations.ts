@@ -1,10 +1,11 @@
 import { matchEndpoints } from '../../db/match-endpoints.ts'
 import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
 import { segment } from '../shared/api.ts'
-import { destinationEntry, secretHeader, sortedByName, webhookEntry } from './current.ts'
+import { destinationEntry, secretHeader, sortedByName, webhookEntry, withoutLocal } from './current.ts'
 import type { DestinationEntry, HeaderEntries } from './file.ts'
 import {
   changedMembers,
+  DoneSchema,
   existing,
   expectKnown,
   planDeletions,
@@ -21,7 +22,7 @@ export function planDestinations(context: PlanContext): Change[] {
   const { current, file } = context
   return [
     ...file.destinations.flatMap((entry) => planDestination(context, entry)),
-    ...planDeletions(context, 'destinations', current.destinations, (destination) =>
+    ...planDeletions(context, 'destinations', withoutLocal(current).destinations, (destination) =>
       destinationEntry(destination, current.sources),
     ),
   ]
@@ -38,19 +39,21 @@ function planDestination(context: PlanContext, entry: DestinationEntry): Change[
 
   if (destination === undefined) {
     const settings = settingsOf(context, entry, new Set(Object.keys(entry)))
+    const check = checkOf(context, entry, new Set(Object.keys(entry)), settings)
     const apply = async () => {
       const body = { name, type: 'webhooks', ...commonOf(context, entry, new Set(Object.keys(entry))), settings }
       const { id } = await api.call('POST', '/destinations?uniqueName=true', DestinationSchema, body)
       created('destinations', name, id)
       if (entry.paused === true) await pause(id)
     }
-    return [{ kind: 'destinations', action: 'create', name, before: null, after, apply }]
+    return [{ kind: 'destinations', action: 'create', name, before: null, after, check, apply }]
   }
 
   const before = sameMembers(presentView(context, entry, destination), after)
   const changed = changedMembers(before, after)
   if (changed.size === 0) return []
   const settings = settingsOf(context, entry, changed)
+  const check = checkOf(context, entry, changed, settings)
   const apply = async () => {
     const body = {
       ...commonOf(context, entry, changed),
@@ -59,8 +62,16 @@ function planDestination(context: PlanContext, entry: DestinationEntry): Change[
     }
     await api.call('PATCH', `/destinations/${segment(destination.id)}`, DestinationSchema, body)
   }
-  return [{ kind: 'destinations', action: 'update', name, before, after, apply }]
+  return [{ kind: 'destinations', action: 'update', name, before, after, check, apply }]
 }
+
+/** Sources are left out: they may not be there yet. */
+const checkOf =
+  (context: PlanContext, entry: DestinationEntry, members: Set<string>, settings: object) =>
+  async (): Promise<void> => {
+    const known = new Set([...members].filter((member) => member !== 'sources'))
+    await context.api.call('POST', '/destinations/check', DoneSchema, { ...commonOf(context, entry, known), settings })
+  }
 
 const viewOf = (entry: DestinationEntry): View => ({
   ...entry,

@@ -1,6 +1,6 @@
 import { SourceSchema } from '../../schemas/source.ts'
 import { segment } from '../shared/api.ts'
-import { sourceEntry } from './current.ts'
+import { sourceEntry, withoutLocal } from './current.ts'
 import type { SourceEntry } from './file.ts'
 import { existing, isSame, planDeletions, sameMembers, type Change, type PlanContext } from './change.ts'
 
@@ -8,7 +8,7 @@ export function planSources(context: PlanContext): Change[] {
   const { current, file } = context
   return [
     ...file.sources.flatMap((entry) => planSource(context, entry)),
-    ...planDeletions(context, 'sources', current.sources, sourceEntry),
+    ...planDeletions(context, 'sources', withoutLocal(current).sources, sourceEntry),
   ]
 }
 

@@ -14,6 +14,8 @@ export const exitCodes = {
   notFound: 5,
   /** Not over within `--timeout`; it goes on without the command. */
   timeout: 6,
+  /** The dry run of `apply` found changes; one that would fail ends as `apply` itself would. */
+  differs: 7,
   /** Ended by Ctrl-C at a question or during a start. */
   interrupted: 130,
 } as const

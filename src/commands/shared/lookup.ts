@@ -51,8 +51,10 @@ export const findAudience = async (api: Api, wanted: string): Promise<Audience> 
 export function pick<Item extends { id: string; name: string }>(kind: string, items: Item[], wanted: string): Item {
   const byId = items.find(({ id }) => id === wanted)
   if (byId !== undefined) return byId
-  const [found, second] = items.filter(({ name }) => name === wanted)
+  const named = items.filter(({ name }) => name === wanted)
+  const [found] = named
   if (found === undefined) throw new CommandError('notFound', `no ${kind} has the id or name ${wanted}`)
-  if (second !== undefined) throw new CommandError('failed', `several ${kind}s have the name ${wanted}: give the id`)
-  return found
+  if (named.length === 1) return found
+  const ids = named.map(({ id }) => id).join(', ')
+  throw new CommandError('failed', `several ${kind}s have the name ${wanted}; give the id of one: ${ids}`)
 }

@@ -15,7 +15,15 @@ import { putSchedule } from '../../temporal/audience-schedules.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
 import { checkMembership } from './check-membership.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
-import { errorResponses, IdParamsSchema, NameRuleSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+import {
+  DoneSchema,
+  errorResponses,
+  IdParamsSchema,
+  NameRuleSchema,
+  PageQuerySchema,
+  pageSchema,
+  security,
+} from './schemas.ts'
 
 const tags = ['audiences']
 
@@ -66,6 +74,24 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
         throw error
       }
       return reply.code(201).send(audience)
+    },
+  )
+
+  app.post(
+    '/audiences/check',
+    {
+      config: { needs: [], audit: false },
+      schema: {
+        tags,
+        security,
+        summary: 'Check settings of an audience, also where its members come from; nothing is saved or fetched',
+        body: AudiencePatchSchema,
+        response: { 200: DoneSchema, ...errorResponses },
+      },
+    },
+    async ({ body }) => {
+      if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
+      return { success: true as const }
     },
   )
 
