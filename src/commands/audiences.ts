@@ -47,6 +47,17 @@ interface CreateOptions {
   cron?: string
 }
 
+interface UpdateOptions {
+  name?: string
+  keepKey?: true
+  newKey?: true
+  destination?: string[]
+  every?: string
+  cron?: string
+  /** Whether it may have one. */
+  schedule: boolean
+}
+
 export function audiencesCommand(): Command {
   const command = new Command('audiences').description('groups of users, and computed traits')
 
@@ -103,6 +114,31 @@ export function audiencesCommand(): Command {
         ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
       }
       out.result(await api.call('POST', '/audiences', AudienceSchema, input), show)
+    })
+
+  command
+    .command('update <audience>')
+    .description('change an audience; given destinations replace all those it has')
+    .option('--name <name>', 'its new name')
+    .option('--keep-key', 'keep the name of its trait with a new name')
+    .option('--new-key', 'take the name of its trait from the new name')
+    .option('--destination <destination>', 'id or name of a destination (repeat for several)', collect)
+    .option('--every <duration>', 'sync at this interval, such as 6h')
+    .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
+    .option('--no-schedule', 'sync only when asked to')
+    .action(async (wanted: string, options: UpdateOptions, self: Command) => {
+      if (options.keepKey && options.newKey) throw usageError('give either --keep-key or --new-key, not both')
+      const { api, out } = await openSession(self)
+      const { id } = await findAudience(api, wanted)
+      const { name, every, cron, schedule, destination } = options
+      const change = {
+        name,
+        keepKey: options.keepKey ?? (options.newKey && false),
+        ...(destination !== undefined && { destinationIds: await destinationIds(api, destination) }),
+        ...(!schedule && { schedule: null }),
+        ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
+      }
+      out.result(await api.call('PATCH', `/audiences/${segment(id)}`, AudienceSchema, change), show)
     })
 
   command

@@ -5,7 +5,7 @@ import { DeliveryDetailSchema, DeliverySchema } from '../schemas/delivery.ts'
 import { segment } from './shared/api.ts'
 import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
 import { deliveryFacts, deliveryTable } from './shared/delivery-text.ts'
-import { listAll } from './shared/lookup.ts'
+import { listAll, listDestinations } from './shared/lookup.ts'
 import { wholeNumber } from './shared/options.ts'
 import { printableJson } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
@@ -18,13 +18,14 @@ export function deliveriesCommand(): Command {
   const command = new Command('deliveries').description('what became of events; retry, redeliver and cancel')
 
   withFilters(command.command('list'))
-    .description('show deliveries, newest first')
+    .description('show deliveries: those under way first, then the latest to end')
     .option('--limit <number>', 'most deliveries to show', wholeNumber(1, maxListed), 50)
     .action(async ({ limit, ...options }: FilterOptions & { limit: number }, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
       const items = await listAll(api, '/deliveries', DeliverySchema, { limit, filter })
-      out.result({ items }, () => deliveryTable(items))
+      const destinations = out.isJson ? [] : await listDestinations(api)
+      out.result({ items }, () => deliveryTable(items, destinations))
     })
 
   withFilters(command.command('count'))

@@ -75,6 +75,21 @@ export const examples: Record<string, readonly string[]> = {
   'audiences pause': ['audiences pause Churning'],
   'audiences resume': ['audiences resume Churning'],
   'audiences delete': ['audiences delete Churning --notify'],
+  'audiences update': [
+    'audiences update Churning --every 12h',
+    'audiences update Churning --destination CRM --name Leaving',
+  ],
+  status: ['status', 'status --json'],
+  'tokens list': ['tokens list'],
+  'tokens create': ['tokens create CI --role admin', 'tokens create Dashboard'],
+  'tokens revoke': ['tokens revoke CI'],
+  'audit-log': ['audit-log --since 1d', 'audit-log --subject destinations --actor admin --json'],
+  'deletion-requests list': ['deletion-requests list'],
+  'deletion-requests show': ['deletion-requests show del_1'],
+  'deletion-requests create': [
+    'deletion-requests create user-1 user-2',
+    'deletion-requests create user-1 --suppress --yes',
+  ],
   export: ['export > postrider.yaml', 'export --output postrider.json'],
   apply: ['apply postrider.yaml --dry-run', 'apply postrider.yaml --yes', 'apply postrider.yaml --prune'],
   complete: [

@@ -3,8 +3,10 @@
 import { Command, Option } from 'commander'
 import { packageVersion } from '../package-version.ts'
 import { applyCommand } from './apply.ts'
+import { auditLogCommand } from './audit-log.ts'
 import { audiencesCommand } from './audiences.ts'
 import { addCompletion } from './completion.ts'
+import { deletionRequestsCommand } from './deletion-requests.ts'
 import { deliveriesCommand } from './deliveries.ts'
 import { destinationsCommand } from './destinations.ts'
 import { doctorCommand } from './doctor.ts'
@@ -18,6 +20,8 @@ import { profilesCommand } from './profiles.ts'
 import { sendCommand } from './send.ts'
 import { outputOf } from './shared/session.ts'
 import { sourcesCommand } from './sources.ts'
+import { statusCommand } from './status.ts'
+import { tokensCommand } from './tokens.ts'
 
 /** The roles that `--role` stands for, as `POSTRIDER_ROLES` has them. */
 const rolesOf = { api: 'api', worker: 'worker', all: 'api,worker' }
@@ -61,13 +65,14 @@ export function buildProgram({ isJson = false } = {}): Command {
       [
         '',
         'Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not reachable, 4 not authorised, 5 not found, 6 timed out,',
-        '130 interrupted. Each command has examples: postrider <command> --help',
+        '7 differs, 130 interrupted. Each command has examples: postrider <command> --help',
       ].join('\n'),
     )
   const commands = [
     ...[startCommand(), migrateCommand(), doctorCommand(), loginCommand(), profilesCommand(), sendCommand()],
     ...[listenCommand(), sourcesCommand(), destinationsCommand(), deliveriesCommand(), audiencesCommand()],
     ...[exportCommand(), applyCommand(), keysCommand()],
+    ...[statusCommand(), tokensCommand(), auditLogCommand(), deletionRequestsCommand()],
   ]
   for (const command of commands) program.addCommand(command)
   addCompletion(program)

@@ -2,14 +2,16 @@
 
 import { randomUUID } from 'node:crypto'
 import { Argument, Command } from 'commander'
+import { mask } from '../access/mask.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import { eventTypes } from '../schemas/message.ts'
-import type { Api } from './shared/api.ts'
+import { TurnedAwayEventSchema, type TurnedAwayFate } from '../schemas/turned-away.ts'
+import { query, type Api } from './shared/api.ts'
 import { attemptLine, deliveryFacts, readDelivery } from './shared/delivery-text.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
-import { findSource, listDestinations, listSources } from './shared/lookup.ts'
+import { findSource, listDestinations, listSources, pageOf } from './shared/lookup.ts'
 import { jsonObject, timeoutOption } from './shared/options.ts'
 import type { Output } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
@@ -104,7 +106,14 @@ const messageIdOf = ({ messageId }: Record<string, unknown>): string | undefined
 
 /** The write key, and the source's id as far as the token can tell it. */
 async function findSender(api: Api, options: SendOptions): Promise<{ writeKey: string; id: string | undefined }> {
-  if (options.source !== undefined) return findSource(api, options.source)
+  if (options.source !== undefined) {
+    const source = await findSource(api, options.source)
+    if (source.writeKey !== mask) return source
+    throw new CommandError(
+      'unauthorized',
+      'the role viewer does not see write keys: give --write-key, or an admin token',
+    )
+  }
   const writeKey = options.writeKey ?? process.env['POSTRIDER_WRITE_KEY']
   if (!writeKey) throw usageError('give the source it comes from: --source <id or name> or --write-key <key>')
   if (!options.wait || !api.hasToken) return { writeKey, id: undefined }
@@ -131,6 +140,24 @@ interface Followed {
   timeoutMs: number
 }
 
+/** @throws CommandError with the reason when the event became no delivery */
+async function expectTaken(api: Api, sourceId: string, messageId: string): Promise<void> {
+  const path = `/turned-away${query({ sourceId, messageId, limit: 1 })}`
+  const [turnedAway] = (await api.call('GET', path, pageOf(TurnedAwayEventSchema))).items
+  if (turnedAway === undefined) return
+  const { fate, message } = turnedAway
+  throw new CommandError('failed', `it is not delivered: ${message ?? fates[fate]}`, { code: fate })
+}
+
+/** Reasons of events that became no delivery, where the node has no words of its own. */
+const fates: Record<TurnedAwayFate, string> = {
+  rejected: 'it was refused',
+  filtered: 'its integrations or the filters of all destinations leave it out',
+  no_destination: 'no destination that is switched on is connected to the source',
+  suppressed: 'its user is suppressed by a deletion request',
+  dropped: 'it could not be kept',
+}
+
 async function follow(api: Api, out: Output, { sourceId, messageId, until, timeoutMs }: Followed): Promise<void> {
   const id = eventWorkflowId(sourceId, messageId)
   let last: DeliveryDetail | undefined
@@ -140,6 +167,7 @@ async function follow(api: Api, out: Output, { sourceId, messageId, until, timeo
     const attempts = last?.timeline ?? []
     for (const attempt of attempts.slice(shown)) out.note(attemptLine(attempt))
     shown = attempts.length
+    if (last === undefined) await expectTaken(api, sourceId, messageId)
     return last !== undefined && ended.has(last.status) ? last : undefined
   })
   const result = delivery ?? last ?? null

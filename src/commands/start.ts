@@ -1,5 +1,7 @@
 /** `postrider start`: runs a node until it is told to stop. */
 
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import { startApp } from '../app.ts'
 import { readConfig, type Roles } from '../config.ts'
@@ -45,6 +47,7 @@ export async function start(out: Output, roles?: string): Promise<void> {
       onReceived: (event) => out.item(event, (one) => `  ${receivedLine(one)}`),
     })
     out.item(readyFacts(app, { madeToken: config.adminToken === undefined, ...onlyRole(config.roles) }), startUpText)
+    if (does.api) await tellAddress(config.dataDir, app.url)
     logger.info({ url: app.url }, 'node.ready')
     await stopRequested
     tell('node.stopping', 'Stopping: attempts that run are finished …')
@@ -58,6 +61,10 @@ export async function start(out: Output, roles?: string): Promise<void> {
     process.exit(reportFailure(new CommandError('failed', error.message), out.isJson))
   }
 }
+
+/** For commands on this machine, which look there; a node that cannot say it works all the same. */
+const tellAddress = (dataDir: string, url: string): Promise<void> =>
+  writeFile(join(dataDir, 'address'), `${url}\n`, { mode: 0o600 }).catch(() => {})
 
 const onlyRole = ({ api, worker }: Roles): { role?: keyof Roles } =>
   api && worker ? {} : { role: api ? 'api' : 'worker' }

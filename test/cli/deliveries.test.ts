@@ -84,6 +84,33 @@ describe('send', () => {
     expect(JSON.parse(late.stderr)).toMatchObject({ success: false, code: 'timeout' })
   })
 
+  it('says at once what nobody takes, and why', async () => {
+    const picky = await node.createSource('Picky')
+    const { id } = await node.connect([picky], [receiver.url], { name: 'Orders', filter: { events: ['Order *'] } })
+    const call = [
+      'send',
+      'track',
+      '--source',
+      'Picky',
+      '--user-id',
+      'u1',
+      '--event',
+      'Hello',
+      '--timeout',
+      '10m',
+      '--json',
+    ]
+    const sent = await shell.run(call)
+    expect(sent.code).toBe(1)
+    expect(JSON.parse(sent.stderr)).toMatchObject({
+      code: 'filtered',
+      message: expect.stringContaining('Orders') as unknown,
+    })
+    await node.api('DELETE', `/destinations/${id}`)
+    const alone = await shell.run(['send', 'track', '--source', 'Picky', '--user-id', 'u1', '--event', 'Hello'])
+    expect(alone).toMatchObject({ code: 0, stdout: expect.stringContaining('No destination is connected') as unknown })
+  })
+
   it('says where the fault is', async () => {
     const call = ['send', 'track', '--user-id', 'u1', '--event', 'E']
     const [unknownKey, noSource, badJson, badCall] = await Promise.all([
@@ -110,6 +137,9 @@ describe('deliveries', () => {
     expect(counted).toEqual({ count: 1 })
     expect(shown).toMatchObject({ id, message: { event: 'Sent' }, timeline: [{ status: 200 }] })
     expect(text.stdout).toMatch(/status: +delivered/)
+    const rows = await shell.run(['deliveries', 'list', '--message-id', 'shown'])
+    expect(rows.stdout).toMatch(new RegExp(`delivered +track +Sent +u1 +Test destination +1 .*${id}$`, 'm'))
+    expect(text.stdout).toContain((shown as DeliveryDetail).temporalUiUrl ?? '')
     // Without what would steer the terminal.
     expect(text.stdout).toContain('"note": "a 31mb"')
     expect((await shell.run(['deliveries', 'show', 'event/none/none'])).code).toBe(5)

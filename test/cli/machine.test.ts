@@ -18,7 +18,7 @@ import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { openShell, type Running, type Shell } from './command.ts'
 
 const { buildProgram } = await builtModule<typeof Program>('commands/program.js')
-const { exitCodes } = await builtModule<typeof Failure>('commands/shared/failure.js')
+const { codes, exitCodes } = await builtModule<typeof Failure>('commands/shared/failure.js')
 const { receivedLine } = await builtModule<typeof ReceivedText>('commands/shared/received-text.js')
 const { readyFacts, startUpText } = await builtModule<typeof StartUpText>('commands/start-up-text.js')
 
@@ -100,9 +100,9 @@ describe('login and profiles', () => {
     expect((await shell.run(['profiles', 'use', 'here'])).code).toBe(5)
   })
 
-  it('finds the token of a data folder on the same machine', async () => {
+  it('finds the address and the token of a node on the same machine by its data folder', async () => {
     const env = { POSTRIDER_DATA_DIR: dataDir }
-    expect((await shell.run(['sources', 'list', '--address', ready.url], { env })).code).toBe(0)
+    expect((await shell.run(['sources', 'list'], { env })).code).toBe(0)
   })
 })
 
@@ -283,11 +283,12 @@ describe('the command', () => {
 
   it('has the exit codes that the documentation lists', async () => {
     const page = await readFile(resolve(import.meta.dirname, '../../docs/command.md'), 'utf8')
-    const listed = [...page.matchAll(/^\| (\d+) +\|/gm)].map(([, code]) => Number(code))
-    expect(listed).toEqual(Object.values(exitCodes))
+    const listed = [...page.matchAll(/^\| (\d+) +\| `(\w+)`/gm)].map(([, exit, code]) => [Number(exit), code])
+    const known = Object.entries(exitCodes) as [Failure.ExitCode, number][]
+    expect(listed).toEqual(known.map(([name, exit]) => [exit, codes[name]]))
   })
 
-  it('gives a node more threads than four, as its thread pool starts', async () => {
+  it('gives a node more threads than four, as its thread pool starts, and no other command', async () => {
     const probe = join(shell.folder, 'probe.cjs')
     await writeFile(
       probe,
@@ -296,12 +297,16 @@ describe('the command', () => {
          setTimeout(() => console.log('threads:' + require('node:fs').readdirSync('/proc/self/task').length), 20)
        }, 500)`,
     )
-    const threads = async (env: Record<string, string>): Promise<number> => {
-      const { stdout } = await shell.run(['--version'], { env: { NODE_OPTIONS: `--require=${probe}`, ...env } })
+    const threads = async (word: string, env: Record<string, string> = {}): Promise<number> => {
+      const { stdout } = await shell.run([word, '--help'], { env: { NODE_OPTIONS: `--require=${probe}`, ...env } })
       return Number(/threads:(\d+)/.exec(stdout)?.[1])
     }
-    const [usual = 0, four = 0] = await Promise.all([threads({}), threads({ UV_THREADPOOL_SIZE: '4' })])
-    expect(usual - four).toBe(12)
+    const [start = 0, told = 0, send = 0] = await Promise.all([
+      threads('start'),
+      threads('start', { UV_THREADPOOL_SIZE: '4' }),
+      threads('send'),
+    ])
+    expect([start - told, start - send]).toEqual([12, 12])
   })
 })
 

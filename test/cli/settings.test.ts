@@ -103,6 +103,11 @@ describe('destinations', () => {
     expect(changed.settings.webhooks[0]).toEqual(made.settings.webhooks[0])
     expect(changed.settings.webhooks[1]?.url).toBe(`${receiver.url}/too`)
     expect(changed.successPolicy).toBe('all')
+    const other = ['destinations', 'update', 'CRM', '--url', `${receiver.url}/other`, '--url', `${receiver.url}/too`]
+    expect((await shell.json<Destination>(other)).settings.webhooks[0]).toEqual({
+      ...made.settings.webhooks[0],
+      url: `${receiver.url}/other`,
+    })
     const filter = join(shell.folder, 'orders.yaml')
     await writeFile(filter, 'events: [Order *]\nsample: 0.5\n')
     const filtered = ['destinations', 'update', 'CRM', '--filter', filter]
@@ -204,6 +209,46 @@ describe('audiences', () => {
   })
 })
 
+describe('what operators ask for', () => {
+  it('makes, lists and revokes tokens, and says what a viewer may not', async () => {
+    const made = await shell.json<{ id: string; token: string; role: string }>(['tokens', 'create', 'Dashboard'])
+    expect(made.role).toBe('viewer')
+    const listed = await shell.run(['tokens', 'list'])
+    expect(listed.stdout).toMatch(new RegExp(`${made.id} +Dashboard +viewer`))
+    expect(listed.stdout).not.toContain(made.token)
+    const source = await node.createSource('Seen by a viewer')
+    const viewer = ['--token', made.token]
+    const change = await shell.run(['sources', 'delete', source.id, '--yes', ...viewer])
+    expect(change).toMatchObject({ code: 4, stderr: expect.stringContaining('The role viewer may read') as unknown })
+    const sent = await shell.run(['send', 'track', '--source', source.id, '--user-id', 'u1', '--event', 'E', ...viewer])
+    expect(sent).toMatchObject({ code: 4, stderr: expect.stringContaining('does not see write keys') as unknown })
+    expect(await shell.json(['tokens', 'revoke', 'Dashboard', '--yes'])).toEqual({ revoked: made.id })
+    expect((await shell.run(['tokens', 'list', ...viewer])).code).toBe(4)
+    const log = await shell.run(['audit-log', '--subject', 'tokens', '--actor', 'admin', '--since', '1h'])
+    expect(log.stdout).toContain(`tokens/${made.id}`)
+    await node.api('DELETE', `/sources/${source.id}`)
+  })
+
+  it('shows how the node does', async () => {
+    const status = await shell.run(['status'])
+    expect(status.code).toBe(0)
+    expect(status.stdout).toContain(node.url)
+    expect(status.stdout).toMatch(/^away: +nothing$/m)
+    expect(await shell.json(['status'])).toMatchObject({ missing: [], database: { healthy: true } })
+  })
+
+  it('makes and follows a deletion request', async () => {
+    const source = await node.createSource('With users')
+    const create = ['deletion-requests', 'create', 'u1', 'u2', '--source', 'With users']
+    expect((await shell.run(create)).code).toBe(2)
+    const made = await shell.json<{ id: string }>([...create, '--suppress', '--yes'])
+    expect(made).toMatchObject({ users: 2, suppress: true })
+    expect(await shell.json(['deletion-requests', 'show', made.id])).toMatchObject({ id: made.id })
+    expect((await shell.run(['deletion-requests', 'list'])).stdout).toContain(made.id)
+    await node.api('DELETE', `/sources/${source.id}`)
+  })
+})
+
 describe('what is there', () => {
   it('is shown as JSON, all of it or one', async () => {
     const source = await node.createSource('Seen')
@@ -229,6 +274,13 @@ describe('what is there', () => {
       }),
     )
     expect(await shell.json(['audiences', 'syncs', audience.id])).toEqual({ items: [] })
+    const update = ['audiences', 'update', 'Seen by all']
+    const renamed = await shell.json([...update, '--name', 'Seen by some', '--keep-key', '--every', '6h'])
+    expect(renamed).toMatchObject({ name: 'Seen by some', key: audience.key, schedule: { interval: '6h' } })
+    expect(await shell.json(['audiences', 'update', audience.id, '--no-schedule'])).toMatchObject({
+      schedule: null,
+      destinationIds: [destination.id],
+    })
     // Nothing waits for it: there is nothing to ask.
     expect(await shell.json(['destinations', 'disable', destination.id])).toMatchObject({ enabled: false })
     expect(await shell.json(['destinations', 'enable', destination.id])).toMatchObject({ enabled: true })

@@ -46,9 +46,6 @@ export interface PlanContext extends PlanOptions {
   created: (kind: 'sources' | 'destinations', name: string, id: string) => void
 }
 
-/** Of what was asked of a node, that it is so. */
-export const DoneSchema = z.object({ success: z.literal(true) })
-
 /** What has the name now.
  *  @throws CommandError (failed) when several have it */
 export function existing<Item extends { id: string; name: string }>(items: Item[], name: string): Item | undefined {

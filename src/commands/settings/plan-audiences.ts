@@ -1,11 +1,10 @@
 import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
-import { segment } from '../shared/api.ts'
+import { DoneSchema, segment } from '../shared/api.ts'
 import { CommandError } from '../shared/failure.ts'
 import { audienceEntry, membershipEntry, sortedByName } from './current.ts'
 import type { AudienceEntry, HeaderEntries, MembershipEntry, SecretReference } from './file.ts'
 import {
   changedMembers,
-  DoneSchema,
   existing,
   expectKnown,
   planDeletions,

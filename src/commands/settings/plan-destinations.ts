@@ -1,11 +1,10 @@
 import { matchEndpoints } from '../../db/match-endpoints.ts'
 import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
-import { segment } from '../shared/api.ts'
+import { DoneSchema, segment } from '../shared/api.ts'
 import { destinationEntry, secretHeader, sortedByName, webhookEntry, withoutLocal } from './current.ts'
 import type { DestinationEntry, HeaderEntries } from './file.ts'
 import {
   changedMembers,
-  DoneSchema,
   existing,
   expectKnown,
   planDeletions,

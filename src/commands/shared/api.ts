@@ -87,6 +87,9 @@ export function createApi(address: string, token: string | undefined, until?: Ab
   }
 }
 
+/** Of what was asked of a node, that it is so. */
+export const DoneSchema = z.object({ success: z.literal(true) })
+
 /** Part of a path that holds any text. */
 export const segment = (text: string): string => encodeURIComponent(text)
 

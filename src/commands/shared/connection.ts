@@ -21,8 +21,8 @@ export interface Connection {
 }
 
 /** Options outrank the environment, and this the current profile; a profile that is named outranks the environment.
- *  The token of a profile goes to the profile's address alone. For a node on this machine that made its token itself,
- *  the token of the data folder will do. */
+ *  The token of a profile goes to the profile's address alone. A node on this machine has its address in the
+ *  data folder, and its token when it made that itself. */
 export async function findConnection(options: ConnectionOptions, env: NodeJS.ProcessEnv): Promise<Connection> {
   const { current, profiles } = await readProfiles()
   const named = options.profile ?? set(env['POSTRIDER_PROFILE'])
@@ -35,10 +35,10 @@ export async function findConnection(options: ConnectionOptions, env: NodeJS.Pro
   const envAddress = set(env['POSTRIDER_ADDRESS'])
   const envToken = set(withSecretFiles(env, ['POSTRIDER_ADMIN_TOKEN'])['POSTRIDER_ADMIN_TOKEN'])
   const kept = options.profile === undefined ? (envAddress ?? profile?.address) : (profile?.address ?? envAddress)
-  const address = normalAddress(options.address ?? kept ?? defaultAddress)
+  const address = normalAddress(options.address ?? kept ?? (await inDataFolder(env, 'address')) ?? defaultAddress)
   const profileToken = profile !== undefined && normalAddress(profile.address) === address ? profile.token : undefined
   const keptToken = options.profile === undefined ? (envToken ?? profileToken) : (profileToken ?? envToken)
-  const token = options.token ?? keptToken ?? (isLoopback(address) ? await dataFolderToken(env) : undefined)
+  const token = options.token ?? keptToken ?? (isLoopback(address) ? await inDataFolder(env, 'admin-token') : undefined)
   return { address, token }
 }
 
@@ -52,8 +52,9 @@ export function normalAddress(text: string): string {
 
 const set = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
 
-async function dataFolderToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const path = join(set(env['POSTRIDER_DATA_DIR']) ?? '.postrider', 'admin-token')
+/** What a node on this machine has left for commands. */
+async function inDataFolder(env: NodeJS.ProcessEnv, name: 'address' | 'admin-token'): Promise<string | undefined> {
+  const path = join(set(env['POSTRIDER_DATA_DIR']) ?? '.postrider', name)
   return readFile(path, 'utf8').then(
     (text) => text.trim(),
     () => undefined,

@@ -34,15 +34,17 @@ export const deliveryLine = ({ startedAt, status, type, event, userId, attempts,
     printable(id),
   ].join('  ')
 
-export const deliveryTable = (deliveries: Delivery[]): string =>
+/** @param destinations  whose names are shown; of those that are gone, the ids */
+export const deliveryTable = (deliveries: Delivery[], destinations: { id: string; name: string }[]): string =>
   table(
-    ['started', 'status', 'type', 'event', 'user', 'attempts', 'reason', 'id'],
+    ['started', 'status', 'type', 'event', 'user', 'destinations', 'attempts', 'reason', 'id'],
     deliveries.map((one) => [
       one.startedAt,
       one.status,
       one.type,
       one.event,
       one.erased ? 'erased' : one.userId,
+      one.destinationIds.map((id) => destinations.find((known) => known.id === id)?.name ?? id).join(', '),
       one.attempts,
       one.reason,
       one.id,

@@ -21,6 +21,19 @@ export const exitCodes = {
 } as const
 export type ExitCode = keyof typeof exitCodes
 
+/** Stable codes for programs, where the node gave none. `docs/command.md` lists the same ones. */
+export const codes: Record<ExitCode, string> = {
+  ok: 'ok',
+  failed: 'failed',
+  usage: 'usage',
+  unreachable: 'unreachable',
+  unauthorized: 'unauthorized',
+  notFound: 'not_found',
+  timeout: 'timeout',
+  differs: 'differs',
+  interrupted: 'interrupted',
+}
+
 /** Ends the command with a line for the user. */
 export class CommandError extends Error {
   override name = 'CommandError'
@@ -31,7 +44,7 @@ export class CommandError extends Error {
   constructor(exit: ExitCode, message: string, options: ErrorOptions & { code?: string } = {}) {
     super(message, options)
     this.exit = exit
-    this.code = options.code ?? exit
+    this.code = options.code ?? codes[exit]
   }
 }
 

@@ -23,7 +23,7 @@ export const createOutput = (isJson: boolean): Output => ({
   },
 })
 
-/** Longest text of a cell, in characters. */
+/** Longest text of a cell at a terminal, in characters; programs that read a pipe get all. */
 const maxCellLength = 100
 
 /** Text of others, without what would steer the terminal. */
@@ -34,9 +34,11 @@ export const printable = (value: unknown): string =>
 export const printableJson = (value: unknown): string =>
   JSON.stringify(value, null, 2).split('\n').map(printable).join('\n')
 
+const textOf = (value: unknown): string => (value === null || value === undefined ? '' : printable(value))
+
 const cell = (value: unknown): string => {
-  const text = value === null || value === undefined ? '' : printable(value)
-  return text.length > maxCellLength ? `${text.slice(0, maxCellLength - 1)}…` : text
+  const text = textOf(value)
+  return process.stdout.isTTY && text.length > maxCellLength ? `${text.slice(0, maxCellLength - 1)}…` : text
 }
 
 const borderless = Object.fromEntries(
@@ -58,13 +60,13 @@ export function table(head: string[], rows: unknown[][], empty: string): string 
   return drawn.toString().replace(/ +$/gm, '')
 }
 
-/** Names and values below each other. */
-export const facts = (members: Record<string, unknown>): string =>
-  table(
-    [],
-    Object.entries(members).map(([name, value]) => [`${name}:`, value]),
-    '',
-  )
+/** Names and values below each other, whole. */
+export function facts(members: Record<string, unknown>): string {
+  const width = Math.max(...Object.keys(members).map((name) => name.length + 1))
+  return Object.entries(members)
+    .map(([name, value]) => `${`${name}:`.padEnd(width)}  ${colored(textOf(value))}`.trimEnd())
+    .join('\n')
+}
 
 const good = new Set(['delivered', 'completed', 'ok', 'on'])
 const bad = new Set(['failed', 'refused', 'rejected', 'unavailable', 'problem'])

@@ -1,0 +1,75 @@
+/** `postrider deletion-requests`: users whose deletion destinations are told of. */
+
+import { Command } from 'commander'
+import {
+  DeletionRequestDetailSchema,
+  DeletionRequestSchema,
+  type DeletionRequestDetail,
+} from '../schemas/deletion-request.ts'
+import { segment } from './shared/api.ts'
+import { findSource, listAll } from './shared/lookup.ts'
+import { collect, wholeNumber } from './shared/options.ts'
+import { facts, table } from './shared/output.ts'
+import { confirm } from './shared/prompt.ts'
+import { openSession } from './shared/session.ts'
+
+/** Most requests that one `list` shows. */
+const maxListed = 10_000
+
+const show = (request: DeletionRequestDetail): string =>
+  facts({
+    id: request.id,
+    status: request.status,
+    created: request.createdAt,
+    ended: request.endedAt,
+    users: request.users,
+    sources: request.sourceIds.join(', '),
+    'later events': request.suppress ? 'dropped' : 'delivered',
+    notifications: `${request.notifications}, of them ${request.started} started and ${request.skipped} skipped`,
+    delivered: request.delivered,
+    failed: request.failed,
+  })
+
+export function deletionRequestsCommand(): Command {
+  const command = new Command('deletion-requests').description('tell destinations that users are to be deleted')
+
+  command
+    .command('list')
+    .description('show deletion requests, newest first')
+    .option('--limit <number>', 'most requests to show', wholeNumber(1, maxListed), 50)
+    .action(async ({ limit }: { limit: number }, self: Command) => {
+      const { api, out } = await openSession(self)
+      out.result({ items: await listAll(api, '/deletion-requests', DeletionRequestSchema, { limit }) }, ({ items }) =>
+        table(
+          ['id', 'status', 'created', 'users', 'notifications', 'started'],
+          items.map((one) => [one.id, one.status, one.createdAt, one.users, one.notifications, one.started]),
+          'No deletion requests yet. Create one with: postrider deletion-requests create <user>',
+        ),
+      )
+    })
+
+  command
+    .command('show <id>')
+    .description('show a deletion request and what became of its notifications')
+    .action(async (id: string, _options: unknown, self: Command) => {
+      const { api, out } = await openSession(self)
+      out.result(await api.call('GET', `/deletion-requests/${segment(id)}`, DeletionRequestDetailSchema), show)
+    })
+
+  command
+    .command('create <user...>')
+    .description('tell every destination of the sources that these users are to be deleted')
+    .option('--source <source>', 'only this source, by id or name (repeat for several)', collect)
+    .option('--suppress', 'also drop later events of these users')
+    .option('--yes', 'do not ask for confirmation')
+    .action(async (userIds: string[], options: { source?: string[]; suppress?: true; yes?: true }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const sourceIds =
+        options.source && (await Promise.all(options.source.map((one) => findSource(api, one)))).map(({ id }) => id)
+      const whom = userIds.length === 1 ? 'this user' : `these ${userIds.length} users`
+      await confirm(`Tell the destinations to delete ${whom}? It cannot be taken back.`, options)
+      const body = { userIds, sourceIds, suppress: options.suppress }
+      out.result(await api.call('POST', '/deletion-requests', DeletionRequestDetailSchema, body), show)
+    })
+  return command
+}
