@@ -455,7 +455,11 @@ audiences:
       apply(`${made}[{ name: D, sharedSecret: { env: NOT_SET } }]\n`, '--yes'),
     ])
     expect([wrong.code, unknown.code, unset.code]).toEqual([2, 2, 2])
-    expect(JSON.parse(wrong.stderr)).toMatchObject({ success: false, code: 'usage' })
+    expect(JSON.parse(wrong.stderr)).toEqual({
+      success: false,
+      code: 'usage',
+      message: expect.stringContaining('sources[0].colour: is not a known member') as string,
+    })
     expect(unset.stderr).toContain('NOT_SET')
     expect(await named('/sources', 'New')).toBeUndefined()
   })

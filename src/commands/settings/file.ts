@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
 import { SuccessPolicySchema } from '../../schemas/destination.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
+import { speakPlainly } from '../../schemas/plain-words.ts'
 import { NameSchema } from '../../schemas/source.ts'
 import { usageError } from '../shared/failure.ts'
 
@@ -87,6 +88,7 @@ export type SettingsFile = z.infer<typeof SettingsFileSchema>
 /** Reads YAML or JSON.
  *  @throws CommandError (usage) that names what is wrong, and where */
 export function readSettingsFile(text: string): SettingsFile {
+  speakPlainly()
   let value: unknown
   try {
     value = parse(text)
@@ -94,8 +96,14 @@ export function readSettingsFile(text: string): SettingsFile {
     throw usageError(`the file is neither YAML nor JSON: ${(error as Error).message}`)
   }
   const parsed = SettingsFileSchema.safeParse(value)
-  if (!parsed.success) throw usageError(`the file does not fit:\n${z.prettifyError(parsed.error)}`)
+  if (!parsed.success) throw usageError(`the file does not fit:\n${parsed.error.issues.map(faultLine).join('\n')}`)
   return parsed.data
+}
+
+/** Where a fault is, and what. */
+function faultLine(issue: z.core.$ZodIssue): string {
+  const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
+  return `  ${z.core.toDotPath([...issue.path, ...unknown]) || 'the file'}: ${issue.message}`
 }
 
 export const toYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
