@@ -252,7 +252,7 @@ describe('what operators ask for', () => {
 describe('what is there', () => {
   it('is shown as JSON, all of it or one', async () => {
     const source = await node.createSource('Seen')
-    const destination = await node.connect([source], ['http://127.0.0.1:9/seen'])
+    const destination = await node.connect([source], ['http://127.0.0.1:9/seen'], { name: 'Seen destination' })
     const { body: audience } = await node.api<Audience>('POST', '/audiences', {
       name: 'Seen by all',
       destinationIds: [destination.id],

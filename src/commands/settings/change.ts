@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { segment, type Api } from '../shared/api.ts'
-import { CommandError, usageError } from '../shared/failure.ts'
+import { usageError } from '../shared/failure.ts'
 import type { Current } from './current.ts'
 import type { SecretReference, SettingsFile } from './file.ts'
 
@@ -44,18 +44,6 @@ export interface PlanContext extends PlanOptions {
   idOf: (kind: 'sources' | 'destinations', name: string) => string
   /** Tells the id of what was made. */
   created: (kind: 'sources' | 'destinations', name: string, id: string) => void
-}
-
-/** What has the name now.
- *  @throws CommandError (failed) when several have it */
-export function existing<Item extends { id: string; name: string }>(items: Item[], name: string): Item | undefined {
-  const named = items.filter((item) => item.name === name)
-  if (named.length > 1)
-    throw new CommandError(
-      'failed',
-      `${named.map(({ id }) => id).join(' and ')} have the same name, ${name}: rename all but one first`,
-    )
-  return named[0]
 }
 
 /** @throws CommandError (usage) when neither the file nor the node has one of the names */

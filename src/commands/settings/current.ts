@@ -4,8 +4,7 @@ import type { Audience } from '../../schemas/audience.ts'
 import type { Destination } from '../../schemas/destination.ts'
 import type { Source } from '../../schemas/source.ts'
 import type { Api } from '../shared/api.ts'
-import { listAudiences, listDestinations, listSources } from '../shared/lookup.ts'
-import { existing } from './change.ts'
+import { existing, listAudiences, listDestinations, listSources } from '../shared/lookup.ts'
 import type {
   AudienceEntry,
   DestinationEntry,

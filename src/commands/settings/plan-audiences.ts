@@ -1,11 +1,11 @@
 import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
 import { DoneSchema, segment } from '../shared/api.ts'
+import { existing } from '../shared/lookup.ts'
 import { CommandError } from '../shared/failure.ts'
 import { audienceEntry, membershipEntry, sortedByName } from './current.ts'
 import type { AudienceEntry, HeaderEntries, MembershipEntry, SecretReference } from './file.ts'
 import {
   changedMembers,
-  existing,
   expectKnown,
   planDeletions,
   sameMembers,

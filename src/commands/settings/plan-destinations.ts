@@ -1,11 +1,11 @@
 import { matchEndpoints } from '../../db/match-endpoints.ts'
 import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
 import { DoneSchema, segment } from '../shared/api.ts'
+import { existing } from '../shared/lookup.ts'
 import { destinationEntry, secretHeader, sortedByName, webhookEntry, withoutLocal } from './current.ts'
 import type { DestinationEntry, HeaderEntries } from './file.ts'
 import {
   changedMembers,
-  existing,
   expectKnown,
   planDeletions,
   sameMembers,

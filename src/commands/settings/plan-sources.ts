@@ -1,8 +1,9 @@
 import { SourceSchema } from '../../schemas/source.ts'
 import { segment } from '../shared/api.ts'
+import { existing } from '../shared/lookup.ts'
 import { sourceEntry, withoutLocal } from './current.ts'
 import type { SourceEntry } from './file.ts'
-import { existing, isSame, planDeletions, sameMembers, type Change, type PlanContext } from './change.ts'
+import { isSame, planDeletions, sameMembers, type Change, type PlanContext } from './change.ts'
 
 export function planSources(context: PlanContext): Change[] {
   const { current, file } = context

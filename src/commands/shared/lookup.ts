@@ -58,3 +58,15 @@ export function pick<Item extends { id: string; name: string }>(kind: string, it
   const ids = named.map(({ id }) => id).join(', ')
   throw new CommandError('failed', `several ${kind}s have the name ${wanted}; give the id of one: ${ids}`)
 }
+
+/** What has the name now.
+ *  @throws CommandError (failed) when several have it */
+export function existing<Item extends { id: string; name: string }>(items: Item[], name: string): Item | undefined {
+  const named = items.filter((item) => item.name === name)
+  if (named.length > 1)
+    throw new CommandError(
+      'failed',
+      `${named.map(({ id }) => id).join(' and ')} have the same name, ${name}: rename all but one first`,
+    )
+  return named[0]
+}
