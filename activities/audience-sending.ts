@@ -18,9 +18,11 @@ import { nextChanges, openChanges, recordOutcomes } from '../src/db/audiences-ch
 import type { Database } from '../src/db/database.ts'
 import { bookCalls } from '../src/db/destination-paces.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
+import { encodeBody } from '../src/delivery/body.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
 import { CalledOffError, SendAbortedError, type Sender, type SendOutcome } from '../src/delivery/send.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
+import type { Mapper } from '../src/mapping/mapper.ts'
 import { heartbeating } from './heartbeating.ts'
 
 /** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
@@ -48,6 +50,8 @@ const startConcurrency = 8
 export interface SendingDependencies {
   database: Database
   findDestination: (id: string) => StoredDestination | undefined
+  /** Applies the mapping of a destination. */
+  mapper: Mapper
   sender: Sender
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate' | 'forgets'>
   metrics: AudienceMetrics
@@ -161,25 +165,42 @@ const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'he
   return destination.pausedAt === null ? undefined : 'held'
 }
 
-/** Tells all endpoints of a destination one change, side by side. `then` rather than `await`: with async hooks, as activities have
- *  them, each promise costs dearly. */
+/** Tells a destination one change, as its mapping makes it. `then` rather than `await`: with async hooks, as activities have them, each
+ *  promise costs dearly. */
 function postChange(
-  { sender, suppression }: SendingDependencies,
+  dependencies: SendingDependencies,
   destination: StoredDestination | undefined,
   identify: IdentifyContext,
   change: Change,
 ): Promise<Posted> {
   if (destination === undefined) return Promise.resolve({ kind: 'unmade' })
-  const isCalledOff = (): boolean => suppression.isSuppressed(identify.audience.id, change.userId)
-  if (isCalledOff()) return Promise.resolve({ kind: 'withheld' })
   const message = identifyBody(identify, change)
-  const { messageId } = message
-  const { secrets, successPolicy } = destination
-  const endpoints = destination.settings.webhooks
-  const attempts = endpoints.map((endpoint) =>
-    postMessage(sender, { messageId, message, endpoint, secrets, at: new Date(), isCalledOff }),
+  const { id: destinationId, mappingId } = destination
+  const post = (body: string): Promise<Posted> =>
+    postBody(dependencies, destination, identify, { userId: change.userId, messageId: message.messageId, body })
+  if (mappingId === null) return post(encodeBody(message))
+  return dependencies.mapper.map({ destinationId, mappingId }, message).then(
+    (mapped) => (mapped.kind === 'mapped' ? post(mapped.body) : mapped),
+    () => ({ kind: 'unmade' }),
   )
-  const judge = (outcomes: SendOutcome[]): Posted => verdict(outcomes, endpoints, successPolicy)
+}
+
+/** Posts to all endpoints of a destination, side by side. */
+function postBody(
+  { sender, suppression }: SendingDependencies,
+  { secrets, successPolicy, mappingId, settings: { webhooks: endpoints } }: StoredDestination,
+  { audience }: IdentifyContext,
+  { userId, messageId, body }: { userId: string; messageId: string; body: string },
+): Promise<Posted> {
+  const isCalledOff = (): boolean => suppression.isSuppressed(audience.id, userId)
+  if (isCalledOff()) return Promise.resolve({ kind: 'withheld' })
+  const attempts = endpoints.map((endpoint) =>
+    postMessage(sender, { messageId, body, endpoint, secrets, at: new Date(), isCalledOff }),
+  )
+  const judge = (outcomes: SendOutcome[]): Posted => {
+    const posted = verdict(outcomes, endpoints, successPolicy)
+    return posted.kind === 'unavailable' && mappingId !== null ? { ...posted, mappingId } : posted
+  }
   const stopped = (error: unknown): Posted => {
     if (error instanceof SendAbortedError) return { kind: 'unmade' }
     if (error instanceof CalledOffError) return { kind: 'withheld' }
@@ -231,7 +252,9 @@ async function record(
       case 'unavailable': {
         const messageId = changeMessageId(identify, userId)
         const workflowId = changeWorkflowId(sync.audience.id, messageId, link.destinationId)
-        const target = { destinationId: link.destinationId, endpointIds: posted.endpointIds, successPolicy }
+        const { endpointIds, mappingId } = posted
+        const { destinationId } = link
+        const target = { destinationId, endpointIds, successPolicy, ...(mappingId && { mappingId }) }
         const start = (): Promise<unknown> => startDelivery(deliveryOf(sync, target, identify, change), workflowId)
         handedOn.push({ userId, workflowId, start })
         break

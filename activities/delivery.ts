@@ -18,6 +18,7 @@ import { namedUsers } from '../src/contracts/named-users.ts'
 import { isSealedMessage, type MessageContent } from '../src/contracts/sealed-message.ts'
 import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
 import type { AttemptKind, AttemptResult } from '../src/delivery/admission.ts'
+import { encodeBody } from '../src/delivery/body.ts'
 import { gatedEndpoint, type Gate } from '../src/delivery/gate.ts'
 import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
 import { postMessage, type OutboundMessage } from '../src/delivery/post-message.ts'
@@ -28,6 +29,7 @@ import type { StoredDestination } from '../src/db/stored-destination.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
 import { traceIdOf } from '../src/contracts/traceparent.ts'
 import type { Logger } from '../src/logger.ts'
+import type { Mapper } from '../src/mapping/mapper.ts'
 import type { Tracing } from '../src/tracing/port.ts'
 import { heartbeating } from './heartbeating.ts'
 import { traceAttempt } from './trace-attempts.ts'
@@ -44,6 +46,8 @@ export interface AttemptDependencies {
   findDestination: (id: string) => StoredDestination | undefined
   /** Reads what other nodes changed in the settings. */
   catchUp: () => Promise<void>
+  /** Applies the mapping that a delivery names. */
+  mapper: Mapper
   sender: Sender
   /** Opens a message; answers undefined when its user was erased. @throws while the key cannot be read */
   openMessage: (sealed: string) => Promise<MessageContent | undefined>
@@ -217,6 +221,10 @@ async function attemptNow(
   if (look !== undefined) await look
   const isCalledOff = (): boolean => isOfSuppressed(suppression, input.sourceId, content)
   if (isCalledOff()) return userDeleted
+  // As `upToDate`: most have no mapping.
+  const mapping = bodyOf(dependencies.mapper, input, content, destination)
+  const body = typeof mapping === 'string' ? mapping : await mapping
+  if (typeof body !== 'string') return body
   const admission = await gate.admit(gatedEndpoint(endpoint), kind, isOrdered)
   if (admission.kind === 'later') {
     const { inMs, reason } = admission
@@ -235,7 +243,8 @@ async function attemptNow(
   }
   const traced = traceAttempt(dependencies.tracing, input, { event: context.event, url: endpoint.url, number, begunAt })
   try {
-    const outbound = { ...content, at, isCalledOff, traceparent: traced?.traceparent }
+    const { messageId } = content
+    const outbound = { messageId, body, at, isCalledOff, traceparent: traced?.traceparent }
     const outcome = await post(dependencies.sender, found, outbound, signal)
     traced?.end(outcome)
     if (destination.unreadableReason === undefined) result = attemptResult(outcome)
@@ -273,6 +282,24 @@ function post(
   // The reason is asked before the secrets, which throw where they cannot be read.
   if (unreadableReason !== undefined) return Promise.resolve(unreadable(unreadableReason))
   return postMessage(sender, { ...outbound, endpoint, secrets: destination.secrets }, signal)
+}
+
+/** The bytes that the endpoint gets, the same in every attempt, or what comes of an attempt for which there are none. */
+function bodyOf(
+  mapper: Mapper,
+  { destinationId, mappingId }: AttemptInput,
+  { message }: MessageContent,
+  destination: StoredDestination,
+): string | Promise<string | AttemptOutcome> {
+  if (mappingId === undefined) return encodeBody(message)
+  return mapper.map({ destinationId, mappingId }, message).then(
+    (mapped) => (mapped.kind === 'mapped' ? mapped.body : { kind: 'rejected', reason: mapped.reason }),
+    (error: unknown) => ({
+      kind: 'deferred',
+      reason: `not attempted: its mapping cannot be read now (${error instanceof Error ? error.message : String(error)})`,
+      pausedTotalMs: pausedSoFarMs(destination),
+    }),
+  )
 }
 
 const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }

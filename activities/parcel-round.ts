@@ -37,6 +37,8 @@ export interface RoundEvent {
   progress: EventProgress
   /** The only destination at which attempts are made; absent: all. */
   onlyAt?: string
+  /** Names the mapping that a destination applies; undefined for none. */
+  mappingAt: (destinationId: string) => string | undefined
 }
 
 export interface RoundResult {
@@ -107,7 +109,12 @@ export async function attemptRound(
       }
       const { sourceId, messageId, message, receivedAt, traceparent } = event
       const { destinationId, endpointId } = due
-      const input = { sourceId, messageId, message, destinationId, endpointId, ...(traceparent && { traceparent }) }
+      const mappingId = due.event.mappingAt(destinationId)
+      const input = {
+        ...{ sourceId, messageId, message, destinationId, endpointId },
+        ...(mappingId && { mappingId }),
+        ...(traceparent && { traceparent }),
+      }
       const context = {
         event: String(due.event.progress.place),
         acceptedAt: Date.parse(receivedAt),

@@ -1,7 +1,7 @@
 /** The activities of `deliverParcel`: rounds of attempts for many events, and the list that tells where each stands. */
 
 import { Context } from '@temporalio/activity'
-import { failureTypes, type HeldEventInput } from '../src/contracts/delivery.ts'
+import { failureTypes, mappingIdAt, type HeldEventInput } from '../src/contracts/delivery.ts'
 import {
   beginEvent,
   isOpenAt,
@@ -25,7 +25,7 @@ import { inGroups } from '../src/in-groups.ts'
 import { within } from '../src/within.ts'
 import type { AttemptDependencies } from './delivery.ts'
 import { heartbeating } from './heartbeating.ts'
-import { attemptRound, type RoundResult } from './parcel-round.ts'
+import { attemptRound, type RoundEvent, type RoundResult } from './parcel-round.ts'
 import { isWoken, recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
 /** How long outcomes wait to be written while a round goes on, in milliseconds: what a node that dies did not write is sent again,
@@ -95,10 +95,10 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           if (recorded.has(event.place))
             progress[index] = withFurther(event, recorded.get(event.place) ?? delivered(event), destinationId)
       }
-      const open = events.flatMap(({ event }, index) => {
+      const open = events.flatMap(({ event, mappingId }, index) => {
         const before = progress[index]
         return before !== undefined && isOpenAt(before, destinationId)
-          ? [{ event, progress: before, onlyAt: destinationId }]
+          ? [{ event, progress: before, onlyAt: destinationId, mappingAt: () => mappingId }]
           : []
       })
       const dueBy = isWoken() ? Infinity : Date.now()
@@ -137,13 +137,11 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
 
 const parcelId = (): string => Context.current().info.workflowExecution?.workflowId ?? ''
 
-const placed = (
-  progress: readonly EventProgress[],
-  events: readonly HeldParcelEvent[],
-): { event: HeldParcelEvent; progress: EventProgress }[] =>
+const placed = (progress: readonly EventProgress[], events: readonly HeldParcelEvent[]): RoundEvent[] =>
   progress.flatMap((one) => {
     const event = events[one.place]
-    return event === undefined ? [] : [{ event, progress: one }]
+    if (event === undefined) return []
+    return [{ event, progress: one, mappingAt: (destinationId) => mappingIdAt(event.targets, destinationId) }]
   })
 
 /** The progress of a parcel's events before a round: a round that was lost with its node is made again for events of which nothing was

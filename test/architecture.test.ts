@@ -73,6 +73,8 @@ const layers: Record<string, Layer> = {
   'src/contracts': { values: [], types: ['src/schemas'], libraries: [] },
   'src/delivery': { values: rules },
   'src/filters': { values: rules },
+  'src/mapping': { values: [...rules, 'src/filters/read-path.ts'] },
+  'src/rehearsal': { values: rules, types: ['src/filters', 'src/mapping'] },
   'src/ingest': { values: rules, types: ['src/filters'] },
   'src/receiver': { values: [] },
   'src/tracing': { values: basics },
@@ -92,7 +94,10 @@ const layers: Record<string, Layer> = {
     types: ['workflows', 'src/tracing/port.ts'],
   },
   'src/deletions': { values: [...rules, 'src/db', 'src/ingest'] },
-  'src/delivery-log': { values: [...rules, 'src/db', 'src/delivery', 'src/temporal'], types: ['src/filters'] },
+  'src/delivery-log': {
+    values: [...rules, 'src/db', 'src/delivery', 'src/temporal'],
+    types: ['src/mapping', 'src/rehearsal'],
+  },
   'src/intake': {
     values: [...rules, 'src/db', 'src/filters', 'src/settings', 'src/temporal'],
     types: ['src/deletions', 'src/delivery', 'src/ingest', 'src/live'],
@@ -108,6 +113,8 @@ const layers: Record<string, Layer> = {
       'src/db',
       'src/delivery',
       'src/filters',
+      'src/mapping',
+      'src/rehearsal',
       'src/ingest',
       'src/temporal',
       'src/delivery-log',
@@ -118,7 +125,7 @@ const layers: Record<string, Layer> = {
   },
   activities: {
     values: [...rules, 'src/audiences', 'src/db', 'src/delivery', 'src/tracing/workflow-span.ts'],
-    types: ['src/deletions', 'src/observation', 'src/temporal', 'src/tracing/port.ts'],
+    types: ['src/mapping', 'src/deletions', 'src/observation', 'src/temporal', 'src/tracing/port.ts'],
   },
   'src/temporal/sdk-internals/stack-traces.ts': { values: [], libraries: [] },
   workflows: {

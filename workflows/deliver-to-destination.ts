@@ -100,18 +100,20 @@ export function deliverToDestination(
 /** One attempt at every endpoint, side by side; none is aborted when another one succeeds. */
 async function firstRound({ input, firstsOver }: DeliveryContext, target: DeliveryTarget): Promise<Firsts> {
   const { sourceId, messageId, message, acceptedAt, traceparent } = input
-  const { destinationId } = target
+  const { destinationId, mappingId } = target
   const event = {
     sourceId,
     messageId,
     message,
+    destinationId,
+    ...(mappingId !== undefined && { mappingId }),
     ...(acceptedAt !== undefined && { acceptedAt }),
     ...(traceparent !== undefined && { traceparent }),
   }
   const firsts = await Promise.all(
     target.endpointIds.map(async (endpointId): Promise<[string, AttemptOutcome]> => {
       try {
-        return [endpointId, await local.attemptDelivery({ ...event, destinationId, endpointId })]
+        return [endpointId, await local.attemptDelivery({ ...event, endpointId })]
       } catch (error) {
         if (isCancellation(error)) throw error
         // The fault is on this side: an activity that Temporal retries makes the attempt again.

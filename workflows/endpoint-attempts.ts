@@ -10,6 +10,7 @@ import type {
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
 import { attemptKey } from '../src/contracts/attempts.ts'
+import { mappingIdAt } from '../src/contracts/delivery.ts'
 import type { EndpointOutcome } from '../src/contracts/next-step.ts'
 import { once, readPendingAttempts, scheduled } from './activities.ts'
 import { readFailure } from './activity-failure.ts'
@@ -58,6 +59,7 @@ export function createEndpointAttempts(
   resumed?: HeldEndpoint,
 ): EndpointAttempts {
   const { sourceId, messageId, message, acceptedAt, retry, traceparent } = input
+  const mappingId = mappingIdAt(input.targets, destinationId)
   let count = resumed?.attempts ?? 0
   let last: Attempt | undefined = resumed?.lastAttempt
   let isOrdered = resumed?.isOrdered === true
@@ -90,6 +92,7 @@ export function createEndpointAttempts(
         message,
         destinationId,
         endpointId,
+        ...(mappingId !== undefined && { mappingId }),
         ...(acceptedAt !== undefined && { acceptedAt }),
         ...(traceparent !== undefined && { traceparent }),
         retry,

@@ -1,7 +1,7 @@
 /** One destination of a parcel after the first round: waiting and trying on until no event is open there. */
 
 import { ActivityFailure, ApplicationFailure, condition, isCancellation, TimeoutFailure } from '@temporalio/workflow'
-import type { DestinationState } from '../src/contracts/delivery.ts'
+import { mappingIdAt, type DestinationState } from '../src/contracts/delivery.ts'
 import { destinationGone, nextStep } from '../src/contracts/next-step.ts'
 import {
   destinationOf,
@@ -98,8 +98,10 @@ function note({ parcel, destinationId, clock }: Pursuit, record: ParcelRetryReco
  *  @param atOnce  whether all open endpoints are attempted, or only those that are due */
 function retryInput({ parcel, destinationId }: Pursuit, atOnce: boolean): ParcelRetryInput {
   const events = parcel.openAt(destinationId).map((progress) => {
-    const { targets: _, ...event } = parcel.eventAt(progress.place)
-    return { progress: atOnce ? dueAtOnce(progress) : progress, event }
+    const { targets, ...event } = parcel.eventAt(progress.place)
+    const mappingId = mappingIdAt(targets, destinationId)
+    const mapped = mappingId !== undefined && { mappingId }
+    return { progress: atOnce ? dueAtOnce(progress) : progress, event, ...mapped }
   })
   return { destinationId, retry: parcel.retry, events }
 }

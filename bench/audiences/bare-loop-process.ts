@@ -2,6 +2,7 @@
 
 import { Pool } from 'undici'
 import { changeMessageId, identifyBody, type IdentifyContext } from '../../src/audiences/identify.ts'
+import { encodeBody } from '../../src/delivery/body.ts'
 import { messageRequest } from '../../src/delivery/post-message.ts'
 import { userId } from './members.ts'
 
@@ -15,7 +16,7 @@ const identify: IdentifyContext = {
 const requests = Array.from({ length: Number(count) }, (_, index) => {
   const { headers, body } = messageRequest({
     messageId: changeMessageId(identify, userId(index)),
-    message: identifyBody(identify, { userId: userId(index), present: true, value: null, traits: null }),
+    body: encodeBody(identifyBody(identify, { userId: userId(index), present: true, value: null, traits: null })),
     endpoint: { url, headers: {} },
     secrets: [{ secret: 'bench-secret', until: null }],
     at: new Date(),

@@ -8,8 +8,8 @@ export type Posted =
   | { kind: 'sent' }
   /** Refused for good. */
   | { kind: 'failed'; reason: string }
-  /** Failed in a way that may pass at these endpoints. */
-  | { kind: 'unavailable'; endpointIds: string[] }
+  /** Failed in a way that may pass at these endpoints; the mapping is absent where there was none. */
+  | { kind: 'unavailable'; endpointIds: string[]; mappingId?: string }
   /** Not made: nothing goes out for the user any more. */
   | { kind: 'withheld' }
   /** Not made: this side is stopping. */

@@ -52,6 +52,7 @@ const show = (destination: DestinationView): string =>
           ? 'when one endpoint has accepted it'
           : 'when every endpoint has accepted it',
       filter: destination.filter === null ? 'none: it takes all events' : JSON.stringify(destination.filter),
+      mapping: destination.mapping === null ? 'none: events are sent as they are' : JSON.stringify(destination.mapping),
       signed: destination.settings.hasSharedSecret ? 'yes' : 'no',
     }),
     '',
@@ -76,6 +77,8 @@ interface Settings {
   successPolicy?: Destination['successPolicy']
   /** Path of a file; `false`: none. */
   filter?: string | false
+  /** Likewise. */
+  mapping?: string | false
   off?: true
 }
 
@@ -94,6 +97,7 @@ const withSettings = (command: Command): Command =>
       ).choices(SuccessPolicySchema.options),
     )
     .option('--filter <file>', 'file with its filter in YAML or JSON, which says what events it takes; - for input')
+    .option('--mapping <file>', 'file with its mapping in YAML or JSON, which says how events change; - for input')
 
 export function destinationsCommand(): Command {
   const command = new Command('destinations').description('where events are sent')
@@ -138,7 +142,7 @@ export function destinationsCommand(): Command {
         sourceIds: await sourceIds(api, options.source ?? []),
         settings: { webhooks: webhooksOf(options), ...secretOf(options) },
         ...(options.successPolicy !== undefined && { successPolicy: options.successPolicy }),
-        ...(await filterOf(options)),
+        ...(await shapeOf(options)),
       }
       out.result(await api.call('POST', '/destinations', DestinationViewSchema, input), show)
     })
@@ -147,6 +151,7 @@ export function destinationsCommand(): Command {
     .description('change a destination; given sources and endpoints replace all those it has')
     .option('--name <name>', 'its new name')
     .option('--no-filter', 'remove its filter: it takes all events')
+    .option('--no-mapping', 'remove its mapping: events are sent as they are')
     .option(
       '--secret-overlap <duration>',
       'how long requests are signed with the old secret, too, such as 24h (at most 30d)',
@@ -162,7 +167,7 @@ export function destinationsCommand(): Command {
       const change = {
         name: options.name,
         successPolicy: options.successPolicy,
-        ...(await filterOf(options)),
+        ...(await shapeOf(options)),
         ...(options.source !== undefined && { sourceIds: await sourceIds(api, options.source) }),
         settings: {
           ...(options.url !== undefined && { webhooks: webhooksOf(options) }),
@@ -225,14 +230,16 @@ export function destinationsCommand(): Command {
 
   command
     .command('rehearse <destination>')
-    .description('try a filter on the newest events of its sources; nothing is sent')
+    .description('try a filter and a mapping on the newest events of its sources; nothing is sent')
     .option('--filter <file>', 'file with the filter in YAML or JSON; - for input; unless given, the one it has')
     .option('--no-filter', 'try it without a filter')
+    .option('--mapping <file>', 'file with the mapping in YAML or JSON; - for input; unless given, the one it has')
+    .option('--no-mapping', 'try it without a mapping')
     .option('--limit <count>', 'events that it is tried on, 1 to 100 (50 unless given)', wholeNumber(1, maxRehearsed))
     .action(async (wanted: string, { limit, ...options }: Settings & { limit?: number }, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = await findDestination(api, wanted)
-      const draft = { ...(await filterOf(options)), limit }
+      const draft = { ...(await shapeOf(options)), limit }
       out.result(await api.call('POST', `/destinations/${segment(id)}/rehearse`, RehearsalSchema, draft), showRehearsal)
     })
 
@@ -250,9 +257,10 @@ export function destinationsCommand(): Command {
   return command
 }
 
-const showRehearsal = ({ tried, sent, dropped, items }: Rehearsal): string =>
+const showRehearsal = ({ tried, sent, changed, dropped, failed, items }: Rehearsal): string =>
   [
     `Of the newest ${tried} events of its sources it takes ${sent} and leaves out ${dropped}. Nothing was sent.`,
+    `The mapping changes ${changed} of them, and cannot be applied to ${failed} others.`,
     '',
     table(
       ['message id', 'type', 'came in', 'outcome', 'reason'],
@@ -297,15 +305,23 @@ async function sourceIds(api: Api, wanted: string[]): Promise<string[]> {
 const webhooksOf = ({ url = [], header }: Settings) =>
   url.map((target) => ({ url: target, ...(header !== undefined && { headers: header }) }))
 
+/** Filter and mapping, as far as they are given. */
+async function shapeOf({ filter, mapping }: Settings): Promise<Pick<DestinationPatch, 'filter' | 'mapping'>> {
+  if (filter === '-' && mapping === '-') throw usageError('--filter and --mapping cannot both be read from the input')
+  return {
+    ...(filter !== undefined && { filter: await readShape<DestinationPatch['filter']>(filter) }),
+    ...(mapping !== undefined && { mapping: await readShape<DestinationPatch['mapping']>(mapping) }),
+  }
+}
+
 /** As the file has it: the node says what is wrong with it. */
-async function filterOf({ filter }: Settings): Promise<Pick<DestinationPatch, 'filter'>> {
-  if (filter === undefined) return {}
-  if (filter === false) return { filter: null }
-  const text = await readInput(filter)
+async function readShape<Shape>(file: string | false): Promise<Shape | null> {
+  if (file === false) return null
+  const text = await readInput(file)
   try {
-    return { filter: parse(text) as DestinationPatch['filter'] }
+    return parse(text) as Shape
   } catch (error) {
-    throw usageError(`${filter} is neither YAML nor JSON: ${(error as Error).message}`)
+    throw usageError(`${file} is neither YAML nor JSON: ${(error as Error).message}`)
   }
 }
 

@@ -42,7 +42,10 @@ export const examples: Record<string, readonly string[]> = {
   'destinations enable': ['destinations enable CRM'],
   'destinations disable': ['destinations disable CRM'],
   'destinations test': ['destinations test CRM', 'destinations test CRM --type identify'],
-  'destinations rehearse': ['destinations rehearse CRM --filter orders.yaml'],
+  'destinations rehearse': [
+    'destinations rehearse CRM --filter orders.yaml',
+    'destinations rehearse CRM --mapping ads.yaml',
+  ],
   'destinations delete': ['destinations delete CRM'],
   'deliveries list': ['deliveries list --status failed --since 2h', 'deliveries list --user-id u1 --limit 200 --json'],
   'deliveries count': ['deliveries count --status held --destination CRM'],

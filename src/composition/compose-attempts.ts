@@ -16,6 +16,7 @@ import { runRecovery, type Recovery } from '../delivery/recovery.ts'
 import type { Sender } from '../delivery/send.ts'
 import { createUnlessMade } from '../delivery/unless-made.ts'
 import type { Logger } from '../logger.ts'
+import type { Mapper } from '../mapping/mapper.ts'
 import { measureAttempts } from '../observation/attempt-metrics.ts'
 import { createAttemptRecorder } from '../observation/attempts.ts'
 import { tellDownEndpoints } from '../observation/down-endpoints.ts'
@@ -37,6 +38,7 @@ export interface AttemptServices {
 export interface AttemptServicesDependencies extends Pick<GateServices, 'gate' | 'parcelLoad'> {
   database: Database
   settings: Settings
+  mapper: Mapper
   suppression: Suppression
   sender: Sender
   temporal: Temporal
@@ -75,13 +77,25 @@ export function composeAttempts(
 }
 
 function composeActivities(
-  { database, settings, suppression, sender, temporal, gate, parcelLoad, tracing, logger }: AttemptServicesDependencies,
+  {
+    database,
+    settings,
+    mapper,
+    suppression,
+    sender,
+    temporal,
+    gate,
+    parcelLoad,
+    tracing,
+    logger,
+  }: AttemptServicesDependencies,
   recovery: Recovery,
   observe: (observation: AttemptObservation) => void,
 ): AttemptServices['activities'] {
   const attempting: AttemptDependencies = {
     findDestination: settings.destination,
     catchUp: settings.catchUp,
+    mapper,
     sender,
     openMessage: async (sealed) => (await temporal.messages.open(sealed)) as MessageContent | undefined,
     suppression,

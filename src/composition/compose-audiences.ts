@@ -15,6 +15,7 @@ import type { AddressGuard } from '../delivery/guard-address.ts'
 import type { Sender } from '../delivery/send.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import type { Logger } from '../logger.ts'
+import type { Mapper } from '../mapping/mapper.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runBacklog } from '../backlog.ts'
@@ -44,6 +45,7 @@ export function composeAudiences(dependencies: {
   database: Database
   secrets: SecretBox
   settings: Settings
+  mapper: Mapper
   suppression: Suppression
   guard: AddressGuard
   sender: Sender
@@ -52,7 +54,8 @@ export function composeAudiences(dependencies: {
   registry: Registry
   logger: Logger
 }): AudienceServices {
-  const { database, secrets, settings, suppression, guard, sender, temporal, retry, registry, logger } = dependencies
+  const { database, secrets, settings, mapper, suppression, guard, sender, temporal, retry, registry, logger } =
+    dependencies
   const audiences = createAudienceStore(database, secrets)
   const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard, timeoutMs: pullConnectMs }) }
   const liveTraffic = createLiveTraffic()
@@ -63,6 +66,7 @@ export function composeAudiences(dependencies: {
     audiences,
     guard: pullGuard,
     findDestination: settings.destination,
+    mapper,
     sender,
     suppression,
     retry,

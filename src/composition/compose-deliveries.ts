@@ -72,7 +72,7 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
 }
 
 const composeDeliveryLog = (
-  { database, temporal, settings }: { database: Database; temporal: Temporal; settings: Settings },
+  { database, temporal, settings, mapper }: DeliveryServicesDependencies,
   { paused }: DestinationQuestions,
 ): DeliveryLog =>
   createDeliveryLog({
@@ -81,6 +81,7 @@ const composeDeliveryLog = (
     deliveries: createDeliveries(temporal, paused),
     pausedDestinations: paused,
     findDestination: settings.destination,
+    mapper,
   })
 
 const composeSteerableCounts = (

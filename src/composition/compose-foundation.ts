@@ -16,6 +16,7 @@ import { proxySettings } from '../delivery/proxy.ts'
 import { createSender, type Sender } from '../delivery/send.ts'
 import { installationSecrets, withKeysOf } from '../installation.ts'
 import { nodeName, type Logger } from '../logger.ts'
+import type { Mapper } from '../mapping/mapper.ts'
 import { createRegistry } from '../observation/registry.ts'
 import { packageVersion } from '../package-version.ts'
 import { createSecretBox, type SecretBox } from '../secrets.ts'
@@ -23,6 +24,7 @@ import { watchSettings, type Settings } from '../settings/settings.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { createSealedPayloads } from '../temporal/sealed-payloads.ts'
 import type { Tracing } from '../tracing/port.ts'
+import { composeMapper } from './compose-mapper.ts'
 import { prepareDatabase } from './open-database.ts'
 import { prepareTemporal, type OpenTemporalOptions } from './open-temporal.ts'
 
@@ -35,6 +37,7 @@ export interface Foundation {
   availability: Availability
   destinationsIn: (database: Database) => DestinationStore
   settings: Settings
+  mapper: Mapper
   suppression: Suppression
   guard: AddressGuard
   sender: Sender
@@ -107,6 +110,7 @@ export async function composeFoundation(
     availability,
     destinationsIn,
     settings,
+    mapper: composeMapper(database, settings),
     suppression,
     guard,
     sender,

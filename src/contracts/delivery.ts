@@ -14,7 +14,13 @@ export interface DeliveryTarget {
   endpointIds: string[]
   /** Whether one endpoint is enough, or all must take the event. */
   successPolicy: SuccessPolicy
+  /** Names the version of its mapping that was in force; absent: the event is sent as it is. */
+  mappingId?: string
 }
+
+/** The version of the mapping that one of the targets had. */
+export const mappingIdAt = (targets: readonly DeliveryTarget[], destinationId: string): string | undefined =>
+  targets.find((target) => target.destinationId === destinationId)?.mappingId
 
 /** When failed attempts are repeated; all in milliseconds. */
 export interface RetrySchedule {
@@ -111,6 +117,8 @@ export interface AttemptInput {
   destinationId: string
   /** Id of the endpoint. */
   endpointId: string
+  /** Names the mapping that is applied; absent: the event is sent as it is. */
+  mappingId?: string
   /** When the event was accepted, ISO 8601; absent in attempts that an earlier version asked for. */
   acceptedAt?: string
   /** The trace that the delivery is part of; absent where tracing was off. */

@@ -104,6 +104,8 @@ export interface ParcelRetryInput {
     progress: EventProgress
     /** What is sent. */
     event: Omit<HeldParcelEvent, 'targets'>
+    /** Names the mapping that is applied; absent: the event is sent as it is. */
+    mappingId?: string
   }[]
   /** When failed attempts are repeated. */
   retry: RetrySchedule

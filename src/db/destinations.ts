@@ -5,6 +5,7 @@ import type { SecretBox } from '../secrets.ts'
 import { connectSources, replaceEndpoints, replaceSecret, setPaused } from './change-destination.ts'
 import type { Database, Queryable } from './database.ts'
 import { requestRecheck } from './destination-rechecks.ts'
+import { replaceMapping } from './mappings.ts'
 import { pageOf, startOfPage, type Page, type PageRequest } from './page.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
 import { holdToNameRule, type NameRule } from './unique-name.ts'
@@ -61,6 +62,7 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         await raiseSettingsVersion(tx)
         await holdToNameRule(tx, 'destination', { id, name: input.name }, names)
         await insertDestination(tx, id, input, sealed(input.settings.sharedSecret ?? null))
+        if (input.mapping) await replaceMapping(tx, id, input.mapping)
         await connectSources(tx, id, input.sourceIds)
         await replaceEndpoints(tx, id, input.settings.webhooks, secrets)
         return read(tx, id)
@@ -70,6 +72,7 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         await raiseSettingsVersion(tx)
         await holdToNameRule(tx, 'destination', { id, name: patch.name }, names)
         await updateDestination(tx, id, patch)
+        if (patch.mapping !== undefined) await replaceMapping(tx, id, patch.mapping)
         if (patch.paused !== undefined) await setPaused(tx, id, patch.paused)
         if (patch.paused === false || patch.enabled === false) await requestRecheck(tx, id)
         if (patch.sourceIds !== undefined) await connectSources(tx, id, patch.sourceIds)

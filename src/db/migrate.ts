@@ -25,6 +25,7 @@ import { endpointSuccesses } from './migrations/0067-endpoint-successes.ts'
 import { differingResults } from './migrations/0068-differing-results.ts'
 import { filters } from './migrations/0075-filters.ts'
 import { sharedParcels } from './migrations/0080-shared-parcels.ts'
+import { mappings } from './migrations/0085-mappings.ts'
 import { userKeys } from './migrations/0090-user-keys.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
@@ -55,6 +56,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   differingResults,
   filters,
   sharedParcels,
+  mappings,
   userKeys,
 ]
 

@@ -2,6 +2,7 @@
 
 import type { Destination } from '../schemas/destination.ts'
 import type { Filter } from '../schemas/filter.ts'
+import type { Mapping } from '../schemas/mapping.ts'
 import type { SecretBox } from '../secrets.ts'
 import { positionSql } from './page.ts'
 
@@ -18,6 +19,8 @@ export interface DestinationRow {
   enabled: boolean
   success_policy: 'any' | 'all'
   filter: Filter | null
+  mapping_id: string | null
+  mapping: Mapping | null
   shared_secret_encrypted: string | null
   previous_secret_encrypted: string | null
   previous_secret_until: Date | null
@@ -36,6 +39,8 @@ export interface StoredDestination extends Destination {
   unreadableReason: string | undefined
   /** Secrets that sign, newest first; the older one until its time is over. */
   secrets: { secret: string; until: Date | null }[]
+  /** Names the version of its mapping that is in force; null for none. */
+  mappingId: string | null
   /** Since when it is paused; null when it is not. */
   pausedAt: Date | null
   /** Milliseconds it was paused in earlier pauses. */
@@ -47,6 +52,7 @@ type Webhooks = Destination['settings']['webhooks']
 /** Reads `DestinationRow`s; a condition on `d`, the destination, may follow. */
 export const selectDestinations = `
   select d.*, ${positionSql},
+    (select mapping from mappings m where m.destination_id = d.id and m.id = d.mapping_id) as mapping,
     (select coalesce(array_agg(source_id order by source_id), '{}') from destination_sources s
      where s.destination_id = d.id) as source_ids,
     (select coalesce(json_agg(json_build_object('id', e.id, 'url', e.url, 'headers_encrypted', e.headers_encrypted)
@@ -82,6 +88,7 @@ export function toStored(row: DestinationRow, secrets: SecretBox): StoredDestina
     get unreadableReason() {
       return unreadableReason()
     },
+    mappingId: row.mapping_id,
     pausedAt: row.paused_at,
     pausedTotalMs: Number(row.paused_total_ms),
   }
@@ -96,6 +103,7 @@ const describe = (row: DestinationRow, webhooks: Webhooks): Destination => ({
   successPolicy: row.success_policy,
   sourceIds: row.source_ids,
   filter: row.filter,
+  mapping: row.mapping,
   settings: {
     hasSharedSecret: row.shared_secret_encrypted !== null,
     webhooks,

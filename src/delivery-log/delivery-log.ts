@@ -22,7 +22,7 @@ import type { WhilePresent } from '../within.ts'
 import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
 import { tellKeptAway } from './kept-away.ts'
-import { sentRequests, type FindDestination } from './sent-requests.ts'
+import { sentRequests, type SentRequestsDependencies } from './sent-requests.ts'
 
 /** Destinations that are down for which it is counted what waits for them; of more, the first. */
 const mostDown = 200
@@ -48,13 +48,12 @@ export interface DeliveryLog {
   read(id: string, whilePresent: WhilePresent): Promise<DeliveryDetail>
 }
 
-export interface DeliveryLogDependencies {
+export interface DeliveryLogDependencies extends SentRequestsDependencies {
   database: Database
   temporal: Temporal
   deliveries: Deliveries
   /** Ids of the destinations that hold their deliveries now. */
   pausedDestinations: () => string[]
-  findDestination: FindDestination
 }
 
 /** Where a page begins: in the inbox before a position, or behind it. */
@@ -170,7 +169,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return {
       ...row,
       destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
-      ...contentOf(queued.input, [], findDestination),
+      ...(await contentOf(queued.input, [], dependencies)),
       timeline: [],
       pending: [],
       steering: cancellationOf(queued),
@@ -185,7 +184,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       const { input, targets, facts, workflowId, runId, ...detail } = delivery
       return {
         ...detail,
-        ...contentOf(input, detail.timeline, findDestination),
+        ...(await contentOf(input, detail.timeline, dependencies)),
         destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
         temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, workflowId, runId),
       }
@@ -198,7 +197,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return {
       ...row,
       ...detail,
-      ...contentOf(row.erased ? undefined : input, detail.timeline, findDestination),
+      ...(await contentOf(row.erased ? undefined : input, detail.timeline, dependencies)),
       destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
       temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
     }
@@ -301,11 +300,13 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
 }
 
 /** What an event holds, with its name and ids in full, of which rows have the beginning; without an input, that it was erased. */
-function contentOf(
+async function contentOf(
   input: DeliverEventInput | undefined,
   timeline: readonly DeliveryAttempt[],
-  findDestination: FindDestination,
-): Pick<DeliveryDetail, 'erased' | 'event' | 'userId' | 'message' | 'body' | 'requests'> & { messageId?: string } {
+  dependencies: SentRequestsDependencies,
+): Promise<
+  Pick<DeliveryDetail, 'erased' | 'event' | 'userId' | 'message' | 'body' | 'requests'> & { messageId?: string }
+> {
   if (input === undefined) return { erased: true, event: null, userId: null, message: null, body: null, requests: [] }
   const { message, messageId } = input
   return {
@@ -314,7 +315,7 @@ function contentOf(
     userId: message.userId ?? null,
     messageId,
     message,
-    ...sentRequests(input, timeline, findDestination),
+    ...(await sentRequests(input, timeline, dependencies)),
   }
 }
 

@@ -4,7 +4,7 @@
 import type { Database } from '../db/database.ts'
 import { getTurnedAway, listTurnedAway } from '../db/turned-away.ts'
 import { AppError } from '../errors.ts'
-import type { RecordedEvent } from '../filters/rehearse.ts'
+import type { RecordedEvent } from '../rehearsal/rehearse.ts'
 import { MessageBodySchema } from '../schemas/message.ts'
 import type { WhilePresent } from '../within.ts'
 import type { DeliveryLog } from './delivery-log.ts'

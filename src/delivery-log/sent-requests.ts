@@ -1,32 +1,45 @@
-/** What a delivery's endpoints get: its body, and the headers of each. */
+/** What a delivery's endpoints get: the body and the headers of each. */
 
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { StoredDestination } from '../db/stored-destination.ts'
 import { encodeBody } from '../delivery/body.ts'
 import { messageRequest } from '../delivery/post-message.ts'
+import type { Mapper } from '../mapping/mapper.ts'
 import type { DeliveryAttempt, DeliveryDetail } from '../schemas/delivery.ts'
 
 export type FindDestination = (id: string) => StoredDestination | undefined
 
-/** The requests as they go out with the settings of now: endpoints that were removed have none, nor have
- *  those whose secrets cannot be read.
+export interface SentRequestsDependencies {
+  findDestination: FindDestination
+  mapper: Mapper
+}
+
+/** The requests as they go out with the settings of now, and with the mapping of the delivery: endpoints that were removed have none, nor
+ *  have those whose secrets cannot be read.
  *  @param timeline  attempts, oldest first; each request is signed for the time of its endpoint's last one, before the
  *    first for now */
-export function sentRequests(
+export async function sentRequests(
   { messageId, message, targets }: DeliverEventInput,
   timeline: readonly DeliveryAttempt[],
-  findDestination: FindDestination,
-): Pick<DeliveryDetail, 'body' | 'requests'> {
-  const requests = targets.flatMap(({ destinationId, endpointIds }) => {
+  { findDestination, mapper }: SentRequestsDependencies,
+): Promise<Pick<DeliveryDetail, 'body' | 'requests'>> {
+  const unmapped = encodeBody(message)
+  const requests = targets.map(async ({ destinationId, endpointIds, mappingId }) => {
     const destination = findDestination(destinationId)
     if (destination === undefined || destination.unreadableReason !== undefined) return []
+    const mapped =
+      mappingId === undefined
+        ? { kind: 'mapped' as const, body: unmapped }
+        : await mapper.map({ destinationId, mappingId }, message)
     const endpoints = destination.settings.webhooks.filter(({ id }) => endpointIds.includes(id))
     return endpoints.map((endpoint) => {
+      if (mapped.kind === 'failed') return { endpointId: endpoint.id, url: endpoint.url, headers: {}, body: null }
       const last = timeline.findLast(({ endpointId }) => endpointId === endpoint.id)
       const at = last === undefined ? new Date() : new Date(last.at)
-      const { url, headers } = messageRequest({ messageId, message, endpoint, secrets: destination.secrets, at })
-      return { endpointId: endpoint.id, url, headers }
+      const { body } = mapped
+      const { url, headers } = messageRequest({ messageId, body, endpoint, secrets: destination.secrets, at })
+      return { endpointId: endpoint.id, url, headers, body }
     })
   })
-  return { body: encodeBody(message), requests }
+  return { body: unmapped, requests: (await Promise.all(requests)).flat() }
 }

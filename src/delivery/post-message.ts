@@ -1,7 +1,5 @@
-/** One message to one endpoint: its body, its headers with the signature over that very body, one request. */
+/** One message to one endpoint: its headers with the signature over that very body, one request. */
 
-import type { MessageBody } from '../schemas/message.ts'
-import { encodeBody } from './body.ts'
 import { requestHeaders } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
 import type { Sender, SendRequest } from './send.ts'
@@ -9,7 +7,7 @@ import { signatureHeaders } from './sign.ts'
 
 export interface OutboundMessage {
   messageId: string
-  message: MessageBody
+  body: string
   endpoint: { url: string; headers: Readonly<Record<string, string>> }
   /** Secrets that sign, newest first; each signs until its time is over. */
   secrets: readonly { secret: string; until: Date | null }[]
@@ -23,8 +21,7 @@ export interface OutboundMessage {
 
 /** The request as it goes out. */
 export function messageRequest(outbound: OutboundMessage): SendRequest {
-  const { messageId, message, endpoint, secrets, at, traceparent } = outbound
-  const body = encodeBody(message)
+  const { messageId, body, endpoint, secrets, at, traceparent } = outbound
   const signature = signatureHeaders({ secrets: secretsInForce(secrets, at), messageId, body, at })
   return {
     url: endpoint.url,

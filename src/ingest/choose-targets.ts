@@ -30,11 +30,11 @@ export function chooseTargets(
   ofBatch: Integrations,
 ): Choice {
   const choice: Choice = { targets: [], leftOut: [] }
-  for (const { integration, name, filter, destinationId, endpointIds, successPolicy } of destinations) {
+  for (const { integration, name, filter, ...target } of destinations) {
     if (!isIntegrationOn(integration, ofEvent, ofBatch)) continue
     const refusal = filter?.(message)
-    if (refusal === undefined) choice.targets.push({ destinationId, endpointIds, successPolicy })
-    else choice.leftOut.push({ ...refusal, destinationId, name })
+    if (refusal === undefined) choice.targets.push(target)
+    else choice.leftOut.push({ ...refusal, destinationId: target.destinationId, name })
   }
   return choice
 }

@@ -131,14 +131,18 @@ export const DeliveryDetailSchema = DeliverySchema.extend({
   message: z
     .record(z.string(), z.unknown())
     .nullable()
-    .describe('The body that endpoints receive; null where it was erased'),
-  body: z.string().nullable().describe('The bytes of that body, as text; null where it was erased'),
+    .describe('The event: the body that endpoints receive where there is no mapping; null where it was erased'),
+  body: z.string().nullable().describe('Its bytes, as text; null where it was erased'),
   requests: z
     .array(
       z.object({
         endpointId: z.string().describe('Id of the endpoint'),
         url: z.string().describe('Where the request goes'),
         headers: z.record(z.string(), z.string()).describe('Headers of the request, those of the signature included'),
+        body: z
+          .string()
+          .nullable()
+          .describe('Its body as the mapping of the delivery makes it, as text; null where it cannot be applied'),
       }),
     )
     .describe(

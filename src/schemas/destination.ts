@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { FilterSchema } from './filter.ts'
+import { MappingSchema } from './mapping.ts'
 import { NameSchema } from './source.ts'
 
 /** Most endpoints of one destination: `spec/`, "Limits", which leaves the other bounds here open. */
@@ -72,6 +73,7 @@ export const NewDestinationSchema = z.strictObject({
   ),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
   filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),
+  mapping: MappingSchema.nullish().describe('What becomes of an event before it is sent; sent as it is unless given'),
   settings: z
     .strictObject({
       sharedSecret: sharedSecret
@@ -99,6 +101,9 @@ export const DestinationPatchSchema = z.strictObject({
   ),
   sourceIds: sourceIds.optional().describe('All sources whose events it gets from now on, at most 1,000'),
   filter: FilterSchema.nullish().describe('Which of their events it takes from now on, as a whole; `null`: all'),
+  mapping: MappingSchema.nullish().describe(
+    'What becomes of events from now on before they are sent, as a whole; `null`: nothing',
+  ),
   settings: z
     .strictObject({
       sharedSecret: sharedSecret.nullish().describe('A new secret; `null` ends signing'),
@@ -127,6 +132,7 @@ export const DestinationSchema = z.object({
   successPolicy: SuccessPolicySchema.describe('Whether one endpoint is enough (`any`), or all must take each event'),
   sourceIds: z.array(z.string()).describe('Sources whose events it gets'),
   filter: FilterSchema.nullable().describe('Which of their events it takes; null: all'),
+  mapping: MappingSchema.nullable().describe('What becomes of an event before it is sent; null: nothing'),
   settings: z
     .object({
       hasSharedSecret: z.boolean().describe('Whether a secret signs its requests; the secret itself is never shown'),

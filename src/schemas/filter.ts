@@ -8,7 +8,7 @@ export const maxRuleDepth = 8
 /** Most rules of a filter, those that hold other rules included. */
 export const maxRules = 100
 /** Longest path, in characters. */
-const maxPathLength = 256
+export const maxPathLength = 256
 /** Longest text that is compared with, in characters. */
 const maxTextLength = 256
 /** Most names of events, or values of `oneOf`. */

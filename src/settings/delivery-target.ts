@@ -1,9 +1,10 @@
 import type { DeliveryTarget } from '../contracts/delivery.ts'
 import type { StoredDestination } from '../db/stored-destination.ts'
 
-/** A destination as a delivery addresses it: its endpoints as they are now; undefined when it is switched off or has none. */
+/** A destination as a delivery addresses it: its endpoints and its mapping as they are now; undefined when it is switched off or has none. */
 export function deliveryTarget(destination: StoredDestination): DeliveryTarget | undefined {
   const endpointIds = destination.settings.webhooks.map(({ id }) => id)
   if (!destination.enabled || endpointIds.length === 0) return undefined
-  return { destinationId: destination.id, endpointIds, successPolicy: destination.successPolicy }
+  const { id: destinationId, successPolicy, mappingId } = destination
+  return { destinationId, endpointIds, successPolicy, ...(mappingId !== null && { mappingId }) }
 }

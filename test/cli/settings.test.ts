@@ -117,6 +117,16 @@ describe('destinations', () => {
     await writeFile(filter, 'match: { path: a, op: like }\n')
     expect((await shell.run(filtered)).stderr).toContain('filter.match.op')
     expect(await shell.json(['destinations', 'update', 'CRM', '--no-filter'])).toMatchObject({ filter: null })
+    const mapping = join(shell.folder, 'ads.yaml')
+    await writeFile(mapping, 'drop: [context.ip]\nset: { origin: shop }\n')
+    const mapped = ['destinations', 'update', 'CRM', '--mapping', mapping]
+    expect(await shell.json(mapped)).toMatchObject({ mapping: { drop: ['context.ip'], set: { origin: 'shop' } } })
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('{"drop":["context.ip"]')
+    const shaped = await shell.run(['destinations', 'rehearse', 'CRM', '--mapping', mapping, '--limit', '5'])
+    expect(shaped.stdout).toContain('The mapping changes 0 of them, and cannot be applied to 0 others.')
+    await writeFile(mapping, 'drop: context\n')
+    expect((await shell.run(mapped)).stderr).toContain('mapping.drop')
+    expect(await shell.json(['destinations', 'update', 'CRM', '--no-mapping'])).toMatchObject({ mapping: null })
     const listed = (await shell.run(['destinations', 'list'])).stdout
     expect(listed).toContain(`${receiver.url}/too`)
     expect(listed).toMatch(/CRM +on +2 untried/)
@@ -303,6 +313,7 @@ destinations:
     paused: true
     successPolicy: all
     filter: { events: ['Order *'], match: { not: { path: userId, op: exists } } }
+    mapping: { hash: [traits.email], rename: { event: name }, set: { a: 1 } }
     sharedSecret: { env: WAREHOUSE_SECRET }
     webhooks:
       - url: http://127.0.0.1:9/in
@@ -337,7 +348,8 @@ audiences:
     for (const text of [dry.stdout, first.stdout]) expect(text).not.toMatch(/secret-one|token-one/)
     const made = await shell.json<Destination>(['destinations', 'show', 'Warehouse'])
     const filter = { events: ['Order *'], match: { not: { path: 'userId', op: 'exists' } } }
-    expect(made).toMatchObject({ paused: true, successPolicy: 'all', filter })
+    const mapping = { hash: ['traits.email'], rename: { event: 'name' }, set: { a: 1 } }
+    expect(made).toMatchObject({ paused: true, successPolicy: 'all', filter, mapping })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
       webhooks: [{ headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' } }],

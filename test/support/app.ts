@@ -9,6 +9,7 @@ import { startApp, type App, type AppOptions } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { DestinationView } from '../../src/schemas/destination.ts'
 import type { Filter } from '../../src/schemas/filter.ts'
+import type { Mapping } from '../../src/schemas/mapping.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import './quiet-temporal.ts'
 import { encryptionKeys } from './sealed-payloads.ts'
@@ -43,6 +44,7 @@ interface DestinationInput {
   name: string
   enabled: boolean
   filter: Filter
+  mapping: Mapping
   successPolicy: 'any' | 'all'
   sharedSecret: string
   headers: Record<string, string>
@@ -132,13 +134,15 @@ export function apiOf(
       return expectCreated(await api<Source>('POST', '/sources', { name }))
     },
     async connect(sources, urls, more = {}) {
-      const { name = 'Test destination', enabled = true, successPolicy = 'any', filter, sharedSecret, headers } = more
+      const { name = 'Test destination', enabled = true, successPolicy = 'any', filter, mapping } = more
+      const { sharedSecret, headers } = more
       const answer = await api<DestinationView>('POST', '/destinations', {
         name,
         type: 'webhooks',
         enabled,
         successPolicy,
         filter,
+        mapping,
         sourceIds: sources.map(({ id }) => id),
         settings: { sharedSecret, webhooks: urls.map((target) => ({ url: target, headers })) },
       })

@@ -164,7 +164,10 @@ describe('a draft', () => {
 
   it('is refused where it is wrong, and for no destination', async () => {
     const { id } = await node.connect([], [])
-    expect((await rehearse(id, {})).body).toEqual({ tried: 0, since: null, sent: 0, dropped: 0, items: [] })
+    expect((await rehearse(id, {})).body).toEqual({
+      ...{ tried: 0, since: null, sent: 0, changed: 0, dropped: 0, failed: 0 },
+      items: [],
+    })
     const wrong = await rehearse(id, { filter: { match: { path: 'a', op: 'less' } } })
     expect([wrong.status, wrong.body.path]).toEqual([400, 'filter.match.value'])
     expect((await rehearse(id, { limit: 101 })).body.path).toBe('limit')

@@ -5,6 +5,7 @@ import { edits } from './suites/edits.ts'
 import { filters } from './suites/filters.ts'
 import { fullLists } from './suites/full-lists.ts'
 import { manners } from './suites/manners.ts'
+import { mappings } from './suites/mappings.ts'
 import { everyPage } from './suites/pages.ts'
 import { signingIn } from './suites/sign-in.ts'
 import { temporalUi } from './suites/temporal-ui.ts'
@@ -14,6 +15,7 @@ describeInBrowser('the web app', () => {
   // First: it begins with an empty system.
   connecting(web)
   filters(web)
+  mappings(web)
   everyPage(web)
   signingIn(web)
   temporalUi(web)

@@ -91,6 +91,7 @@ export const destinationEntry = (destination: Destination, sources: Source[]): D
   successPolicy: destination.successPolicy,
   sources: namesOf(destination.sourceIds, sources),
   filter: destination.filter,
+  mapping: destination.mapping,
   ...(!destination.settings.hasSharedSecret && { sharedSecret: null }),
 })
 

@@ -7,6 +7,7 @@ import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../..
 import { SuccessPolicySchema } from '../../schemas/destination.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
 import { speakPlainly } from '../../schemas/plain-words.ts'
+import { MappingSchema } from '../../schemas/mapping.ts'
 import { NameSchema } from '../../schemas/source.ts'
 import { usageError } from '../shared/failure.ts'
 
@@ -33,6 +34,7 @@ const DestinationEntrySchema = z.strictObject({
   sources: z.array(z.string()).optional(),
   /** `null`: all of their events. */
   filter: FilterSchema.nullish(),
+  mapping: MappingSchema.nullish(),
   /** `null`: requests are not signed. */
   sharedSecret: SecretReferenceSchema.nullish(),
   webhooks: z.array(WebhookEntrySchema).optional(),

@@ -106,6 +106,7 @@ const commonOf = (context: PlanContext, entry: DestinationEntry, members: Set<st
   ...(members.has('enabled') && { enabled: entry.enabled }),
   ...(members.has('successPolicy') && { successPolicy: entry.successPolicy }),
   ...(members.has('filter') && { filter: entry.filter }),
+  ...(members.has('mapping') && { mapping: entry.mapping }),
   ...(members.has('sources') && { sourceIds: entry.sources?.map((name) => context.idOf('sources', name)) }),
 })
 

@@ -11,6 +11,7 @@ import {
   type Destination,
   type DestinationView,
 } from '../../schemas/destination.ts'
+import type { Mapper } from '../../mapping/mapper.ts'
 import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { checkWebhooks } from './check-webhooks.ts'
@@ -33,6 +34,7 @@ export interface DestinationDependencies {
   settings: Settings
   guard: AddressGuard
   sender: Sender
+  mapper: Mapper
   /** To be called with changes that waiting deliveries must know. */
   onDestinationChanged: () => void
 }
@@ -40,7 +42,7 @@ export interface DestinationDependencies {
 const tags = ['destinations']
 
 export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> = async (app, dependencies) => {
-  const { database, destinations, settings, guard, sender, onDestinationChanged } = dependencies
+  const { database, destinations, settings, guard, onDestinationChanged } = dependencies
   const withState = async (destination: Destination): Promise<DestinationView> => ({
     ...destination,
     endpoints: await readEndpointStates(database, idsOf(destination)),
@@ -155,7 +157,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
         response: { 200: EndpointTestSchema, ...errorResponses },
       },
     },
-    async ({ params, body }) => testDestination(settings, sender, params.id, body?.type ?? 'track'),
+    async ({ params, body }) => testDestination(dependencies, params.id, body?.type ?? 'track'),
   )
 
   app.post(
@@ -173,7 +175,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
     },
     async ({ body }) => {
       checkWebhooks(body.settings.webhooks, guard)
-      return testDraft(settings, sender, body)
+      return testDraft(dependencies, body)
     },
   )
 }

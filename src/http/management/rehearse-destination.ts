@@ -1,9 +1,10 @@
-/** A draft of a filter, tried on the events that its destination's sources sent last. */
+/** Drafts of a filter and of a mapping, tried on the events that its destination's sources sent last. */
 
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { readRecordedEvents, type RecordedEventsDependencies } from '../../delivery-log/recorded-events.ts'
 import { compileFilter } from '../../filters/filter.ts'
-import { rehearse } from '../../filters/rehearse.ts'
+import { rehearse } from '../../rehearsal/rehearse.ts'
+import { compileMapping } from '../../mapping/mapping.ts'
 import { RehearsalSchema, RehearseRequestSchema } from '../../schemas/rehearsal.ts'
 import type { DestinationStore } from '../../db/destinations.ts'
 import { expectShallow } from './expect-shallow.ts'
@@ -25,7 +26,7 @@ export const rehearsalRoutes: FastifyPluginAsyncZod<RehearsalDependencies> = asy
       preValidation: expectShallow,
       schema: {
         tags: ['destinations'],
-        summary: 'Try a filter on the newest events of its sources; nothing is sent',
+        summary: 'Try a filter and a mapping on the newest events of its sources; nothing is sent',
         security,
         params: IdParamsSchema,
         body: RehearseRequestSchema,
@@ -34,11 +35,14 @@ export const rehearsalRoutes: FastifyPluginAsyncZod<RehearsalDependencies> = asy
     },
     async ({ params: { id }, body }) => {
       const destination = await destinations.get(id)
-      const { filter = destination.filter, limit } = body
+      const { filter = destination.filter, mapping = destination.mapping, limit } = body
       const events = await readRecordedEvents(dependencies, destination.sourceIds, limit, (work) =>
         partLimits.whilePresent(['temporal'], work),
       )
-      return rehearse(events, filter === null ? undefined : compileFilter(filter, id))
+      return rehearse(events, {
+        filter: filter === null ? undefined : compileFilter(filter, id),
+        mapping: mapping === null ? undefined : compileMapping(mapping),
+      })
     },
   )
 }

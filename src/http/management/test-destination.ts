@@ -2,30 +2,39 @@
 
 import { randomUUID } from 'node:crypto'
 import type { StoredDestination } from '../../db/stored-destination.ts'
+import { encodeBody } from '../../delivery/body.ts'
 import { messageRequest, type OutboundMessage } from '../../delivery/post-message.ts'
 import { sampleMessage } from '../../delivery/sample-message.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { AppError } from '../../errors.ts'
+import type { Mapper } from '../../mapping/mapper.ts'
 import type { DraftTestRequest, EndpointTest } from '../../schemas/endpoint-test.ts'
-import type { MessageType } from '../../schemas/message.ts'
+import type { MessageBody, MessageType } from '../../schemas/message.ts'
 import type { Settings } from '../../settings/settings.ts'
 
+export interface TestDependencies {
+  settings: Settings
+  sender: Sender
+  mapper: Mapper
+}
+
 /** Sends a sample event of `type` to every endpoint of the destination, whether it is switched on or not.
- *  @throws AppError not_found */
-export function testDestination(
-  settings: Settings,
-  sender: Sender,
+ *  @throws AppError not_found; conflict when its secrets cannot be read, or its mapping cannot be applied to the sample */
+export async function testDestination(
+  dependencies: TestDependencies,
   destinationId: string,
   type: MessageType,
 ): Promise<EndpointTest> {
-  const destination = findDestination(settings, destinationId)
+  const destination = findDestination(dependencies.settings, destinationId)
   if (destination.unreadableReason !== undefined) throw new AppError('conflict', destination.unreadableReason)
-  return testEndpoints(sender, { endpoints: destination.settings.webhooks, secrets: destination.secrets }, type)
+  const { secrets, settings } = destination
+  return testEndpoints(dependencies, { destination, endpoints: settings.webhooks, secrets }, type)
 }
 
 /** Sends a sample event to endpoints that are not saved, or not saved as they are here.
- *  @throws AppError not_found when the draft names a destination that does not exist */
-export function testDraft(settings: Settings, sender: Sender, draft: DraftTestRequest): Promise<EndpointTest> {
+ *  @throws AppError not_found when the draft names a destination that does not exist; conflict as above */
+export async function testDraft(dependencies: TestDependencies, draft: DraftTestRequest): Promise<EndpointTest> {
+  const { settings } = dependencies
   const destination = draft.destinationId === undefined ? undefined : findDestination(settings, draft.destinationId)
   const { sharedSecret, webhooks } = draft.settings
   const endpoints = webhooks.map(({ id = null, url, headers }) => {
@@ -38,7 +47,7 @@ export function testDraft(settings: Settings, sender: Sender, draft: DraftTestRe
       : sharedSecret === null
         ? []
         : [{ secret: sharedSecret, until: null }]
-  return testEndpoints(sender, { endpoints, secrets }, draft.type ?? 'track')
+  return testEndpoints(dependencies, { destination, endpoints, secrets }, draft.type ?? 'track')
 }
 
 function findDestination(settings: Settings, id: string): StoredDestination {
@@ -48,16 +57,22 @@ function findDestination(settings: Settings, id: string): StoredDestination {
 }
 
 interface Tested {
+  /** Whose mapping is applied; undefined for endpoints of no destination. */
+  destination: StoredDestination | undefined
   endpoints: (OutboundMessage['endpoint'] & { id: string | null })[]
   secrets: OutboundMessage['secrets']
 }
 
-async function testEndpoints(sender: Sender, { endpoints, secrets }: Tested, type: MessageType): Promise<EndpointTest> {
+async function testEndpoints(
+  { sender, mapper }: TestDependencies,
+  { destination, endpoints, secrets }: Tested,
+  type: MessageType,
+): Promise<EndpointTest> {
   const at = new Date()
   const messageId = `test-${randomUUID()}`
-  const message = sampleMessage(type, messageId, at)
+  const body = await bodyFor(mapper, destination, sampleMessage(type, messageId, at))
   const results = endpoints.map(async (endpoint) => {
-    const request = messageRequest({ messageId, message, endpoint, secrets, at })
+    const request = messageRequest({ messageId, body, endpoint, secrets, at })
     const outcome = await sender.send(request)
     return {
       endpointId: endpoint.id,
@@ -71,4 +86,16 @@ async function testEndpoints(sender: Sender, { endpoints, secrets }: Tested, typ
     }
   })
   return { results: await Promise.all(results) }
+}
+
+async function bodyFor(
+  mapper: Mapper,
+  destination: StoredDestination | undefined,
+  message: MessageBody,
+): Promise<string> {
+  if (destination === undefined || destination.mappingId === null) return encodeBody(message)
+  const { id: destinationId, mappingId } = destination
+  const mapped = await mapper.map({ destinationId, mappingId }, message)
+  if (mapped.kind === 'failed') throw new AppError('conflict', mapped.reason)
+  return mapped.body
 }

@@ -34,13 +34,13 @@ export const changeDestination = (
 
 export const deleteDestination = (id: string): Promise<unknown> => request('DELETE', `/destinations/${segment(id)}`)
 
-/** What a draft would have made of the newest events. @param draft  a filter as JSON, or `null` */
+/** What a draft would have made of the newest events. @param draft  a filter or a mapping, as JSON */
 export const rehearsalQuery = (id: string, draft: string) =>
   queryOptions({
     queryKey: ['rehearsal', id, draft],
     queryFn: ({ signal }) =>
       request<Rehearsal>('POST', `/destinations/${segment(id)}/rehearse`, {
-        body: { filter: JSON.parse(draft) as unknown },
+        body: JSON.parse(draft) as unknown,
         signal,
       }),
     retry: false,

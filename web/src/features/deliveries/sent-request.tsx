@@ -6,14 +6,16 @@ import { curlCommand } from './curl-command.ts'
 
 /** The body and the headers that endpoints get, and a command that repeats the request. */
 export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
-  const { body, message, requests } = delivery
+  const { body, requests } = delivery
   if (body === null) return <Text c="dimmed">The user was deleted, and what this event held was erased.</Text>
-  return <OpenRequest body={body} message={message} requests={requests} />
+  return <OpenRequest event={body} requests={requests} />
 }
 
-function OpenRequest({ body, message, requests }: Pick<DeliveryDetail, 'message' | 'requests'> & { body: string }) {
+function OpenRequest({ event, requests }: Pick<DeliveryDetail, 'requests'> & { event: string }) {
   const [chosen, setChosen] = useState<string | null>(null)
   const request = requests.find(({ endpointId }) => endpointId === chosen) ?? requests[0]
+  // Of endpoints that are gone nothing is known but the event.
+  const body = request === undefined ? event : request.body
   return (
     <Stack>
       {requests.length > 1 && (
@@ -34,17 +36,25 @@ function OpenRequest({ body, message, requests }: Pick<DeliveryDetail, 'message'
           <Tabs.Tab value="curl">curl</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="body">
-          <CodeBlock name="body" value={body} />
-          <Text size="xs" c="dimmed" mt="xs">
-            These bytes are sent, the same in every attempt.
-          </Text>
+          {body === null ? (
+            <NotMapped />
+          ) : (
+            <>
+              <CodeBlock name="body" value={body} />
+              <Text size="xs" c="dimmed" mt="xs">
+                These bytes are sent, the same in every attempt.
+              </Text>
+            </>
+          )}
         </Tabs.Panel>
         <Tabs.Panel value="formatted">
-          <CodeBlock name="formatted body" value={JSON.stringify(message, null, 2)} />
+          {body === null ? <NotMapped /> : <CodeBlock name="formatted body" value={formatted(body)} />}
         </Tabs.Panel>
         <Tabs.Panel value="headers">
           {request === undefined ? (
             <EndpointsGone />
+          ) : body === null ? (
+            <NotMapped />
           ) : (
             <>
               <CodeBlock
@@ -62,6 +72,8 @@ function OpenRequest({ body, message, requests }: Pick<DeliveryDetail, 'message'
         <Tabs.Panel value="curl">
           {request === undefined ? (
             <EndpointsGone />
+          ) : body === null ? (
+            <NotMapped />
           ) : (
             <CodeBlock name="curl command" value={curlCommand({ ...request, body })} />
           )}
@@ -70,5 +82,9 @@ function OpenRequest({ body, message, requests }: Pick<DeliveryDetail, 'message'
     </Stack>
   )
 }
+
+const formatted = (body: string): string => JSON.stringify(JSON.parse(body), null, 2)
+
+const NotMapped = () => <Text c="dimmed">Nothing is sent: the mapping of the destination cannot be applied.</Text>
 
 const EndpointsGone = () => <Text c="dimmed">Its endpoints have been deleted.</Text>

@@ -19,6 +19,7 @@ import { DestinationState } from './destination-state.tsx'
 import { EndpointStates } from './endpoint-states.tsx'
 import { EndpointTestPanel } from './endpoint-test.tsx'
 import { FilterSection } from './filter-section.tsx'
+import { MappingSection } from './mapping-section.tsx'
 import { PowerSwitch } from './power-switch.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
@@ -55,6 +56,7 @@ function DestinationDetails({ tagged }: { tagged: Tagged<DestinationView> }) {
         <RecentFailures destinationId={destination.id} />
         {canChange ? <SettingsForm destination={tagged} /> : <SettingsView destination={destination} />}
         {canChange ? <FilterSection destination={tagged} /> : <FilterView destination={destination} />}
+        {canChange ? <MappingSection destination={tagged} /> : <MappingView destination={destination} />}
         {canChange && (
           <Section title="Test">
             <EndpointTestPanel destinationId={destination.id} />
@@ -126,6 +128,19 @@ function FilterView({ destination: { filter } }: { destination: Destination }) {
         <Text size="sm">It takes all events of its sources.</Text>
       ) : (
         <CodeBlock name="filter" value={JSON.stringify(filter, null, 2)} />
+      )}
+    </Section>
+  )
+}
+
+/** What becomes of events, for a viewer. */
+function MappingView({ destination: { mapping } }: { destination: Destination }) {
+  return (
+    <Section title="Mapping">
+      {mapping === null ? (
+        <Text size="sm">Events are sent as they came in.</Text>
+      ) : (
+        <CodeBlock name="mapping" value={JSON.stringify(mapping, null, 2)} />
       )}
     </Section>
   )

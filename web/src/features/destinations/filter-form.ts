@@ -2,6 +2,7 @@
 
 import type { Filter, Rule, RuleOperator, Scalar } from '../../../../src/schemas/filter.ts'
 import { nextKey } from './destination-form.ts'
+import { readTyped, textOfTyped } from './typed-value.ts'
 
 /** A comparison, or one that must not hold. */
 export interface RuleValues {
@@ -103,25 +104,14 @@ function toRule({ isNot, path, op, value, values }: RuleValues): Rule {
     path: path.trim(),
     op,
     ...(op !== 'exists' && {
-      value: op === 'oneOf' ? values.map(read) : textOperators.includes(op) ? value : read(value),
+      value: op === 'oneOf' ? values.map(readTyped) : textOperators.includes(op) ? value : readTyped(value),
     }),
   }
   return isNot ? { not: rule } : rule
 }
 
 const textOf = (value: Scalar, op: RuleOperator): string =>
-  typeof value === 'string' && (textOperators.includes(op) || read(value) === value) ? value : JSON.stringify(value)
-
-/** What looks like a number, `true`, `false`, `null` or a text in quotes is that; all else is a text. */
-function read(text: string): Scalar {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null) return value as Scalar
-  } catch {
-    // A text.
-  }
-  return text
-}
+  typeof value === 'string' && textOperators.includes(op) ? value : textOfTyped(value)
 
 /** The filter with its members in the order in which the form writes them. */
 function canonical(filter: Filter | null): unknown {

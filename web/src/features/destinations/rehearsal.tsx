@@ -2,7 +2,7 @@ import { Badge, Button, Group, Stack, Table, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Filter } from '../../../../src/schemas/filter.ts'
+import type { Destination } from '../../../../src/schemas/destination.ts'
 import type { Rehearsal, RehearsedEvent, RehearsedOutcome } from '../../../../src/schemas/rehearsal.ts'
 import { rehearsalQuery } from '../../api/destinations.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
@@ -15,23 +15,26 @@ const typingPauseMs = 500
 
 const outcomeLooks: Record<RehearsedOutcome, { label: string; color: string }> = {
   sent: { label: 'Sent', color: 'teal' },
+  changed: { label: 'Changed', color: 'blue' },
   dropped: { label: 'Left out', color: 'gray' },
+  failed: { label: 'Fails', color: 'red' },
 }
 
 interface Props {
   destinationId: string
-  /** As it is typed; null: none. */
-  filter: Filter | null
+  title: string
+  /** As it is typed; null: none. The other of the two is as it is saved. */
+  draft: Partial<Pick<Destination, 'filter' | 'mapping'>>
 }
 
 /** What a draft would have made of the newest events; follows as it is typed. Nothing is sent. */
-export function RehearsalPanel({ destinationId, filter }: Props) {
+export function RehearsalPanel({ destinationId, title, draft }: Props) {
   // As text: a draft that is typed anew but says the same is the same.
-  const [draft] = useDebouncedValue(JSON.stringify(filter), typingPauseMs)
-  const query = useQuery({ ...rehearsalQuery(destinationId, draft), placeholderData: keepPreviousData })
+  const [text] = useDebouncedValue(JSON.stringify(draft), typingPauseMs)
+  const query = useQuery({ ...rehearsalQuery(destinationId, text), placeholderData: keepPreviousData })
   return (
-    <Stack gap="xs" component="section" aria-label="Tried on the newest events">
-      <Text fw={600}>Tried on the newest events</Text>
+    <Stack gap="xs" component="section" aria-label={title}>
+      <Text fw={600}>{title}</Text>
       <div aria-live="polite">
         <Text size="sm">{query.error !== null ? `Not tried yet. ${explain(query.error)}` : summaryOf(query.data)}</Text>
       </div>
@@ -42,10 +45,14 @@ export function RehearsalPanel({ destinationId, filter }: Props) {
 
 function summaryOf(rehearsal: Rehearsal | undefined): string {
   if (rehearsal === undefined) return 'Reading the newest events …'
-  const { tried, sent, dropped } = rehearsal
-  return tried === 0
-    ? 'No event of its sources is recorded yet. Send one, and see here what becomes of it.'
-    : `Of the newest ${tried} ${tried === 1 ? 'event' : 'events'} of its sources it takes ${sent} and leaves out ${dropped}. Nothing was sent just now.`
+  const { tried, sent, changed, dropped, failed } = rehearsal
+  if (tried === 0) return 'No event of its sources is recorded yet. Send one, and see here what becomes of it.'
+  return [
+    `Of the newest ${tried} ${tried === 1 ? 'event' : 'events'} of its sources it takes ${sent} and leaves out ${dropped}.`,
+    ...(changed === 0 ? [] : [`${changed} of those that it takes ${changed === 1 ? 'is' : 'are'} changed.`]),
+    ...(failed === 0 ? [] : [`${failed} would fail, for the mapping cannot be applied.`]),
+    'Nothing was sent just now.',
+  ].join(' ')
 }
 
 function EventTable({ events }: { events: RehearsedEvent[] }) {
@@ -102,9 +109,23 @@ function EventTable({ events }: { events: RehearsedEvent[] }) {
         title={shown === undefined ? '' : nameOf(shown)}
         size="lg"
       >
-        {shown !== undefined && <CodeBlock name="body" value={JSON.stringify(shown.before, null, 2)} />}
+        {shown !== undefined && <Bodies event={shown} />}
       </Dialog>
     </>
+  )
+}
+
+/** The event as it came in, and where it is changed, as it would be sent. */
+function Bodies({ event: { outcome, before, after } }: { event: RehearsedEvent }) {
+  const body = <CodeBlock name="body" value={JSON.stringify(before, null, 2)} />
+  if (outcome !== 'changed') return body
+  return (
+    <Stack gap="xs">
+      <Text fw={600}>Before</Text>
+      {body}
+      <Text fw={600}>After</Text>
+      <CodeBlock name="body after the mapping" value={JSON.stringify(after, null, 2)} />
+    </Stack>
   )
 }
 

@@ -1,0 +1,51 @@
+/** Mappings of destinations: what becomes of an event before it is sent there. */
+
+import { z } from 'zod'
+import { maxPathLength } from './filter.ts'
+
+/** Most paths of each member of a mapping. */
+export const maxMappedPaths = 100
+/** Longest text that is set, in characters. */
+const maxConstantLength = 1_024
+
+const PathSchema = z.string().min(1).max(maxPathLength)
+const paths = z.array(PathSchema).min(1).max(maxMappedPaths)
+
+const hasRoom = (entries: object): boolean => Object.keys(entries).length <= maxMappedPaths
+const tooMany = `must have at most ${maxMappedPaths} members`
+
+/** A value that is set at a path. */
+const ConstantSchema = z.union([z.string().max(maxConstantLength), z.number(), z.boolean(), z.null()], {
+  error: `must be a text of at most ${maxConstantLength} characters, a number, true, false or null`,
+})
+export type Constant = z.infer<typeof ConstantSchema>
+
+/** What becomes of an event: the members that are there, in this order, each on what the one before left. */
+export const MappingSchema = z.strictObject({
+  keep: paths.optional().describe('Paths of what stays, 1 to 100; all else goes'),
+  drop: paths.optional().describe('Paths of what goes, 1 to 100'),
+  hash: paths
+    .optional()
+    .describe(
+      'Paths of texts and numbers in whose place their SHA-256 is sent, 64 hexadecimal digits, 1 to 100; of an e-mail address trimmed and in lower case',
+    ),
+  rename: z
+    .record(PathSchema, PathSchema)
+    .refine(hasRoom, tooMany)
+    .superRefine((renamed, context) => {
+      const places = new Set<string>()
+      for (const [from, to] of Object.entries(renamed)) {
+        if (places.has(to))
+          context.addIssue({ code: 'custom', path: [from], message: 'is where another value goes, too' })
+        places.add(to)
+      }
+    })
+    .optional()
+    .describe('Where values go, by the path at which they stand, at most 100'),
+  set: z
+    .record(PathSchema, ConstantSchema)
+    .refine(hasRoom, tooMany)
+    .optional()
+    .describe('Values by the path at which they are put, at most 100; what stands there is replaced'),
+})
+export type Mapping = z.infer<typeof MappingSchema>
