@@ -12,7 +12,8 @@ import type { DeletionRequestDetail } from '../../src/schemas/deletion-request.t
 import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { createSecretBox } from '../../src/secrets.ts'
-import { opened } from '../../src/temporal/opened.ts'
+import { decode, opened } from '../../src/temporal/opened.ts'
+import { payloadInClear } from '../../src/temporal/payload-in-clear.ts'
 import { createSealedMessages } from '../../src/temporal/sealed-messages.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
@@ -247,5 +248,17 @@ describe.skipIf(findPostgres() === undefined)('erasure', { timeout: 4 * limitMs 
     const [first, second] = await Promise.all(ids.map(detailOf))
     expect(first).toMatchObject({ erased: true, message: null })
     expect((second?.message as MessageContent['message'] | null)?.userId).toBe('both-user')
+
+    const { temporal } = node.app
+    const inputs = ids.map(async (id) => {
+      const handle = temporal.client.workflow.getHandle(temporal.names.workflowIds(id)[0] ?? id)
+      const { events } = await handle.fetchHistory()
+      const [payload = {}] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? []
+      return decode(await payloadInClear(temporal, payload))
+    })
+    expect(await Promise.all(inputs)).toMatchObject([
+      { message: { type: 'track', erased: true } },
+      { messageId: 'b-2', message: { userId: 'both-user' } },
+    ])
   })
 })

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { PayloadsSchema, type Payloads } from '../../schemas/codec.ts'
 import type { Temporal } from '../../temporal/connection.ts'
+import { payloadInClear } from '../../temporal/payload-in-clear.ts'
 import type { Payload } from '../../temporal/sealed-payloads.ts'
 import { errorResponses, security } from './schemas.ts'
 
@@ -15,7 +16,7 @@ const maxBodyBytes = 6 * 1024 * 1024
 const preflightSeconds = 600
 
 export interface CodecDependencies {
-  temporal: Pick<Temporal, 'payloads' | 'uiUrl'>
+  temporal: Pick<Temporal, 'payloads' | 'messages' | 'uiUrl'>
   admit: (request: FastifyRequest) => Promise<void>
 }
 
@@ -34,7 +35,12 @@ export const codecRoutes: FastifyPluginAsyncZod<CodecDependencies> = async (app,
   // After CORS: the UI can read a refusal, and asks without a name whether it may call.
   app.addHook('onRequest', admit)
 
-  const route = (path: string, access: 'read' | 'write', summary: string, change: (payload: Payload) => Payload) =>
+  const route = (
+    path: string,
+    access: 'read' | 'write',
+    summary: string,
+    change: (payload: Payload) => Promise<Payload>,
+  ) =>
     app.post(
       path,
       {
@@ -48,11 +54,10 @@ export const codecRoutes: FastifyPluginAsyncZod<CodecDependencies> = async (app,
           response: { 200: PayloadsSchema, ...errorResponses },
         },
       },
-      async ({ body }) => inBase64(fromBase64(body).map(change)),
+      async ({ body }) => inBase64(await Promise.all(fromBase64(body).map(change))),
     )
-  const { open, seal } = temporal.payloads
-  route('/decode', 'read', 'Payloads of Temporal in clear', open)
-  route('/encode', 'write', 'Payloads as Temporal is to have them', seal)
+  route('/decode', 'read', 'Payloads of Temporal in clear', (payload) => payloadInClear(temporal, payload))
+  route('/encode', 'write', 'Payloads as Temporal is to have them', async (payload) => temporal.payloads.seal(payload))
 }
 
 /** One that listens on loopback is called by either of its names. */
