@@ -21,9 +21,11 @@ const maxKept = 20_000
 /** Most look-ups that one statement answers. */
 const maxQuestions = 1_000
 
-/** How long an event waits for its keys, in milliseconds, and how long nobody asks a database that did not answer. */
+/** How long an event waits for its keys, and to know which of them are in use, in milliseconds; and how long nobody asks a database that did
+ *  not answer. Events go straight to Temporal while it is away, and those who posted them wait for that. */
 const answerLimitMs = 1_000
-const restMs = 1_000
+const lookLimitMs = 500
+const restMs = 2_000
 
 export interface UserKey {
   id: string
@@ -110,13 +112,14 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
 
   return {
     async ofUsers(users) {
-      const look = suppression.upToDate()
-      if (look !== undefined) await look
-      // Another node may have taken out of use what this one has in memory.
-      if (!suppression.isCurrent() || performance.now() < restUntil) return undefined
-      dropForgotten()
+      if (performance.now() < restUntil) return undefined
       const owners = users.map(({ sourceId, userId }) => ({ sourceId, userHash: hashUser(userId) }))
       try {
+        // Another node may have taken out of use what this one has in memory.
+        const look = suppression.upToDate()
+        if (look !== undefined) await within(lookLimitMs, 'the database', look)
+        if (!suppression.isCurrent()) return undefined
+        dropForgotten()
         const keys = await findInUse(owners)
         failures.worked()
         return keys

@@ -72,8 +72,9 @@ export async function openPage(
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
   onTestFinished(() => context.close())
   if (signedInTo !== undefined) await beginSession(context, signedInTo, token)
+  // Also for further pages of this profile.
+  context.setDefaultTimeout(stepLimitMs)
   const page = await context.newPage()
-  page.setDefaultTimeout(stepLimitMs)
   const errors: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(`${message.text()} (${message.location().url})`)
