@@ -16,6 +16,7 @@ import { proxySettings } from '../delivery/proxy.ts'
 import { createSender, type Sender } from '../delivery/send.ts'
 import { installationSecrets, withKeysOf } from '../installation.ts'
 import { nodeName, type Logger } from '../logger.ts'
+import { createExpressions } from '../mapping/expressions.ts'
 import type { Mapper } from '../mapping/mapper.ts'
 import { createRegistry } from '../observation/registry.ts'
 import { packageVersion } from '../package-version.ts'
@@ -93,6 +94,9 @@ export async function composeFoundation(
   const sender = createSender({ allowedNetworks: config.allowedNetworks, proxy: proxySettings(environment) })
   cleanUps.add(() => sender.close())
 
+  const expressions = createExpressions()
+  cleanUps.add(() => expressions.close())
+
   const load = async (): Promise<void> => {
     await withKeysOf(config, folder.path, async () => {
       await checkKeys(database, secrets)
@@ -110,7 +114,7 @@ export async function composeFoundation(
     availability,
     destinationsIn,
     settings,
-    mapper: composeMapper(database, settings),
+    mapper: composeMapper(database, settings, expressions),
     suppression,
     guard,
     sender,

@@ -15,7 +15,10 @@ export interface MappingFailure {
 }
 
 /** The same event always comes to the same: an attempt that is repeated sends the same bytes. */
-export type EventMapping = (event: MessageBody) => Mapped
+export type EventMapping = (event: MessageBody) => Mapped | Promise<Mapped>
+
+/** Evaluates an expression about an event, which is given as JSON. */
+export type Evaluate = (expression: string, event: string) => Promise<Mapped>
 
 export const mappingFailure = (why: string): MappingFailure => ({
   kind: 'failed',
@@ -28,8 +31,8 @@ interface Step {
 }
 
 /** Makes a mapping ready. Where this version does not know all of it nothing is sent, since what it was to keep back is not known. */
-export function compileMapping(mapping: Mapping): EventMapping {
-  const { keep, drop, hash: hashed, rename, set, ...unknown } = mapping
+export function compileMapping(mapping: Mapping, evaluate: Evaluate): EventMapping {
+  const { keep, drop, hash: hashed, rename, set, expression, ...unknown } = mapping
   const [member] = Object.keys(unknown)
   if (member !== undefined) return () => mappingFailure(`this version does not know its member ${member}`)
   const steps: (Step | false)[] = [
@@ -42,7 +45,11 @@ export function compileMapping(mapping: Mapping): EventMapping {
   const all = steps.filter((step) => step !== false)
   // The receiver is to find a user who is to be deleted by the id that it has, and nothing else may become of that.
   const ofDeletions = all.filter(({ name }) => name === 'hash')
-  return (event) => applyAll(event.type === 'delete' ? ofDeletions : all, event)
+  return (event) => {
+    if (event.type === 'delete') return applyAll(ofDeletions, event)
+    const mapped = applyAll(all, event)
+    return expression === undefined || mapped.kind === 'failed' ? mapped : evaluate(expression, mapped.body)
+  }
 }
 
 function applyAll(steps: readonly Step[], event: MessageBody): Mapped {

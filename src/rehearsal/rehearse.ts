@@ -30,8 +30,8 @@ export interface Draft {
 }
 
 /** @param events  newest first */
-export function rehearse(events: readonly RecordedEvent[], draft: Draft): Rehearsal {
-  const all = events.map((event) => tryOn(event, draft))
+export async function rehearse(events: readonly RecordedEvent[], draft: Draft): Promise<Rehearsal> {
+  const all = await Promise.all(events.map((event) => tryOn(event, draft)))
   const of = (outcome: RehearsedOutcome): RehearsedEvent[] => all.filter((one) => one.outcome === outcome)
   const outcomes = RehearsedOutcomeSchema.options.map(of)
   const shown = new Set(outcomes.flatMap((those) => those.slice(0, maxShown)))
@@ -47,11 +47,11 @@ export function rehearse(events: readonly RecordedEvent[], draft: Draft): Rehear
   }
 }
 
-function tryOn({ message, ...event }: RecordedEvent, { filter, mapping }: Draft): RehearsedEvent {
+async function tryOn({ message, ...event }: RecordedEvent, { filter, mapping }: Draft): Promise<RehearsedEvent> {
   const told = { ...event, before: message }
   const refusal = filter?.(message)
   if (refusal !== undefined) return { ...told, outcome: 'dropped', reason: refusal.words, after: null }
-  const mapped = mapping?.(message)
+  const mapped = await mapping?.(message)
   if (mapped === undefined) return { ...told, outcome: 'sent', reason: null, after: message }
   if (mapped.kind === 'failed') return { ...told, outcome: 'failed', reason: mapped.reason, after: null }
   const outcome = mapped.body === JSON.stringify(message) ? 'sent' : 'changed'

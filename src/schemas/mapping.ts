@@ -5,6 +5,8 @@ import { maxPathLength } from './filter.ts'
 
 /** Most paths of each member of a mapping. */
 export const maxMappedPaths = 100
+/** Longest expression, in characters. */
+const maxExpressionLength = 8_192
 /** Longest text that is set, in characters. */
 const maxConstantLength = 1_024
 
@@ -47,5 +49,11 @@ export const MappingSchema = z.strictObject({
     .refine(hasRoom, tooMany)
     .optional()
     .describe('Values by the path at which they are put, at most 100; what stands there is replaced'),
+  expression: z
+    .string()
+    .min(1)
+    .max(maxExpressionLength)
+    .optional()
+    .describe('JSONata that makes of what the others left the object that is sent, at most 8,192 characters'),
 })
 export type Mapping = z.infer<typeof MappingSchema>

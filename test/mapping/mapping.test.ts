@@ -3,16 +3,22 @@
 import { readFileSync } from 'node:fs'
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { compileMapping } from '../../src/mapping/mapping.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createExpressions } from '../../src/mapping/expressions.ts'
+import { compileMapping as compileWith, type EventMapping } from '../../src/mapping/mapping.ts'
 import { MappingSchema, type Mapping } from '../../src/schemas/mapping.ts'
 import type { MessageBody } from '../../src/schemas/message.ts'
+
+const expressions = createExpressions()
+afterAll(() => expressions.close())
+
+const compileMapping = (mapping: Mapping): EventMapping => compileWith(mapping, expressions.evaluate)
 
 const event = (members: Record<string, unknown>): MessageBody => ({ type: 'track', timestamp: 'now', ...members })
 
 /** What is sent, without the members that every event has. */
-function sent(mapping: Mapping, members: Record<string, unknown>): unknown {
-  const mapped = compileMapping(MappingSchema.parse(mapping))(event(members))
+async function sent(mapping: Mapping, members: Record<string, unknown>): Promise<unknown> {
+  const mapped = await compileMapping(MappingSchema.parse(mapping))(event(members))
   if (mapped.kind === 'failed') return mapped.reason
   const { type: _, timestamp: __, ...rest } = JSON.parse(mapped.body) as Record<string, unknown>
   return rest
@@ -27,10 +33,10 @@ describe('the page about mappings', () => {
 
   it.each(sections.map((section) => [section.split('\n', 1)[0] ?? '', section]))(
     'shows what %s does',
-    (name, section) => {
+    async (name, section) => {
       const [mapping, result] = blocks(section.split(/^## /m)[0] ?? '')
       expect(mapping).toHaveProperty(name.replaceAll('`', ''))
-      const mapped = compileMapping(MappingSchema.parse(mapping))(about)
+      const mapped = await compileMapping(MappingSchema.parse(mapping))(about)
       expect(mapped).toEqual({ kind: 'mapped', body: JSON.stringify(result) })
     },
   )
@@ -83,19 +89,19 @@ it.each<[string, Mapping, Record<string, unknown>, unknown]>([
     { a: 1, b: 2 },
     { b: 1, c: 1 },
   ],
-])('%s', (_, mapping, members, expected) => {
-  expect(sent(mapping, members)).toEqual(expected)
+])('%s', async (_, mapping, members, expected) => {
+  expect(await sent(mapping, members)).toEqual(expected)
 })
 
 it.each(['ada@example.com', ' ADA@Example.com\n', 'Ada@EXAMPLE.COM'])(
   'hashes the address %j as others write it',
-  (text) => {
-    expect(sent({ hash: ['email'] }, { email: text })).toEqual({ email: hash('sha256', 'ada@example.com') })
+  async (text) => {
+    expect(await sent({ hash: ['email'] }, { email: text })).toEqual({ email: hash('sha256', 'ada@example.com') })
   },
 )
 
-it.each(['Ada', ' ada', 'mail to ada@example.com'])('hashes the text %j as it is', (text) => {
-  expect(sent({ hash: ['name'] }, { name: text })).toEqual({ name: hash('sha256', text) })
+it.each(['Ada', ' ada', 'mail to ada@example.com'])('hashes the text %j as it is', async (text) => {
+  expect(await sent({ hash: ['name'] }, { name: text })).toEqual({ name: hash('sha256', text) })
 })
 
 it.each<[Mapping, Record<string, unknown>, string]>([
@@ -108,37 +114,43 @@ it.each<[Mapping, Record<string, unknown>, string]>([
   [{ set: { 'a.b': 1 } }, { a: 'secret' }, 'set of a.b: a value on the way there is no object'],
   [{ set: { 'l.2': 1 } }, { l: ['secret'] }, 'set of l.2: there is no such entry in the list'],
   [{ rename: { x: 'l.length' } }, { x: 9, l: [] }, 'rename of l.length: there is no such entry in the list'],
-])('cannot apply %j where the event does not fit, and tells no value', (mapping, members, why) => {
-  expect(sent(mapping, members)).toBe(`The mapping could not be applied: ${why}.`)
+])('cannot apply %j where the event does not fit, and tells no value', async (mapping, members, why) => {
+  expect(await sent(mapping, members)).toBe(`The mapping could not be applied: ${why}.`)
 })
 
-it('sends nothing where it does not know a member', () => {
+it('sends nothing where it does not know a member', async () => {
   const later = { encrypt: ['userId'] } as unknown as Mapping
-  expect(compileMapping(later)(event({}))).toEqual({
+  expect(await compileMapping(later)(event({}))).toEqual({
     kind: 'failed',
     reason: 'The mapping could not be applied: this version does not know its member encrypt.',
   })
 })
 
-it('hashes the user of a deletion as of events, and does nothing else to it', () => {
-  const mapping = compileMapping({ keep: ['event'], hash: ['userId'], rename: { userId: 'id' }, set: { userId: 'x' } })
-  const mapped = mapping({ type: 'delete', userId: 'u1', timestamp: 'now' })
+it('hashes the user of a deletion as of events, and does nothing else to it', async () => {
+  const mapping = compileMapping({
+    keep: ['event'],
+    hash: ['userId'],
+    rename: { userId: 'id' },
+    set: { userId: 'x' },
+    expression: '{}',
+  })
+  const mapped = await mapping({ type: 'delete', userId: 'u1', timestamp: 'now' })
   expect(mapped).toEqual({
     kind: 'mapped',
     body: JSON.stringify({ type: 'delete', userId: hash('sha256', 'u1'), timestamp: 'now' }),
   })
 })
 
-it('reaches no prototype', () => {
+it('reaches no prototype', async () => {
   const paths = ['__proto__.polluted', 'constructor.prototype.polluted', 'a.__proto__.polluted']
-  for (const path of paths) sent({ set: { [path]: true } }, { a: {} })
+  for (const path of paths) await sent({ set: { [path]: true } }, { a: {} })
   const parsed = event(JSON.parse('{"__proto__":{"x":1},"a":{}}') as Record<string, unknown>)
-  compileMapping({ drop: ['a'], set: { '__proto__.y': 1 } })(parsed)
+  await compileMapping({ drop: ['a'], set: { '__proto__.y': 1 } })(parsed)
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
-  expect(sent({ rename: { toString: 'a' } }, {})).toEqual({})
+  expect(await sent({ rename: { toString: 'a' } }, {})).toEqual({})
 })
 
-it('leaves the event as it was, whose parts others share, and always makes the same bytes', () => {
+it('leaves the event as it was, whose parts others share, and always makes the same bytes', async () => {
   const name = fc.constantFrom('a', 'b', 'c', '0', '1')
   const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('.'))
   const paths = fc.uniqueArray(path, { minLength: 1, maxLength: 4 })
@@ -157,13 +169,13 @@ it('leaves the event as it was, whose parts others share, and always makes the s
     },
     { requiredKeys: [] },
   )
-  fc.assert(
-    fc.property(mapping, fc.dictionary(name, tree), (of, members) => {
+  await fc.assert(
+    fc.asyncProperty(mapping, fc.dictionary(name, tree), async (of, members) => {
       const before = event(members)
       const text = JSON.stringify(before)
-      const once = compileMapping(of)(before)
+      const once = await compileMapping(of)(before)
       expect(JSON.stringify(before)).toBe(text)
-      expect(compileMapping(of)(JSON.parse(text) as MessageBody)).toEqual(once)
+      expect(await compileMapping(of)(JSON.parse(text) as MessageBody)).toEqual(once)
       if (once.kind === 'failed') expect(once.reason).toMatch(/^The mapping could not be applied: /)
     }),
   )

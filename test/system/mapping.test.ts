@@ -161,6 +161,54 @@ it('finds the mapping of an event that was held, after the node and the mapping 
   expect(request && bodyOf(request)).toMatchObject({ version: 'first' })
 })
 
+describe('an expression', () => {
+  it('makes what is sent, the same in every attempt, and fails an event by itself', { timeout }, async () => {
+    await using receiver = await startReceiver()
+    receiver.answer((_, index) => ({ status: index % 3 === 0 && index < 100 ? 503 : 200 }))
+    const source = await node.createSource()
+    const expression = `{ 'who': userId, 'double': $number(properties.n) * 2 }`
+    await node.connect([source], [receiver.url], { mapping: { hash: ['userId'], expression }, sharedSecret: 'x' })
+    const ids = Array.from({ length: 200 }, (_, n) => `evaluated-${n}`)
+    const batch = ids.map((messageId, n) => track(messageId, { n: n === 13 ? 'secret' : n }))
+    await node.post('/batch', source.writeKey, { batch })
+    const failed = await listed('evaluated-13', 'failed')
+    expect(failed.reason).toContain('The mapping could not be applied: expression: D3030 at character')
+    expect(failed.reason).not.toContain('secret')
+    const delivered = `/deliveries/count?sourceId=${source.id}&status=delivered`
+    await until(
+      'all others are delivered',
+      async () => (await node.api<{ count: number }>('GET', delivered)).body.count === ids.length - 1,
+      limitMs,
+    )
+    const bodies = bodiesById(receiver)
+    expect(bodies.size).toBe(ids.length - 1)
+    for (const [messageId, different] of bodies) {
+      const n = Number(String(messageId).replace('evaluated-', ''))
+      expect([...different]).toEqual([JSON.stringify({ who: hash('sha256', 'u1'), double: 2 * n })])
+    }
+  })
+
+  it('is tried on recorded events, and refused where it is none', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    const { id } = await node.connect([source], [receiver.url])
+    await node.post('/track', source.writeKey, track('tried-out', { n: 1 }))
+    await receiver.received(1)
+    const rehearse = (expression: string) =>
+      node.api<Rehearsal & { path: string }>('POST', `/destinations/${id}/rehearse`, { mapping: { expression } })
+    const tried = await until('the event', async () => {
+      const { body } = await rehearse(`{ 'n': properties.n + 1 }`)
+      return body.tried === 1 && body
+    })
+    expect(tried.items[0]).toMatchObject({ outcome: 'changed', after: { n: 2 } })
+    for (const expression of ['{', '$now()', '$eval("1")', 'x'.repeat(8_193)]) {
+      expect(await rehearse(expression)).toMatchObject({ status: 400, body: { path: 'mapping.expression' } })
+      const changed = await change(id, { expression })
+      expect(changed).toMatchObject({ status: 400, body: { path: 'mapping.expression' } })
+    }
+  })
+})
+
 describe('an event to which the mapping cannot be applied', () => {
   const reason = 'The mapping could not be applied: hash of properties.email: the value is neither a text nor a number.'
 

@@ -14,6 +14,7 @@ import {
 import type { Mapper } from '../../mapping/mapper.ts'
 import { DraftTestRequestSchema, EndpointTestSchema, TestRequestSchema } from '../../schemas/endpoint-test.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { checkMapping } from './check-mapping.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { expectShallow } from './expect-shallow.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
@@ -79,6 +80,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
     },
     async ({ body, query }, reply) => {
       checkWebhooks(body.settings.webhooks, guard)
+      checkMapping(body.mapping)
       const destination = await destinations.create(body, query)
       await settings.refresh()
       return reply.code(201).send(await withState(destination))
@@ -124,6 +126,7 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
     async (request, reply) => {
       const { params, query, body } = request
       checkWebhooks(body.settings?.webhooks ?? [], guard)
+      checkMapping(body.mapping)
       expectUnchanged(request, await destinations.get(params.id), body)
       const destination = await destinations.update(params.id, body, query)
       await settings.refresh()

@@ -1,4 +1,15 @@
-import { ActionIcon, Button, Fieldset, Group, Stack, TagsInput, Text, TextInput, Tooltip } from '@mantine/core'
+import {
+  ActionIcon,
+  Button,
+  Fieldset,
+  Group,
+  Stack,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+  Tooltip,
+} from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { emptyPlace, type MappingValues } from './mapping-form.ts'
@@ -51,6 +62,16 @@ export function MappingFields({ form }: Props) {
         one="value"
         labels={['Path', 'Value']}
         placeholders={['properties.currency', 'EUR']}
+      />
+      <Textarea
+        label="Expression"
+        description="For more than that: JSONata that makes the object to be sent of what the steps above left."
+        placeholder={`$merge([$, { "total": $sum(properties.items.price) }])`}
+        autosize
+        minRows={3}
+        ff="monospace"
+        key={form.key('expression')}
+        {...form.getInputProps('expression')}
       />
     </Stack>
   )

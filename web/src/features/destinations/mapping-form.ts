@@ -18,17 +18,30 @@ export interface MappingValues {
   hash: string[]
   rename: PlaceValues[]
   set: PlaceValues[]
+  /** JSONata; empty: none. */
+  expression: string
 }
 
 export const emptyPlace = (): PlaceValues => ({ key: nextKey(), path: '', value: '' })
 
-export const emptyMapping = (): MappingValues => ({ keep: [], drop: [], hash: [], rename: [], set: [] })
+export const emptyMapping = (): MappingValues => ({
+  keep: [],
+  drop: [],
+  hash: [],
+  rename: [],
+  set: [],
+  expression: '',
+})
 
 /** The form of a mapping; undefined for one that has what a form does not show. */
 export function toMappingValues(mapping: Mapping | null): MappingValues | undefined {
-  const { keep = [], drop = [], hash = [], rename = {}, set = {}, ...others } = mapping ?? {}
+  const { keep = [], drop = [], hash = [], rename = {}, set = {}, expression = '', ...others } = mapping ?? {}
   const lists = [keep, drop, hash]
-  const isKnown = Object.keys(others).length === 0 && lists.every(isListOfTexts) && [rename, set].every(isObject)
+  const isKnown =
+    Object.keys(others).length === 0 &&
+    typeof expression === 'string' &&
+    lists.every(isListOfTexts) &&
+    [rename, set].every(isObject)
   if (!isKnown) return undefined
   return {
     keep,
@@ -36,6 +49,7 @@ export function toMappingValues(mapping: Mapping | null): MappingValues | undefi
     hash,
     rename: Object.entries(rename).map(([path, value]) => ({ key: nextKey(), path, value })),
     set: Object.entries(set).map(([path, value]) => ({ key: nextKey(), path, value: textOfTyped(value) })),
+    expression,
   }
 }
 
@@ -45,13 +59,14 @@ const isListOfTexts = (value: unknown): boolean =>
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What the API takes; null: events are sent as they are. */
-export function toMapping({ keep, drop, hash, rename, set }: MappingValues): Mapping | null {
+export function toMapping({ keep, drop, hash, rename, set, expression }: MappingValues): Mapping | null {
   const mapping: Mapping = {
     ...(keep.length > 0 && { keep }),
     ...(drop.length > 0 && { drop }),
     ...(hash.length > 0 && { hash }),
     ...(rename.length > 0 && { rename: byPath(rename, (value) => value.trim()) }),
     ...(set.length > 0 && { set: byPath(set, readTyped) }),
+    ...(expression.trim() !== '' && { expression }),
   }
   return Object.keys(mapping).length === 0 ? null : mapping
 }
