@@ -40,6 +40,8 @@ export interface Call {
   ifMatch?: string | null
   /** Most milliseconds for the answer; the usual ones of the method unless given, and none for a file. */
   limitMs?: number
+  /** Whether it goes before other reads: a browser has few connections to one server, and those of all tabs may be taken. */
+  isUrgent?: boolean
 }
 
 /** Refuses a name that another one has. */
@@ -72,7 +74,7 @@ export interface Tagged<Answer> {
 
 /** @throws ApiError, as `request` does */
 export async function requestTagged<Answer>(method: Method, path: string, call: Call = {}): Promise<Tagged<Answer>> {
-  const { query, body, contentType = 'application/json', signal, ifMatch } = call
+  const { query, body, contentType = 'application/json', signal, ifMatch, isUrgent = method !== 'GET' } = call
   const { limitMs = method === 'GET' ? readLimitMs : changeLimitMs } = call
   const limit = body instanceof Blob ? [] : [AbortSignal.timeout(limitMs)]
   const signals = [...limit, ...(signal ? [signal] : [])]
@@ -86,6 +88,7 @@ export async function requestTagged<Answer>(method: Method, path: string, call: 
     },
     ...(body !== undefined && { body: body instanceof Blob ? body : JSON.stringify(body) }),
     signal: AbortSignal.any(signals),
+    priority: isUrgent ? 'high' : 'low',
   })
   if (!response.ok) throw await readError(response)
   return { answer: (await readAnswer(response)) as Answer, etag: response.headers.get('etag') }

@@ -40,7 +40,7 @@ const lookAgainMs = 2_000
 /** How the server and its parts do; while it answers, the app is connected. */
 export const statusQuery = queryOptions({
   queryKey: ['status'],
-  queryFn: ({ signal }) => request<Status>('GET', '/status', { signal, limitMs: statusLimitMs }),
+  queryFn: ({ signal }) => request<Status>('GET', '/status', { signal, limitMs: statusLimitMs, isUrgent: true }),
   refetchInterval: ({ state }) => (state.error === null ? refreshMs : lookAgainMs),
 })
 
