@@ -55,7 +55,7 @@ function Stale({ at, error }: { at: number; error: Error }) {
 
 export function Outline() {
   return (
-    <Stack gap="sm" aria-busy="true" aria-label="Loading">
+    <Stack gap="sm" role="progressbar" aria-busy="true" aria-label="Loading">
       <Skeleton height={36} />
       <Skeleton height={36} />
       <Skeleton height={36} width="70%" />
