@@ -125,10 +125,10 @@ export function createDeletionActivities(dependencies: DeletionActivityDependenc
       })
     // The key of the notifications belongs to nobody but the request.
     await retireUserKeys(database, requestId, [requestId], [hashUser('')])
-    const keys = await destroyKeysOf(database, requestId)
+    await destroyKeysOf(database, requestId)
     await noteForget(database)
     await agree()
-    await markErased(database, requestId, keys)
+    await markErased(database, requestId)
   }
 
   return {

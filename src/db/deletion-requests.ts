@@ -242,10 +242,6 @@ export async function markDeletionCompleted(database: Queryable, id: string): Pr
   await database.query(`update deletion_requests set status = 'completed', ended_at = now() where id = $1`, [id])
 }
 
-/** @param keys  how many were destroyed now: a repeat finds none */
-export async function markErased(database: Queryable, id: string, keys: number): Promise<void> {
-  await database.query(
-    'update deletion_requests set keys = keys + $2, erased_at = coalesce(erased_at, now()) where id = $1',
-    [id, keys],
-  )
+export async function markErased(database: Queryable, id: string): Promise<void> {
+  await database.query('update deletion_requests set erased_at = coalesce(erased_at, now()) where id = $1', [id])
 }

@@ -79,8 +79,11 @@ export async function retireUserKeys(
   )
 }
 
-/** @returns how many keys of the request are gone now */
-export async function destroyKeysOf(database: Queryable, requestId: string): Promise<number> {
-  const rows = await database.query('delete from user_keys where request_id = $1 returning id', [requestId])
-  return rows.length
+/** Destroys the keys of a deletion request, and adds to it how many they were: a repeat finds none. */
+export async function destroyKeysOf(database: Queryable, requestId: string): Promise<void> {
+  await database.query(
+    `with gone as (delete from user_keys where request_id = $1 returning 1)
+     update deletion_requests set keys = keys + (select count(*) from gone) where id = $1`,
+    [requestId],
+  )
 }
