@@ -14,11 +14,12 @@ const messageIdOf = ({ body }: ReceivedRequest): string =>
 
 // Of those that share workflows only the probes wait for long.
 it.each([
-  ['auto', 1],
-  ['off', 10],
+  ['auto', 1, 1],
+  // A slow machine comes to some of them late.
+  ['off', 20, 10],
 ])(
   'go on at once, and not only after the pause that they were told (parcels %s)',
-  async (parcels, many) => {
+  async (parcels, waiters, many) => {
     const environment = { POSTRIDER_PARCELS: parcels, POSTRIDER_RETRY_INITIAL: '20s', POSTRIDER_RETRY_MAX: '1h' }
     await using node = await startTestApp({ environment })
     await using receiver = await startReceiver()
@@ -39,7 +40,7 @@ it.each([
             (attempts !== 1 || reason?.includes('is down') === true) &&
             Date.parse(nextAttemptAt ?? '') > Date.now() + 15_000,
         )
-        return waiting.length >= many && waiting
+        return waiting.length >= waiters && waiting
       },
       120_000,
     )
@@ -57,8 +58,8 @@ it.each([
     const early = late.filter(
       ({ messageId, nextAttemptAt }) => Number(arrived().get(messageId)) < Date.parse(nextAttemptAt ?? ''),
     )
-    // Those whose first retry is still to come wait for it, and a slow machine comes to some late.
-    expect(early.length).toBeGreaterThan(late.length / 2)
+    // Those whose first retry is still to come wait for it.
+    expect(early.length).toBeGreaterThanOrEqual(many)
   },
   300_000,
 )
