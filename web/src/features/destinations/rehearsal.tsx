@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Stack, Table, Text } from '@mantine/core'
+import { Badge, Group, Stack, Table, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -8,6 +8,7 @@ import { rehearsalQuery } from '../../api/destinations.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
 import { explain } from '../../shared/error-notice.tsx'
+import { ShowButton } from '../../shared/show-button.tsx'
 import { Ago } from '../../shared/time.tsx'
 
 /** How long typing must pause before the draft is tried, in milliseconds. */
@@ -90,14 +91,7 @@ function EventTable({ events }: { events: RehearsedEvent[] }) {
                 <Ago at={event.at} />
               </Table.Td>
               <Table.Td>
-                <Button
-                  variant="default"
-                  size="compact-sm"
-                  aria-label={`Show the body of ${event.messageId}`}
-                  onClick={() => setShown(event)}
-                >
-                  Show
-                </Button>
+                <ShowButton label={`Show the body of ${event.messageId}`} onClick={() => setShown(event)} />
               </Table.Td>
             </Table.Tr>
           ))}

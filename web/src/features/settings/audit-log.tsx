@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Select, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Group, Select, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
@@ -11,6 +11,7 @@ import { EmptyState } from '../../shared/empty-state.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { ShowButton } from '../../shared/show-button.tsx'
 import { formatTime } from '../../shared/time.tsx'
 import { describeAction, differences, matchedBy, subjectName } from './describe-change.ts'
 
@@ -84,14 +85,10 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
                 </Text>
               </Table.Td>
               <Table.Td>
-                <Button
-                  variant="default"
-                  size="compact-sm"
-                  aria-label={`Show ${describeAction(entry)} of ${formatTime(entry.at)}`}
+                <ShowButton
+                  label={`Show ${describeAction(entry)} of ${formatTime(entry.at)}`}
                   onClick={() => setShown(entry)}
-                >
-                  Show
-                </Button>
+                />
               </Table.Td>
             </Table.Tr>
           ))}

@@ -15,6 +15,7 @@ import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { ShowButton } from '../../shared/show-button.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { fates, readTurnedAwayFilter } from './filter.ts'
 
@@ -177,14 +178,7 @@ function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (ev
               <Ago at={event.at} />
             </Table.Td>
             <Table.Td>
-              <Button
-                variant="default"
-                size="compact-sm"
-                aria-label={`Show the body of ${event.messageId ?? event.id}`}
-                onClick={() => onShow(event)}
-              >
-                Show
-              </Button>
+              <ShowButton label={`Show the body of ${event.messageId ?? event.id}`} onClick={() => onShow(event)} />
             </Table.Td>
           </Table.Tr>
         ))}
