@@ -6,5 +6,6 @@ export {
   type AttemptObservation,
   type DeliveryDependencies,
 } from './delivery.ts'
+export { createHoldActivities, type HoldDependencies } from './holds.ts'
 export { createParcelActivities, type ParcelDependencies } from './parcels.ts'
 export { createSteeringActivities, type SteeringActivityDependencies } from './steering.ts'

@@ -48,6 +48,7 @@ const paths = [
   'cancelled',
   'deferred',
   'delivered-at-once',
+  'destination-held-while-failing',
   'destination-rechecked',
   'discarded-while-held',
   'discarded-while-retrying',
@@ -135,7 +136,14 @@ it('has histories of every workflow whose payloads are sealed', () => {
     return isSealed && payloads.length > 0 ? [started?.workflowType?.name] : []
   })
   expect(new Set(sealed)).toEqual(
-    new Set(['deliverEvent', 'deliverParcel', 'syncAudience', 'scheduledSync', 'recheckDestination']),
+    new Set([
+      'deliverEvent',
+      'deliverParcel',
+      'syncAudience',
+      'scheduledSync',
+      'recheckDestination',
+      'holdDestination',
+    ]),
   )
 })
 
@@ -165,7 +173,8 @@ it('would be told apart if it did one thing more, on any path', async () => {
        export const deliverParcel = later(originals.deliverParcel)
        export const syncAudience = later(originals.syncAudience)
        export const scheduledSync = later(originals.scheduledSync)
-       export const recheckDestination = later(originals.recheckDestination)`,
+       export const recheckDestination = later(originals.recheckDestination)
+       export const holdDestination = later(originals.holdDestination)`,
     ),
   )
   for (const name of names) expect(outcomes.get(name), name).toBeInstanceOf(DeterminismViolationError)
@@ -175,7 +184,7 @@ it('fails alone where it handles a rejection nowhere: the worker goes on', async
   const outcomes = await replayAll(
     await bundleOf(
       `import * as originals from '${join(root, 'workflows/index.ts')}'
-       export const { deliverParcel, recheckDestination, syncAudience, scheduledSync } = originals
+       export const { deliverParcel, holdDestination, recheckDestination, syncAudience, scheduledSync } = originals
        export const deliverEvent = (input) => { void Promise.reject(new Error('lost')); return originals.deliverEvent(input) }`,
     ),
   )

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkflowHandle } from '@temporalio/client'
 import { signals, type DeliverEventInput, type RetrySchedule } from '../../src/contracts/delivery.ts'
+import { holdWorkflowId } from '../../src/contracts/holds.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { startDelivery } from '../../src/temporal/start-delivery.ts'
@@ -143,6 +144,21 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
           return app.temporal.client.workflow.getHandle(workflowId)
         return undefined
       })
+    },
+    'destination-held-while-failing': async () => {
+      const endpoint = await receiver(down)
+      const settings = { webhooks: [{ url: endpoint.url }] }
+      const failing = { name: 'Failing', type: 'webhooks', onFailing: 'hold', holdAfterSeconds: 1, settings }
+      const destination = await call<Destination>('POST', '/destinations', failing)
+      await deliver('failing', destination)
+      await until(
+        'it is held',
+        async () => (await call<Destination>('GET', `/destinations/${destination.id}`)).held !== null,
+      )
+      const before = endpoint.requests.length
+      await until('it is probed', () => endpoint.requests.length > before)
+      endpoint.answer(ok)
+      return app.temporal.client.workflow.getHandle(holdWorkflowId(destination.id))
     },
     'retry-after-beyond-the-window': async () => {
       const muchLater = { ...down, headers: { 'retry-after': '3600' } }

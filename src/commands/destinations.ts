@@ -5,6 +5,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import {
   DestinationViewSchema,
+  OnFailingSchema,
   SuccessPolicySchema,
   type Destination,
   type DestinationPatch,
@@ -23,7 +24,13 @@ import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
 
-const stateOf = ({ enabled, paused }: Destination): string => (!enabled ? 'off' : paused ? 'paused' : 'on')
+const stateOf = ({ enabled, paused, held }: Destination): string =>
+  !enabled ? 'off' : held !== null ? 'held' : paused ? 'paused' : 'on'
+
+const failingOf = ({ onFailing, holdAfterSeconds, held }: Destination): string => {
+  if (held !== null) return `held since ${held.since}: failing since ${held.failingSince}`
+  return onFailing === 'retry' ? 'deliveries are retried' : `deliveries are held after ${holdAfterSeconds} s`
+}
 
 /** As `1 down, 1 working`. */
 function healthOf({ endpoints }: DestinationView): string {
@@ -51,6 +58,7 @@ const show = (destination: DestinationView): string =>
         destination.successPolicy === 'any'
           ? 'when one endpoint has accepted it'
           : 'when every endpoint has accepted it',
+      'while it fails': failingOf(destination),
       filter: destination.filter === null ? 'none: it takes all events' : JSON.stringify(destination.filter),
       mapping: destination.mapping === null ? 'none: events are sent as they are' : JSON.stringify(destination.mapping),
       signed: destination.settings.hasSharedSecret ? 'yes' : 'no',
@@ -75,6 +83,9 @@ interface Settings {
   header?: Record<string, string>
   secretEnv?: string
   successPolicy?: Destination['successPolicy']
+  onFailing?: Destination['onFailing']
+  /** In milliseconds. */
+  holdAfter?: number
   /** Path of a file; `false`: none. */
   filter?: string | false
   /** Likewise. */
@@ -96,6 +107,12 @@ const withSettings = (command: Command): Command =>
         'which endpoints must accept an event before it counts as delivered',
       ).choices(SuccessPolicySchema.options),
     )
+    .addOption(
+      new Option('--on-failing <what>', 'what becomes of deliveries while every endpoint fails').choices(
+        OnFailingSchema.options,
+      ),
+    )
+    .option('--hold-after <duration>', 'with --on-failing hold, after how long a failure, such as 5m', duration)
     .option('--filter <file>', 'file with its filter in YAML or JSON, which says what events it takes; - for input')
     .option('--mapping <file>', 'file with its mapping in YAML or JSON, which says how events change; - for input')
 
@@ -142,6 +159,7 @@ export function destinationsCommand(): Command {
         sourceIds: await sourceIds(api, options.source ?? []),
         settings: { webhooks: webhooksOf(options), ...secretOf(options) },
         ...(options.successPolicy !== undefined && { successPolicy: options.successPolicy }),
+        ...failingSettings(options),
         ...(await shapeOf(options)),
       }
       out.result(await api.call('POST', '/destinations', DestinationViewSchema, input), show)
@@ -167,6 +185,7 @@ export function destinationsCommand(): Command {
       const change = {
         name: options.name,
         successPolicy: options.successPolicy,
+        ...failingSettings(options),
         ...(await shapeOf(options)),
         ...(options.source !== undefined && { sourceIds: await sourceIds(api, options.source) }),
         settings: {
@@ -256,6 +275,11 @@ export function destinationsCommand(): Command {
     })
   return command
 }
+
+const failingSettings = ({ onFailing, holdAfter }: Settings) => ({
+  ...(onFailing !== undefined && { onFailing }),
+  ...(holdAfter !== undefined && { holdAfterSeconds: Math.round(holdAfter / 1_000) }),
+})
 
 const showRehearsal = ({ tried, sent, changed, dropped, failed, items }: Rehearsal): string =>
   [

@@ -6,6 +6,7 @@ import { composeDeletions, type DeletionServices } from './compose-deletions.ts'
 import { composeDeliveries, type DeliveryServices } from './compose-deliveries.ts'
 import type { Foundation } from './compose-foundation.ts'
 import { composeGate, type GateServices } from './compose-gate.ts'
+import { composeHolds, type HoldServices } from './compose-holds.ts'
 import { composeIntake, type IntakeServices } from './compose-intake.ts'
 
 export interface Services {
@@ -14,6 +15,7 @@ export interface Services {
   deliveries: DeliveryServices
   audiences: AudienceServices
   deletions: DeletionServices
+  holds: HoldServices
 }
 
 export function composeServices(config: Config, foundation: Foundation): Services {
@@ -23,5 +25,6 @@ export function composeServices(config: Config, foundation: Foundation): Service
   const deliveries = composeDeliveries({ ...foundation, ...gate, config, queuedSteering: intake.queuedSteering })
   const audiences = composeAudiences({ ...foundation, retry })
   const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
-  return { gate, intake, deliveries, audiences, deletions }
+  const holds = composeHolds({ ...foundation, ...gate, onResumed: deliveries.onDestinationChanged })
+  return { gate, intake, deliveries, audiences, deletions, holds }
 }

@@ -11,16 +11,16 @@ import type { Services } from './compose-services.ts'
 export function composeWorker(
   config: Config,
   foundation: Foundation,
-  { deliveries, audiences, deletions }: Services,
+  { deliveries, audiences, deletions, holds }: Services,
   { workflowCode, workerLimits }: { workflowCode: WorkflowCode; workerLimits?: WorkerLimits },
 ): NodeWorker {
-  const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities }
+  const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities, ...holds.activities }
   const worker = prepareWorker(foundation.temporal, workflowCode, activities, foundation.logger, workerLimits)
-  const duties = composeDuties({ ...foundation, config })
+  const parts = [worker, composeDuties({ ...foundation, config }), holds.watch()]
   return {
     ...worker,
     async stop() {
-      await Promise.all([worker.stop(), duties.stop()])
+      await Promise.all(parts.map((part) => part.stop()))
     },
   }
 }

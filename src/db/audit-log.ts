@@ -49,6 +49,12 @@ export async function finishAuditEntry(
   ])
 }
 
+/** Writes a change of the program itself, in the transaction of that change. */
+export async function writeAuditEntry(tx: Queryable, entry: NewAuditEntry, after: unknown): Promise<void> {
+  const id = await beginAuditEntry(tx, entry)
+  await finishAuditEntry(tx, id, { outcome: 'done', subject: entry.subject, after })
+}
+
 /** Takes an entry back: the change was refused. */
 export async function removeAuditEntry(database: Queryable, id: string): Promise<void> {
   await database.query('delete from audit_log where id = $1', [id])

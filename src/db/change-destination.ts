@@ -81,12 +81,12 @@ export async function replaceSecret(
   )
 }
 
-/** Keeps the time of pauses that are over: deliveries do not count it. */
+/** Keeps the time of pauses that are over: deliveries do not count it. A hold becomes the pause of who asks for one. */
 export async function setPaused(tx: Queryable, id: string, paused: boolean): Promise<void> {
   await tx.query(
     paused
-      ? 'update destinations set paused_at = coalesce(paused_at, clock_timestamp()) where id = $1'
-      : `update destinations set paused_at = null, paused_total_ms = paused_total_ms +
+      ? 'update destinations set paused_at = coalesce(paused_at, clock_timestamp()), held_at = null where id = $1'
+      : `update destinations set paused_at = null, held_at = null, resumed_at = clock_timestamp(), paused_total_ms = paused_total_ms +
            coalesce(extract(epoch from clock_timestamp() - paused_at) * 1000, 0)::bigint where id = $1`,
     [id],
   )

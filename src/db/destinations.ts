@@ -4,6 +4,7 @@ import type { Destination, DestinationPatch, NewDestination } from '../schemas/d
 import type { SecretBox } from '../secrets.ts'
 import { connectSources, replaceEndpoints, replaceSecret, setPaused } from './change-destination.ts'
 import type { Database, Queryable } from './database.ts'
+import { endUnwantedHold } from './destination-holds.ts'
 import { requestRecheck } from './destination-rechecks.ts'
 import { replaceMapping } from './mappings.ts'
 import { pageOf, startOfPage, type Page, type PageRequest } from './page.ts'
@@ -75,6 +76,7 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         if (patch.mapping !== undefined) await replaceMapping(tx, id, patch.mapping)
         if (patch.paused !== undefined) await setPaused(tx, id, patch.paused)
         if (patch.paused === false || patch.enabled === false) await requestRecheck(tx, id)
+        await endUnwantedHold(tx, id)
         if (patch.sourceIds !== undefined) await connectSources(tx, id, patch.sourceIds)
         const { sharedSecret, secretOverlapSeconds = 0, webhooks } = patch.settings ?? {}
         if (sharedSecret !== undefined) await replaceSecret(tx, id, sealed(sharedSecret), secretOverlapSeconds)
@@ -94,26 +96,37 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
 async function insertDestination(
   tx: Queryable,
   id: string,
-  { name, type, enabled, successPolicy, filter = null }: NewDestination,
+  { name, type, enabled, successPolicy, onFailing = 'retry', holdAfterSeconds = 300, filter = null }: NewDestination,
   sealedSecret: string | null,
 ): Promise<void> {
   await tx.query(
-    `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted, filter)
-     values ($1, $2, $3, $4, $5, $6, $7::json)`,
-    [id, name, type, enabled, successPolicy, sealedSecret, jsonOf(filter)],
+    `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted, filter,
+       on_failing, hold_after_seconds)
+     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9)`,
+    [id, name, type, enabled, successPolicy, sealedSecret, jsonOf(filter), onFailing, holdAfterSeconds],
   )
 }
 
 async function updateDestination(
   tx: Queryable,
   id: string,
-  { name, enabled, successPolicy, filter }: DestinationPatch,
+  { name, enabled, successPolicy, onFailing, holdAfterSeconds, filter }: DestinationPatch,
 ): Promise<void> {
   const rows = await tx.query(
     `update destinations set name = coalesce($2, name), enabled = coalesce($3, enabled),
        success_policy = coalesce($4, success_policy), filter = case when $5 then $6::json else filter end,
+       on_failing = coalesce($7, on_failing), hold_after_seconds = coalesce($8, hold_after_seconds),
        updated_at = now() where id = $1 returning id`,
-    [id, name ?? null, enabled ?? null, successPolicy ?? null, filter !== undefined, jsonOf(filter ?? null)],
+    [
+      id,
+      name ?? null,
+      enabled ?? null,
+      successPolicy ?? null,
+      filter !== undefined,
+      jsonOf(filter ?? null),
+      onFailing ?? null,
+      holdAfterSeconds ?? null,
+    ],
   )
   if (rows.length === 0) throw notFound(id)
 }

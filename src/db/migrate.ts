@@ -27,6 +27,7 @@ import { filters } from './migrations/0075-filters.ts'
 import { sharedParcels } from './migrations/0080-shared-parcels.ts'
 import { mappings } from './migrations/0085-mappings.ts'
 import { userKeys } from './migrations/0090-user-keys.ts'
+import { holds } from './migrations/0095-holds.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -58,6 +59,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   sharedParcels,
   mappings,
   userKeys,
+  holds,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

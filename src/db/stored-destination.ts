@@ -18,6 +18,8 @@ export interface DestinationRow {
   type: 'webhooks'
   enabled: boolean
   success_policy: 'any' | 'all'
+  on_failing: 'retry' | 'hold'
+  hold_after_seconds: number
   filter: Filter | null
   mapping_id: string | null
   mapping: Mapping | null
@@ -26,6 +28,8 @@ export interface DestinationRow {
   previous_secret_until: Date | null
   paused_at: Date | null
   paused_total_ms: string
+  /** Since when its endpoints failed, where the program paused it. */
+  held_since_failing: Date | null
   created_at: Date
   updated_at: Date
   source_ids: string[]
@@ -52,6 +56,7 @@ type Webhooks = Destination['settings']['webhooks']
 /** Reads `DestinationRow`s; a condition on `d`, the destination, may follow. */
 export const selectDestinations = `
   select d.*, ${positionSql},
+    case when d.held_at = d.paused_at then d.held_failing_since end as held_since_failing,
     (select mapping from mappings m where m.destination_id = d.id and m.id = d.mapping_id) as mapping,
     (select coalesce(array_agg(source_id order by source_id), '{}') from destination_sources s
      where s.destination_id = d.id) as source_ids,
@@ -101,6 +106,9 @@ const describe = (row: DestinationRow, webhooks: Webhooks): Destination => ({
   enabled: row.enabled,
   paused: row.paused_at !== null,
   successPolicy: row.success_policy,
+  onFailing: row.on_failing,
+  holdAfterSeconds: row.hold_after_seconds,
+  held: heldOf(row),
   sourceIds: row.source_ids,
   filter: row.filter,
   mapping: row.mapping,
@@ -111,6 +119,11 @@ const describe = (row: DestinationRow, webhooks: Webhooks): Destination => ({
   createdAt: row.created_at.toISOString(),
   updatedAt: row.updated_at.toISOString(),
 })
+
+const heldOf = ({ paused_at, held_since_failing }: DestinationRow): Destination['held'] =>
+  paused_at === null || held_since_failing === null
+    ? null
+    : { since: paused_at.toISOString(), failingSince: held_since_failing.toISOString() }
 
 /** An endpoint whose headers are opened when they are first looked at. */
 function openedLater({ id, url, headers_encrypted }: EndpointRow, secrets: SecretBox): Webhooks[number] {

@@ -2,6 +2,7 @@
 
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { countHeld } from '../db/destination-holds.ts'
 import { countOldestFor, oldestInInboxSeconds } from '../db/inbox-count.ts'
 import { inboxDepth } from '../db/inbox.ts'
 import { openStatuses, type OpenStatus } from '../db/parcel-statuses.ts'
@@ -46,6 +47,9 @@ export function measureState(dependencies: StateMetricsDependencies): void {
     'postrider_inbox_events_at_down_endpoints',
     'Of the 10,000 oldest events in the inbox those whose endpoints are all down',
     () => countOldestFor(database, downDestinations()),
+  )
+  gauge('postrider_destinations_held', 'Destinations that are held because every endpoint of theirs fails', () =>
+    countHeld(database),
   )
   gauge('postrider_settings_version', 'Number of the settings in force on this node', () => {
     const version = settingsVersion()

@@ -14,7 +14,7 @@ export const AuditEntrySchema = z.object({
   actor: z
     .string()
     .describe(
-      "Name of the API token, or `admin` for the configured one; the caller's address when a sign-in was refused",
+      "Name of the API token, or `admin` for the configured one; `postrider` for the node itself; the caller's address when a sign-in was refused",
     ),
   action: z.string().describe('What was done, as in `sources.create` or `sources.rotate-key`'),
   subject: z.string().describe('What it was done to, as in `sources/src_…`'),

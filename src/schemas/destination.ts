@@ -60,6 +60,14 @@ export const EndpointDraftSchema = z.strictObject({
 /** How many endpoints must take an event: `any` one, the default (`spec/`, "Multiple endpoints"), or `all`. */
 export const SuccessPolicySchema = z.enum(['any', 'all'])
 
+/** What becomes of deliveries while every endpoint fails: they are retried until their window is over, or held until one answers. */
+export const OnFailingSchema = z.enum(['retry', 'hold'])
+
+/** Longest time of failure after which a destination is held: a day. */
+const maxHoldAfterSeconds = 24 * 3600
+
+const holdAfterSeconds = z.int().min(1).max(maxHoldAfterSeconds)
+
 /** Longest time for which a replaced secret goes on signing: 30 days. */
 const maxSecretOverlapSeconds = 30 * 24 * 3600
 
@@ -71,6 +79,12 @@ export const NewDestinationSchema = z.strictObject({
   successPolicy: SuccessPolicySchema.default('any').describe(
     'Whether one endpoint is enough (`any`, the default), or all must take each event',
   ),
+  onFailing: OnFailingSchema.optional().describe(
+    'What becomes of deliveries while every endpoint fails: retried until their window is over (`retry`, the default), or held until one answers (`hold`)',
+  ),
+  holdAfterSeconds: holdAfterSeconds
+    .optional()
+    .describe('With `hold`, after how long a failure they are held, 1 to 86,400 seconds; 300 unless given'),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
   filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),
   mapping: MappingSchema.nullish().describe('What becomes of an event before it is sent; sent as it is unless given'),
@@ -99,6 +113,12 @@ export const DestinationPatchSchema = z.strictObject({
   successPolicy: SuccessPolicySchema.optional().describe(
     'Whether one endpoint is enough (`any`), or all must take each event',
   ),
+  onFailing: OnFailingSchema.optional().describe(
+    'Whether deliveries are retried (`retry`) or held (`hold`) while every endpoint fails; `retry` ends a hold',
+  ),
+  holdAfterSeconds: holdAfterSeconds
+    .optional()
+    .describe('With `hold`, after how long a failure they are held, 1 to 86,400 seconds'),
   sourceIds: sourceIds.optional().describe('All sources whose events it gets from now on, at most 1,000'),
   filter: FilterSchema.nullish().describe('Which of their events it takes from now on, as a whole; `null`: all'),
   mapping: MappingSchema.nullish().describe(
@@ -128,7 +148,16 @@ export const DestinationSchema = z.object({
   name: z.string().describe('Name for people'),
   type: z.literal('webhooks').describe('Kind of the destination: there is one'),
   enabled: z.boolean().describe('Whether events go to it'),
-  paused: z.boolean().describe('Whether its deliveries wait until it is resumed'),
+  paused: z.boolean().describe('Whether its deliveries wait until it is resumed, by an operator or as `held` says'),
+  onFailing: OnFailingSchema.describe('Whether deliveries are retried or held while every endpoint fails'),
+  holdAfterSeconds: z.int().describe('With `hold`, after how many seconds of failure they are held'),
+  held: z
+    .object({
+      since: z.iso.datetime().describe('When Postrider paused it, ISO 8601'),
+      failingSince: z.iso.datetime().describe('Since when every endpoint failed by then, ISO 8601'),
+    })
+    .nullable()
+    .describe('Set while it is paused because it fails: Postrider resumes it when an endpoint answers; else null'),
   successPolicy: SuccessPolicySchema.describe('Whether one endpoint is enough (`any`), or all must take each event'),
   sourceIds: z.array(z.string()).describe('Sources whose events it gets'),
   filter: FilterSchema.nullable().describe('Which of their events it takes; null: all'),

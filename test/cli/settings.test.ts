@@ -98,6 +98,9 @@ describe('destinations', () => {
 
     expect(await shell.json(['destinations', 'pause', 'CRM'])).toMatchObject({ paused: true })
     expect(await shell.json(['destinations', 'resume', 'CRM'])).toMatchObject({ paused: false })
+    const failing = ['destinations', 'update', 'CRM', '--on-failing', 'hold', '--hold-after', '2m']
+    expect(await shell.json(failing)).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 120 })
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('deliveries are held after 120 s')
     const moved = ['destinations', 'update', 'CRM', '--url', `${receiver.url}/in`, '--url', `${receiver.url}/too`]
     const changed = await shell.json<Destination>(moved)
     expect(changed.settings.webhooks[0]).toEqual(made.settings.webhooks[0])
@@ -312,6 +315,8 @@ destinations:
     sources: [Web, Old app]
     paused: true
     successPolicy: all
+    onFailing: hold
+    holdAfterSeconds: 60
     filter: { events: ['Order *'], match: { not: { path: userId, op: exists } } }
     mapping: { hash: [traits.email], rename: { event: name }, set: { a: 1 } }
     sharedSecret: { env: WAREHOUSE_SECRET }
@@ -350,6 +355,7 @@ audiences:
     const filter = { events: ['Order *'], match: { not: { path: 'userId', op: 'exists' } } }
     const mapping = { hash: ['traits.email'], rename: { event: 'name' }, set: { a: 1 } }
     expect(made).toMatchObject({ paused: true, successPolicy: 'all', filter, mapping })
+    expect(made).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 60, held: null })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
       webhooks: [{ headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' } }],

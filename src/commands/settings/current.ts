@@ -87,8 +87,11 @@ export const sourceEntry = ({ name, enabled }: Source): SourceEntry => ({ name, 
 export const destinationEntry = (destination: Destination, sources: Source[]): DestinationEntry => ({
   name: destination.name,
   enabled: destination.enabled,
-  paused: destination.paused,
+  // What the node holds by itself is no setting.
+  paused: destination.paused && destination.held === null,
   successPolicy: destination.successPolicy,
+  onFailing: destination.onFailing,
+  holdAfterSeconds: destination.holdAfterSeconds,
   sources: namesOf(destination.sourceIds, sources),
   filter: destination.filter,
   mapping: destination.mapping,

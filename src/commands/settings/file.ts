@@ -4,7 +4,7 @@
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
-import { SuccessPolicySchema } from '../../schemas/destination.ts'
+import { OnFailingSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
 import { speakPlainly } from '../../schemas/plain-words.ts'
 import { MappingSchema } from '../../schemas/mapping.ts'
@@ -30,6 +30,8 @@ const DestinationEntrySchema = z.strictObject({
   enabled: z.boolean().optional(),
   paused: z.boolean().optional(),
   successPolicy: SuccessPolicySchema.optional(),
+  onFailing: OnFailingSchema.optional(),
+  holdAfterSeconds: z.int().optional(),
   /** Names. */
   sources: z.array(z.string()).optional(),
   /** `null`: all of their events. */

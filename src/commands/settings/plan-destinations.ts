@@ -105,6 +105,8 @@ function presentHeader(context: PlanContext, wanted: HeaderEntries, name: string
 const commonOf = (context: PlanContext, entry: DestinationEntry, members: Set<string>) => ({
   ...(members.has('enabled') && { enabled: entry.enabled }),
   ...(members.has('successPolicy') && { successPolicy: entry.successPolicy }),
+  ...(members.has('onFailing') && { onFailing: entry.onFailing }),
+  ...(members.has('holdAfterSeconds') && { holdAfterSeconds: entry.holdAfterSeconds }),
   ...(members.has('filter') && { filter: entry.filter }),
   ...(members.has('mapping') && { mapping: entry.mapping }),
   ...(members.has('sources') && { sourceIds: entry.sources?.map((name) => context.idOf('sources', name)) }),

@@ -189,6 +189,39 @@ export const connecting = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('holds a destination while it fails, as is chosen there, and shows since when', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      const source = await web.node.createSource('Held while failing')
+      const { id } = await web.node.connect([source], [receiver.url], { name: 'Failing' })
+      const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      await page.getByRole('radio', { name: 'They are held until an endpoint answers' }).check()
+      await page.getByLabel('Hold after so many minutes of failure').fill('0.05')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await eventually(stored).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 3 })
+
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
+      await page.getByText('Held: deliveries wait, none is lost').waitFor()
+      await page.getByText('Every endpoint fails, since').waitFor()
+      await page.getByRole('link', { name: '1 delivery waits for it.' }).waitFor()
+      await page.goto(`${web.node.url}/destinations`)
+      await page.getByRole('row', { name: 'Failing' }).getByText('Held', { exact: true }).waitFor()
+
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      await page.getByRole('button', { name: 'Keep paused' }).click()
+      await page.getByText('Paused: deliveries wait, none is lost').waitFor()
+      expect(await stored()).toMatchObject({ paused: true, held: null })
+      receiver.answer({})
+      await page.getByRole('button', { name: 'Resume' }).click()
+      await page.getByRole('button', { name: 'Pause' }).waitFor()
+      await eventually(stored).toMatchObject({ paused: false, held: null })
+      await page.goto(`${web.node.url}/settings`)
+      await page.getByText('Held, while it fails, destination').first().waitFor()
+      expect(errors).toEqual([])
+    })
+
     it('takes other endpoints, tests them, is switched off and deleted', async () => {
       await using first = await startReceiver()
       await using second = await startReceiver()

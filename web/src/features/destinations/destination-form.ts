@@ -24,6 +24,9 @@ export interface DestinationValues {
   name: string
   sourceIds: string[]
   successPolicy: 'any' | 'all'
+  onFailing: 'retry' | 'hold'
+  /** After how many minutes of failure it is held. */
+  holdAfterMinutes: number | string
   webhooks: EndpointValues[]
   /** Empty: none is set, or it stays as it is. */
   sharedSecret: string
@@ -45,15 +48,19 @@ export const emptyDestination = (): DestinationValues => ({
   name: 'Webhooks',
   sourceIds: [],
   successPolicy: 'any',
+  onFailing: 'retry',
+  holdAfterMinutes: 5,
   webhooks: [emptyEndpoint()],
   sharedSecret: '',
   secretOverlapSeconds: defaultOverlapSeconds,
 })
 
-export const toValues = ({ name, sourceIds, successPolicy, settings }: Destination): DestinationValues => ({
-  name,
-  sourceIds,
-  successPolicy,
+export const toValues = ({ settings, ...destination }: Destination): DestinationValues => ({
+  name: destination.name,
+  sourceIds: destination.sourceIds,
+  successPolicy: destination.successPolicy,
+  onFailing: destination.onFailing,
+  holdAfterMinutes: destination.holdAfterSeconds / 60,
   webhooks: settings.webhooks.map(({ id, url, headers }) => ({
     key: nextKey(),
     id,
@@ -68,6 +75,11 @@ const toWebhook = ({ id, url, headers }: EndpointValues): WebhookInput => ({
   ...(id !== undefined && { id }),
   url: url.trim(),
   headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
+})
+
+const toFailing = ({ onFailing, holdAfterMinutes }: DestinationValues) => ({
+  onFailing,
+  ...(onFailing === 'hold' && { holdAfterSeconds: Math.round(Number(holdAfterMinutes) * 60) }),
 })
 
 const toSecret = ({ sharedSecret }: DestinationValues) => (sharedSecret === '' ? {} : { sharedSecret })
@@ -89,6 +101,7 @@ export const toNewDestination = (values: DestinationValues): NewDestination => (
   type: 'webhooks',
   enabled: false,
   successPolicy: values.successPolicy,
+  ...toFailing(values),
   sourceIds: values.sourceIds,
   settings: toSettings(values),
 })
@@ -96,6 +109,7 @@ export const toNewDestination = (values: DestinationValues): NewDestination => (
 export const toPatch = (values: DestinationValues): DestinationPatch => ({
   name: values.name,
   successPolicy: values.successPolicy,
+  ...toFailing(values),
   sourceIds: values.sourceIds,
   settings: {
     ...toSettings(values),
@@ -105,6 +119,7 @@ export const toPatch = (values: DestinationValues): DestinationPatch => ({
 
 /** The form's field for a member of the body that the server found wrong. */
 export function fieldOf(path: string, { webhooks }: DestinationValues): string | undefined {
+  if (path === 'holdAfterSeconds') return 'holdAfterMinutes'
   const [, index, member] = /^settings\.webhooks\[(\d+)\](?:\.(.+))?$/.exec(path) ?? []
   if (index === undefined) return path.startsWith('settings.') ? path.slice('settings.'.length) : path
   const header = member?.startsWith('headers.') === true ? member.slice('headers.'.length) : undefined

@@ -12,6 +12,7 @@ import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
+import { formatTime } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { DestinationFigures, RecentFailures } from './destination-figures.tsx'
@@ -79,7 +80,7 @@ function DestinationDetails({ tagged }: { tagged: Tagged<DestinationView> }) {
 }
 
 function Steering({ destination }: { destination: Destination }) {
-  const { id, paused } = destination
+  const { id, paused, held } = destination
   const change = useChange({
     change: (patch: DestinationPatch) => changeDestination(id, patch),
     stale: ['destinations', 'deliveries'],
@@ -94,13 +95,18 @@ function Steering({ destination }: { destination: Destination }) {
       >
         {paused ? 'Resume' : 'Pause'}
       </Button>
+      {held !== null && (
+        <Button variant="default" loading={change.isPending} onClick={() => change.mutate({ paused: true })}>
+          Keep paused
+        </Button>
+      )}
       <PowerSwitch destination={destination} />
     </>
   )
 }
 
 /** A paused destination keeps its deliveries; says how many. */
-function HeldNotice({ destination: { id, paused } }: { destination: Destination }) {
+function HeldNotice({ destination: { id, paused, held } }: { destination: Destination }) {
   const count = useQuery({
     ...deliveryCountQuery({ status: 'held', destinationId: id }),
     enabled: paused,
@@ -108,7 +114,17 @@ function HeldNotice({ destination: { id, paused } }: { destination: Destination 
   })
   if (!paused) return null
   return (
-    <Alert color="yellow" icon={<IconPlayerPause aria-hidden />} title="Paused: deliveries wait, none is lost">
+    <Alert
+      color="yellow"
+      icon={<IconPlayerPause aria-hidden />}
+      title={held === null ? 'Paused: deliveries wait, none is lost' : 'Held: deliveries wait, none is lost'}
+    >
+      {held !== null && (
+        <Text size="sm">
+          Every endpoint fails, since {formatTime(held.failingSince)}. It is probed now and then, and goes on by itself
+          when one answers.
+        </Text>
+      )}
       {count.data === undefined ? (
         'Counting the deliveries that wait …'
       ) : (

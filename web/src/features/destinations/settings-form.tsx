@@ -16,6 +16,7 @@ import { EndpointFields } from './endpoint-fields.tsx'
 import { SecretField } from './secret-field.tsx'
 import { SourceChoice } from './source-choice.tsx'
 import { SuccessPolicy } from './success-policy.tsx'
+import { WhileFailing } from './while-failing.tsx'
 
 /** The settings of a destination: asks before unsaved edits are lost, and before those of others are. */
 export function SettingsForm({ destination }: { destination: Tagged<Destination> }) {
@@ -58,6 +59,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
           <SourceChoice form={form} />
           <EndpointFields form={form} destinationId={id} />
           {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
+          <WhileFailing form={form} />
           <div>
             <SecretField form={form} isSet={loaded.answer.settings.hasSharedSecret} />
           </div>

@@ -25,6 +25,7 @@ const verbs: Record<string, string> = {
   cancel: 'Cancelled',
   pause: 'Paused the schedule of',
   resume: 'Resumed the schedule of',
+  hold: 'Held, while it fails,',
   sync: 'Synced',
   resync: 'Sent every member of',
   backfill: 'Made up for missed syncs of',
@@ -46,6 +47,7 @@ export function describeAction(entry: AuditEntry): string {
   const matched = matchedBy(entry)
   const noun =
     matched !== undefined || (isMany && resource === 'deliveries') ? 'deliveries' : (nouns[resource] ?? resource)
+  if (action === 'destinations.resume') return 'Resumed, since it answers, destination'
   return `${verbs[rest.join('.')] ?? rest.join(' ')} ${noun}`
 }
 
