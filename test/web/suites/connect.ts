@@ -217,7 +217,7 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Resume' }).click()
       await page.getByRole('button', { name: 'Pause' }).waitFor()
       await eventually(stored).toMatchObject({ paused: false, held: null })
-      await page.goto(`${web.node.url}/settings`)
+      await page.goto(`${web.node.url}/settings?tab=audit`)
       await page.getByText('Held, while it fails, destination').first().waitFor()
       expect(errors).toEqual([])
     })
