@@ -4,6 +4,7 @@ import ipaddr from 'ipaddr.js'
 import ms from 'ms'
 import { z } from 'zod'
 import { StartError } from './errors.ts'
+import { speakPlainly } from './schemas/plain-words.ts'
 import { withSecretFiles } from './secret-files.ts'
 
 /** A duration as `4h`, `90s` or `500ms`, in milliseconds. */
@@ -208,6 +209,7 @@ export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string | undefi
 const secretNames = ['DATABASE_URL', 'POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_ENCRYPTION_KEYS'] as const
 
 function parseSettings<Settings>(schema: z.ZodType<Settings>, given: Record<string, string | undefined>): Settings {
+  speakPlainly()
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues

@@ -57,6 +57,7 @@ describe('settings', () => {
   ])('stop the start with one line when %s is %s', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(StartError)
     expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name}[^\n]*$`))
+    expect(failureOf(() => readConfig({ [name]: value }))).not.toMatch(/expected|received|invalid|too (big|small)/i)
   })
 
   it.each([

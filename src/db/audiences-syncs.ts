@@ -96,7 +96,7 @@ export async function listSyncs(database: Queryable, audienceId: string, request
   const before = request.cursor === undefined ? undefined : Buffer.from(request.cursor, 'base64url').toString()
   const number = before?.split(' ')[0]
   if (number !== undefined && !/^\d{1,18}$/.test(number))
-    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+    throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
   const rows = await database.query<SyncRow & { position: string }>(
     `select *, number::text as position from audience_syncs
      where audience_id = $1 and ($2::bigint is null or number < $2) order by number desc limit $3`,

@@ -253,7 +253,7 @@ function viewOf(membership: Membership): MembershipView {
 function withKeptSecrets(next: Membership, before: Membership): Membership {
   if (next.kind === 'sql' && next.connectionString === undefined) {
     if (before.kind === 'sql') return { ...next, connectionString: before.connectionString }
-    throw new AppError('bad_request', 'membership.connectionString: is missing', {
+    throw new AppError('bad_request', 'membership.connectionString is missing', {
       path: 'membership.connectionString',
     })
   }

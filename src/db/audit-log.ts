@@ -90,7 +90,7 @@ export async function listAuditEntries(
   { limit, cursor }: PageRequest,
 ): Promise<Page<AuditEntry>> {
   if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
-    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+    throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
   const rows = await database.query<AuditRow>(
     `select id, at, actor, action, subject, outcome, before, after from audit_log
      where ($1::bigint is null or id < $1::bigint) and ($3::text is null or actor = $3)

@@ -55,7 +55,7 @@ export const jsonCursors = <Position>(schema: z.ZodType<Position>) => ({
 })
 
 const notOfThisList = (): AppError =>
-  new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+  new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
 
 /** SQL expression of a row's cursor position; the text keeps the microseconds that a Date loses. */
 export const positionSql = `to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position`

@@ -66,7 +66,7 @@ export async function listTurnedAway(
   { limit, cursor }: PageRequest,
 ): Promise<Page<TurnedAwayEvent>> {
   if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
-    throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+    throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
   const rows = await database.query<Row>(
     `select ${columns} from turned_away
      where ($1::text is null or source_id = $1) and ($2::text is null or fate = $2) and ($3::text is null or reason = $3)

@@ -1,4 +1,5 @@
-/** The delivery log: what waits in the inbox, then Temporal's visibility and the events of parcels as one list; newest first. */
+/** The delivery log: what waits in the inbox, then Temporal's visibility and the events of parcels as one list: those under
+ *  way first, then the latest to end. */
 
 import { z } from 'zod'
 import { eventName, shownText } from '../contracts/event-name.ts'

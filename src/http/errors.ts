@@ -42,9 +42,14 @@ export const errorBody = (error: AppError): ErrorBody => ({
   ...(error.path === undefined ? {} : { path: error.path }),
 })
 
-/** Who is refused for a while is told until when. */
-const messageOf = ({ message, retryAfterSeconds }: AppError): string =>
-  retryAfterSeconds === undefined ? message : `${message}; try again in ${Math.ceil(retryAfterSeconds)} s`
+/** A whole sentence; who is refused for a while is told until when. */
+function messageOf({ message, path, retryAfterSeconds }: AppError): string {
+  // A member keeps the name that the caller knows it by.
+  const beginsWithName = path !== undefined && message.startsWith(path)
+  const begun = beginsWithName ? message : message.charAt(0).toUpperCase() + message.slice(1)
+  const said = begun.replace(/\.$/, '')
+  return retryAfterSeconds === undefined ? `${said}.` : `${said}; try again in ${Math.ceil(retryAfterSeconds)} s.`
+}
 
 /** Codes for the statuses of Fastify's own errors; its other 4xx are bad requests. */
 const codesByStatus: Record<number, ErrorCode> = {
@@ -60,8 +65,13 @@ const codesByStatus: Record<number, ErrorCode> = {
 const words: Record<string, string> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON: check it for a missing quote, comma or bracket.',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty: send JSON, or leave out the content type.',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body has a content type that this call does not read: send application/json.',
+  FST_ERR_BAD_URL: 'The path is not a valid one: check what stands after its %.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this call accepts: send less at a time.',
 }
+
+/** What the parts of a request are called where a part as a whole is at fault. */
+const placeNames = { body: 'the body', querystring: 'the query', params: 'the path', headers: 'the header' }
 
 /** The error that the caller gets. What is unknown becomes `internal_error`, whose message says nothing. */
 function toAppError(error: unknown): AppError {
@@ -70,7 +80,7 @@ function toAppError(error: unknown): AppError {
   const fault = validation?.[0]
   if (fault !== undefined) {
     const path = memberPath(`${fault.instancePath}/${unknownMember(fault.params) ?? ''}`)
-    const sentence = `${path || (validationContext ?? 'body')}: ${fault.message ?? 'is not valid'}`
+    const sentence = `${path || placeNames[validationContext ?? 'body']} ${fault.message ?? 'is not valid'}`
     return new AppError('bad_request', sentence, path === '' ? {} : { path })
   }
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500)

@@ -1,4 +1,4 @@
-/** The delivery log: Temporal's own visibility, newest first. */
+/** The delivery log: Temporal's own visibility; those under way first, then the latest to end. */
 
 import { AppError } from '../errors.ts'
 import { startedStatuses, type Delivery, type DeliveryFilter, type StartedStatus } from '../schemas/delivery.ts'

@@ -53,7 +53,7 @@ async function problems(env: Record<string, string> = {}): Promise<string[]> {
 it('409: what does not fit says what does', async () => {
   expect(await shell.run(['deliveries', 'retry', deliveryId])).toMatchObject({
     code: 1,
-    stderr: 'postrider: the delivery is over: redeliver it to send it again\n',
+    stderr: 'postrider: The delivery is over: redeliver it to send it again.\n',
   })
 })
 
@@ -62,7 +62,7 @@ it('429: after many wrong tokens, how long to wait', async () => {
     await fetch(`${node.url}/api/v1/sources`, { headers: { authorization: `Bearer wrong-${tries}` } })
   const { code, stderr } = await shell.run(['sources', 'list', '--token', 'wrong-again'])
   expect(code).toBe(1)
-  expect(stderr).toMatch(/^postrider: too many wrong tokens .*: only the right one is taken now; try again in \d+ s$/m)
+  expect(stderr).toMatch(/^postrider: Too many wrong tokens .*: only the right one is taken now; try again in \d+ s\.$/m)
   expect((await shell.run(['sources', 'list'])).code).toBe(0)
 })
 
@@ -71,7 +71,7 @@ it('503: what is away, why, and when to try again', async () => {
   try {
     const { code, stderr } = await shell.run(['deliveries', 'redeliver', deliveryId])
     expect(code).toBe(3)
-    expect(stderr).toMatch(/^postrider: Temporal is away: .+; try again in \d+ s$/m)
+    expect(stderr).toMatch(/^postrider: Temporal is away: .+; try again in \d+ s\.$/m)
     expect(await problems()).toContain('Temporal of the node')
   } finally {
     wayToTemporal.open()
@@ -86,7 +86,7 @@ describe.skipIf(findPostgres() === undefined)('503 of a node', () => {
     const expectNamed = async (): Promise<void> => {
       const { code, stderr } = await shell.run(['sources', 'list'], { env })
       expect(code).toBe(3)
-      expect(stderr).toMatch(/^postrider: The database is away: .+; try again in \d+ s\n$/)
+      expect(stderr).toMatch(/^postrider: The database is away: .+; try again in \d+ s\.\n$/)
       expect(await problems(env)).toContain('database of the node')
     }
     try {

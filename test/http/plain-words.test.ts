@@ -1,31 +1,93 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
+import { wrongValues } from '../support/wrong-values.ts'
+
+const routes: RouteOptions[] = []
+const watch = (event: unknown): void => {
+  const { fastify } = event as { fastify: FastifyInstance }
+  fastify.addHook('onRoute', (route) => void routes.push(route))
+}
 
 let node: TestApp
 beforeAll(async () => {
+  subscribe('fastify.initialization', watch)
   node = await startTestApp()
 })
-afterAll(() => node[Symbol.asyncDispose]())
+afterAll(async () => {
+  unsubscribe('fastify.initialization', watch)
+  await node[Symbol.asyncDispose]()
+})
 
 it.each([
-  ['POST', '/sources', {}, 'name: is missing'],
-  ['POST', '/sources', { name: '' }, 'name: must not be empty'],
-  ['POST', '/sources', { name: 7 }, 'name: must be a text'],
-  ['POST', '/sources', { name: 'x'.repeat(201) }, 'name: must have at most 200 characters'],
+  ['POST', '/sources', {}, 'name is missing.'],
+  ['POST', '/sources', undefined, 'The body must be an object.'],
+  ['POST', '/sources', [], 'The body must be an object.'],
+  ['POST', '/sources', { name: '' }, 'name must not be empty.'],
+  ['POST', '/sources', { name: 7 }, 'name must be a text.'],
+  ['POST', '/sources', { name: 'x'.repeat(201) }, 'name must have at most 200 characters.'],
   [
     'POST',
     '/sources',
     { name: 'Shop', color: 'red' },
-    'color: is not a known member: check its spelling, or leave it out',
+    'color is not a known member: check its spelling, or leave it out.',
   ],
-  ['POST', '/destinations', { name: 'D', type: 'mail', settings: {} }, 'type: must be webhooks'],
-  ['POST', '/audiences', { name: 'A', membership: { kind: 'ftp' } }, 'membership.kind: must be one of push, http, sql'],
-  ['GET', '/deliveries?limit=1000', undefined, 'limit: must be at most 200'],
-  ['GET', '/deliveries?status=lost', undefined, /^status: must be one of queued, delivering, /],
+  ['POST', '/destinations', { name: 'D', type: 'mail', settings: {} }, 'type must be webhooks.'],
+  ['POST', '/audiences', { name: 'A', membership: { kind: 'ftp' } }, 'membership.kind must be one of push, http, sql.'],
+  ['POST', '/deliveries/x/redeliver', { only: {} }, 'only must name a destination or an endpoint.'],
+  ['GET', '/deliveries?limit=1000', undefined, 'limit must be at most 200.'],
+  ['GET', '/deliveries?limit=few', undefined, 'limit must be a number.'],
+  ['GET', '/deliveries?limit=1.5', undefined, 'limit must be a whole number.'],
+  ['GET', '/deliveries?status=lost', undefined, /^status must be one of queued, delivering, .+\.$/],
+  ['GET', '/deliveries?type=page&type=track', undefined, /^type must be one of track, .+\.$/],
+  ['GET', '/deliveries?since=now', undefined, 'since must be a time such as 2026-01-31T12:00:00Z.'],
+  ['GET', '/deliveries?cursor=x', undefined, 'cursor is not a cursor of this list.'],
+  ['GET', '/sources/src_none', undefined, 'No source has the id src_none.'],
 ] as const)('says of %s %s %j in plain words what is wrong', async (method, path, body, words) => {
   const answer = await node.api<{ message: string }>(method, path, body)
-  expect(answer.status).toBe(400)
+  expect(answer.status).toBe(path.endsWith('src_none') ? 404 : 400)
   expect(answer.body.message).toEqual(typeof words === 'string' ? words : expect.stringMatching(words))
+})
+
+describe('whatever is wrong with a call', () => {
+  /** How what is wrong with a member goes on after its name. */
+  const plainWords = /^(is|must|has|goes) .+[^.]$/
+  const libraryWords = /\b(expected|received|invalid|NaN|undefined|schema|too (big|small)|unrecognized)\b/i
+
+  const parts = ['body', 'querystring', 'params', 'headers'] as const
+  const schemasOf = ({ schema }: RouteOptions): z.ZodType[] =>
+    parts.flatMap((part) => {
+      const own = (schema as FastifySchema | undefined)?.[part]
+      return own instanceof z.ZodType ? [own] : []
+    })
+
+  it('is said in plain words, by the schema of every route', () => {
+    const checked = routes.flatMap((route) => schemasOf(route).map((schema) => ({ url: route.url, schema })))
+    expect(checked.length).toBeGreaterThan(80)
+    const told = new Map<string, string>()
+    for (const { url, schema } of checked)
+      for (const value of wrongValues(schema))
+        for (const { message, code } of schema.safeParse(value).error?.issues ?? [])
+          told.set(message, `${code} at ${url}`)
+    const unclear = [...told].filter(([message]) => !plainWords.test(message) || libraryWords.test(message))
+    expect(Object.fromEntries(unclear)).toEqual({})
+    const kinds = new Set([...told.values()].map((text) => text.split(' ')[0]))
+    for (const kind of ['invalid_type', 'too_small', 'too_big', 'invalid_value', 'unrecognized_keys', 'invalid_format'])
+      expect(kinds).toContain(kind)
+  })
+
+  it('is answered with a whole sentence, by every route that takes a body', async () => {
+    const withBody = routes.filter(({ url, schema }) => url.startsWith('/api/v1/') && schema?.body instanceof z.ZodType)
+    expect(withBody.length).toBeGreaterThan(20)
+    for (const { method, url } of withBody) {
+      const path = url.slice('/api/v1'.length).replace(/:\w+/g, 'none')
+      const answer = await node.api<{ message: string }>(String(method), path, { [`no member`]: 1 })
+      expect(answer.body.message, `${String(method)} ${url}`).toMatch(/^\S+( \S+){2,}\.$/)
+      expect(answer.body.message).not.toMatch(libraryWords)
+    }
+  })
 })
 
 it.each([
@@ -42,4 +104,35 @@ it('says of a wrong token where a right one comes from', async () => {
   const answer = await fetch(`${node.url}/api/v1/sources`, { headers: { authorization: 'Bearer wrong' } })
   const message = 'The token is not known: use the admin token, or an API token that has not been revoked.'
   expect(await answer.json()).toMatchObject({ code: 'unauthorized', message })
+})
+
+it.each([
+  ['GET', '/v1/track', 405, 'method_not_allowed', 'Events are sent with POST.'],
+  ['DELETE', '/v1/b', 405, 'method_not_allowed', 'Events are sent with POST.'],
+  ['PUT', '/api/v1/sources', 404, 'not_found', 'Nothing is at this path, or not for this method.'],
+  ['POST', '/healthz', 404, 'not_found', 'Nothing is at this path, or not for this method.'],
+  ['POST', '/v1/projects/x/settings', 404, 'not_found', 'Nothing is at this path, or not for this method.'],
+  ['GET', '/v1/none', 404, 'not_found', 'Nothing is at this path, or not for this method.'],
+  ['GET', '/api/v1/sources/%zz', 400, 'bad_request', 'The path is not a valid one: check what stands after its %.'],
+  ['GET', `/api/v1/sources/${'x'.repeat(401)}`, 404, 'not_found', 'Nothing is at this path, or not for this method.'],
+  [
+    'POST',
+    '/api/v1/sources',
+    415,
+    'unsupported_media_type',
+    'The body has a content type that this call does not read: send application/json.',
+  ],
+])('answers %s %s with %i %s', async (method, path, status, code, message) => {
+  const body = status === 415 ? 'name' : undefined
+  const headers = {
+    authorization: `Bearer ${adminToken}`,
+    ...(body !== undefined && { 'content-type': 'application/xml' }),
+  }
+  const answer = await fetch(`${node.url}${path}`, { method, headers, ...(body !== undefined && { body }) })
+  expect({ status: answer.status, ...((await answer.json()) as object) }).toEqual({
+    status,
+    success: false,
+    code,
+    message,
+  })
 })

@@ -41,12 +41,12 @@ describe('a conflict says how to mend it', () => {
     await node.createSource('Shop')
     expect(await refused('POST', '/sources?uniqueName=true', { name: 'Shop' })).toEqual({
       status: 409,
-      message: 'name: another source has this name: choose another one',
+      message: 'name: another source has this name: choose another one.',
     })
     await node.api('POST', '/tokens', { name: 'CI', role: 'viewer' })
     expect(await refused('POST', '/tokens', { name: 'CI', role: 'viewer' })).toEqual({
       status: 409,
-      message: 'name: another token has this name: choose another one, or revoke that one first',
+      message: 'name: another token has this name: choose another one, or revoke that one first.',
     })
     const destination = await node.connect([await node.createSource()], [receiver.url])
     const audience = { name: 'Buyers', destinationIds: [destination.id] }
@@ -54,8 +54,8 @@ describe('a conflict says how to mend it', () => {
     expect(await refused('POST', '/audiences', { ...audience, name: 'buyers' })).toEqual({
       status: 409,
       message:
-        `the audience "Buyers" already has the key buyers in ${destination.id}: choose another key, ` +
-        'or leave out that destination',
+        `The audience "Buyers" already has the key buyers in ${destination.id}: choose another key, ` +
+        'or leave out that destination.',
     })
   })
 
@@ -68,13 +68,13 @@ describe('a conflict says how to mend it', () => {
     for (const action of ['retry', 'cancel'])
       expect(await refused('POST', `${path}/${action}`)).toEqual({
         status: 409,
-        message: 'the delivery is over: redeliver it to send it again',
+        message: 'The delivery is over: redeliver it to send it again.',
       })
     await node.api('PATCH', `/destinations/${destination.id}`, { enabled: false })
     expect(await refused('POST', `${path}/redeliver`)).toEqual({
       status: 409,
       message:
-        'each destination of this delivery is deleted, switched off or without an endpoint: switch one on, then redeliver',
+        'Each destination of this delivery is deleted, switched off or without an endpoint: switch one on, then redeliver.',
     })
   })
 
@@ -88,16 +88,16 @@ describe('a conflict says how to mend it', () => {
     })
     expect(await refused('POST', `${path}/stop`)).toEqual({
       status: 409,
-      message: 'the sync is completed: there is nothing to stop any more',
+      message: 'The sync is completed: there is nothing to stop any more.',
     })
     expect(await refused('POST', `${path}/confirm`)).toEqual({
       status: 409,
-      message: 'the sync is completed: only one that was refused has to be confirmed',
+      message: 'The sync is completed: only one that was refused has to be confirmed.',
     })
     const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
     expect(await refused('POST', `/audiences/${audience.id}/backfill`, range)).toEqual({
       status: 409,
-      message: 'the audience has no schedule: give it one first',
+      message: 'The audience has no schedule: give it one first.',
     })
   })
 })
@@ -115,7 +115,7 @@ describe('a refusal for a while says until when', () => {
     const seconds = last?.headers.get('retry-after')
     expect(await last?.json()).toMatchObject({
       code: 'too_many_requests',
-      message: `too many wrong tokens came from this address: only the right one is taken now; try again in ${seconds} s`,
+      message: `Too many wrong tokens came from this address: only the right one is taken now; try again in ${seconds} s.`,
     })
   })
 
@@ -131,7 +131,7 @@ describe('a refusal for a while says until when', () => {
     const answer = await open()
     expect(answer.status).toBe(429)
     expect(await answer.json()).toMatchObject({
-      message: 'as many pages show live events as a node serves: close one of them; try again in 30 s',
+      message: 'As many pages show live events as a node serves: close one of them; try again in 30 s.',
     })
     end.abort()
   })
@@ -150,7 +150,7 @@ describe('a refusal for a while says until when', () => {
       const seconds = answer.headers.get('retry-after')
       expect(await answer.json()).toMatchObject({
         code: 'unavailable',
-        message: expect.stringMatching(new RegExp(`^Temporal is away: .+; try again in ${seconds} s$`)) as string,
+        message: expect.stringMatching(new RegExp(`^Temporal is away: .+; try again in ${seconds} s\\.$`)) as string,
       })
     } finally {
       wayToTemporal.open()

@@ -77,7 +77,7 @@ it(
       await server.stop()
       server = await serve(folders[1])
       const reason = await until('the worker is told dead', () => worker.deadReason(), refusedLimitMs)
-      expect(reason).toMatch(/^the worker goes on failing: .*(namespace|Namespace)/)
+      expect(reason).toMatch(/^The worker goes on failing: .*(namespace|Namespace)/)
 
       await registerNamespace()
       await works('in-the-new-namespace')

@@ -250,7 +250,7 @@ describe('events in parcels', () => {
     await untilCount(`destinationId=${destinationId}&status=held`, flooded)
     expect(await read(idOf(source, 3))).toMatchObject({ status: 'held', nextAttemptAt: null, timeline: [] })
     expect(receiver.requests).toEqual([])
-    const isHeld = expect.stringMatching(/^held by the paused destination /) as string
+    const isHeld = expect.stringMatching(/^held by the paused destination /i) as string
     expect(await node.api('POST', path(idOf(source, 3), '/retry'))).toMatchObject({
       status: 409,
       body: { code: 'conflict', message: isHeld },

@@ -163,7 +163,7 @@ describe('a changed key ring', { timeout: 4 * limitMs }, () => {
       const { status, body } = await node.api('GET', `/deliveries/${encodeURIComponent(after)}`)
       expect({ status, body }).toMatchObject({
         status: 503,
-        body: { code: 'unavailable', message: 'the encryption key "k2" is not in POSTRIDER_ENCRYPTION_KEYS' },
+        body: { code: 'unavailable', message: 'The encryption key "k2" is not in POSTRIDER_ENCRYPTION_KEYS.' },
       })
       const { body: list } = await node.api<{ items: { id: string }[] }>('GET', '/deliveries')
       expect(list.items).toHaveLength(2)

@@ -473,7 +473,7 @@ describe('a paused destination', () => {
       status: 409,
       body: {
         code: 'conflict',
-        message: `held by the paused destination "${paused.name}" (${paused.id}): resume it to send what waits`,
+        message: `Held by the paused destination "${paused.name}" (${paused.id}): resume it to send what waits.`,
       },
     }
     expect(await node.api('POST', path(held, '/retry'))).toMatchObject(refusal)

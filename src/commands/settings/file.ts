@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
 import { OnFailingSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
-import { speakPlainly } from '../../schemas/plain-words.ts'
+import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
 import { MappingSchema } from '../../schemas/mapping.ts'
 import { NameSchema } from '../../schemas/source.ts'
 import { usageError } from '../shared/failure.ts'
@@ -105,9 +105,6 @@ export function readSettingsFile(text: string): SettingsFile {
 }
 
 /** Where a fault is, and what. */
-function faultLine(issue: z.core.$ZodIssue): string {
-  const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
-  return `  ${z.core.toDotPath([...issue.path, ...unknown]) || 'the file'}: ${issue.message}`
-}
+const faultLine = (issue: z.core.$ZodIssue): string => `  ${memberOf(issue) || 'the file'}: ${issue.message}`
 
 export const toYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
 import { CommandError, type ExitCode } from './failure.ts'
 
 /** Longest wait for an answer, in milliseconds. */
@@ -50,11 +51,13 @@ export function createApi(address: string, token: string | undefined, until?: Ab
     const { path, headers, ...rest } = call
     const url = `${address}/api/v1${path}`
     const answer = await exchange({ ...rest, url, headers: { ...headers, ...authorization }, until })
+    speakPlainly()
     const parsed = schema.safeParse(answer)
     if (parsed.success) return parsed.data
+    const faults = parsed.error.issues.map((issue) => `${memberOf(issue) || 'the answer'} ${issue.message}`)
     throw new CommandError(
       'failed',
-      `${call.method} ${url} answered what this version does not know (${z.prettifyError(parsed.error)}); ` +
+      `${call.method} ${url} answered what this version does not know (${faults.join('; ')}); ` +
         'is the node of the same version?',
     )
   }
@@ -159,7 +162,7 @@ const exitOf = (status: number): ExitCode => exits[status] ?? 'failed'
 
 function explain({ code, message }: z.infer<typeof RefusalSchema>): string {
   if (code !== 'unauthorized') return message
-  return `${message}. Give the token with --token or POSTRIDER_ADMIN_TOKEN, or save it with: postrider login`
+  return `${message} Give the token with --token or POSTRIDER_ADMIN_TOKEN, or save it with: postrider login`
 }
 
 /** Codes of errors before a request is sent. */

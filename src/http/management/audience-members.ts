@@ -97,7 +97,7 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
 function lastUserId(cursor = ''): string {
   const reading = MemberSearchSchema.safeParse(Buffer.from(cursor, 'base64url').toString('utf8'))
   if (reading.success) return reading.data
-  throw new AppError('bad_request', 'cursor: is not a cursor of this list', { path: 'cursor' })
+  throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
 }
 
 /** Bodies reach the handlers as streams, whatever their type. */

@@ -42,6 +42,7 @@ export const deliveryRoutes: FastifyPluginAsyncZod<DeliveryRouteDependencies> = 
       schema: {
         tags,
         security,
+        summary: 'Deliveries: those under way first, then the latest to end',
         querystring: DeliveryFilterSchema.extend(PageQuerySchema.shape),
         response: { 200: pageSchema(DeliverySchema), ...errorResponses },
       },

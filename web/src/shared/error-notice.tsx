@@ -37,7 +37,7 @@ export function explainReading(error: Error): string {
   if (!(error instanceof ApiError)) return explain(error)
   if (error.code === 'unavailable')
     return sentence(
-      `${error.message.replace(/; try again in \d+ s$/, '')}: this page continues by itself when it is back`,
+      `${error.message.replace(/; try again in \d+ s\.$/, '')}: this page continues by itself when it is back`,
     )
   return ownSentencesOfReading[error.code] ?? explain(error)
 }

@@ -15,9 +15,9 @@ export function placeError(
   return undefined
 }
 
-/** What is wrong, below the field that it is about: `settings.webhooks[0].url: must be …` → `Must be …` */
+/** What is wrong, below the field that it is about: `settings.webhooks[0].url must be …` → `Must be …` */
 export function explainAtField(error: Error): string {
-  const before = error instanceof ApiError && error.path !== undefined ? `${error.path}: ` : undefined
-  if (before === undefined || !error.message.startsWith(before)) return explain(error)
-  return sentence(error.message.slice(before.length))
+  const member = error instanceof ApiError ? error.path : undefined
+  if (member === undefined || !error.message.startsWith(member)) return explain(error)
+  return sentence(error.message.slice(member.length).replace(/^:/, ''))
 }

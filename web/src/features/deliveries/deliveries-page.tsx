@@ -49,7 +49,7 @@ export function DeliveriesPage() {
     <>
       <PageHeader
         title="Deliveries"
-        description="Every accepted event, newest first, and where it stands."
+        description="Every accepted event and where it stands: those under way first, then the latest to end."
         badge={
           <Badge variant="dot" color={isLive ? 'teal' : 'gray'}>
             {isLive ? 'Live' : 'Not updating'}
