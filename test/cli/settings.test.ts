@@ -446,7 +446,7 @@ audiences:
       expect(code).toBe(1)
       expect(stderr).toContain('nothing was changed: ')
       expect(stderr).toContain('destinations: Inside: settings.webhooks[0].url: ')
-      expect(stderr).toContain('audiences: Fetched: membership.url: ')
+      expect(stderr).toContain('audiences: Fetched: membership.url must be ')
       expect(stderr).not.toContain('First')
     }
     expect(await named('/sources', 'New')).toBeUndefined()

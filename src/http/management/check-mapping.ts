@@ -10,5 +10,5 @@ export function checkMapping(mapping: Mapping | null | undefined): void {
   const problem = problemOfExpression(mapping.expression)
   if (problem === undefined) return
   const path = 'mapping.expression'
-  throw new AppError('bad_request', `${path}: ${problem}`, { path })
+  throw new AppError('bad_request', `${path} ${problem}`, { path })
 }

@@ -19,7 +19,7 @@ export function checkMembership(membership: Membership, guard: PullGuard, { isNe
     }
     case 'sql':
       if (membership.connectionString !== undefined) checkConnection(membership.connectionString, guard)
-      else if (isNew) throw memberError('membership.connectionString', 'is missing')
+      else if (isNew) throw memberError('membership.connectionString', 'it is missing')
   }
 }
 
@@ -28,7 +28,7 @@ function checkHeader(name: string, value: string): void {
     validateHeaderName(name)
     validateHeaderValue(name, value)
   } catch {
-    throw memberError(`membership.headers.${name}`, 'is not a header that can be sent')
+    throw memberError(`membership.headers.${name}`, 'it is not a header that can be sent')
   }
 }
 
