@@ -19,7 +19,7 @@ export type Reading = { line: number; row: MemberRow } | { line: number; fault: 
  *  A value of `null` says that the user has none. */
 export function readMember(input: unknown, kind: AudienceKind, line: number): Reading {
   const member = typeof input === 'string' ? { userId: input } : input
-  if (!isObject(member)) return { line, fault: 'is neither a user id nor an object' }
+  if (!isObject(member)) return { line, fault: 'it is neither a user id nor an object' }
   const userId = typeof member['userId'] === 'number' ? exactNumber(member['userId']) : member['userId']
   const idFault = userIdFault(userId)
   if (typeof userId !== 'string' || idFault !== undefined) return { line, fault: idFault ?? 'userId is not a string' }
@@ -34,7 +34,7 @@ export function readMember(input: unknown, kind: AudienceKind, line: number): Re
     traits: traits === null || Object.keys(traits).length === 0 ? null : JSON.stringify(traits),
   }
   const bytes = Buffer.byteLength(row.traits ?? '') + Buffer.byteLength(row.value ?? '')
-  return bytes > maxMemberBytes ? { line, fault: `is larger than ${maxMemberBytes} bytes` } : { line, row }
+  return bytes > maxMemberBytes ? { line, fault: `it is larger than ${maxMemberBytes} bytes` } : { line, row }
 }
 
 /** What is wrong with a user id; undefined when nothing is. */

@@ -5,6 +5,7 @@ import { sessionKeys } from '../access/session.ts'
 import { onlyTemporal } from '../availability.ts'
 import type { Config } from '../config.ts'
 import { createTokenStore } from '../db/tokens.ts'
+import { createFirstOutcomes } from '../delivery-log/first-outcomes.ts'
 import { createPartLimits } from '../http/management/part-limits.ts'
 import { createRequestMetrics } from '../http/request-metrics.ts'
 import { buildServer, type Offers, type ServerDependencies } from '../http/server.ts'
@@ -13,6 +14,7 @@ import { createIngestPort } from '../intake/ingest-port.ts'
 import { createLiveEvents, type LiveEvents } from '../live/live-events.ts'
 import { readiness, workerReadiness } from '../readiness.ts'
 import { statusReader } from '../status.ts'
+import type { WhilePresent } from '../within.ts'
 import type { Foundation } from './compose-foundation.ts'
 import type { Services } from './compose-services.ts'
 
@@ -30,6 +32,8 @@ export function composeServer(
   const { adminToken, encryptionKeys, database, temporal, availability, settings, logger } = foundation
   const { look } = availability
   const liveEvents = createLiveEvents()
+  // The embedded database is a part of this process: it is never gone, only busy.
+  const partLimits = createPartLimits(config.databaseUrl === undefined ? onlyTemporal(availability) : availability)
   const dependencies: Omit<ServerDependencies, 'readStatus'> = {
     ...foundation,
     ...services.deliveries,
@@ -39,10 +43,9 @@ export function composeServer(
     tokens: createTokenStore(database, logger),
     limits: { requestTimeoutMs: config.requestTimeoutMs, maxConnections: config.maxConnections },
     liveEvents,
-    // The embedded database is a part of this process: it is never gone, only busy.
-    partLimits: createPartLimits(config.databaseUrl === undefined ? onlyTemporal(availability) : availability),
+    partLimits,
     destinations: foundation.destinationsIn(database),
-    ingest: ingestOf(foundation, services, liveEvents),
+    ingest: ingestOf(foundation, services, liveEvents, (work) => partLimits.whilePresent(['temporal'], work)),
     ingestOptions: {
       lenientAuth: config.lenientAuth,
       maxEventsPerSource: config.maxEventsPerSource,
@@ -60,11 +63,18 @@ export function composeServer(
 }
 
 /** Syncs of audiences step back for events that come in. */
-function ingestOf({ settings, suppression }: Foundation, services: Services, liveEvents: LiveEvents): IngestPort {
+function ingestOf(
+  { settings, suppression, logger }: Foundation,
+  services: Services,
+  liveEvents: LiveEvents,
+  whilePresent: WhilePresent,
+): IngestPort {
   const { intake, ledger } = services.intake
   const ingest = createIngestPort(settings, intake, ledger, liveEvents.sink, suppression)
+  const { deliveryLog } = services.deliveries
   return {
     ...ingest,
+    firstOutcome: createFirstOutcomes({ read: (id) => deliveryLog.read(id, whilePresent), logger }),
     accept(events) {
       services.audiences.liveTraffic.note()
       return ingest.accept(events)

@@ -3,6 +3,7 @@
 
 import type { FastifySchema } from 'fastify'
 import { z } from 'zod'
+import { FirstOutcomeSchema } from '../schemas/first-outcome.ts'
 import { eventTypes } from '../schemas/message.ts'
 import { ReadinessSchema } from '../schemas/system.ts'
 import { ErrorSchema, errorResponses } from './management/schemas.ts'
@@ -48,9 +49,22 @@ const ingest = (summary: string, body: z.ZodType): FastifySchema => ({
   response: { 200: IngestAnswerSchema, ...errorResponses },
 })
 
+const WaitQuerySchema = z.object({
+  wait: z
+    .string()
+    .optional()
+    .describe('Answer when the first attempt is over, or after this time: at most `10s`, such as `3s` or `500ms`'),
+})
+
+const outcome = FirstOutcomeSchema.nullable()
+  .optional()
+  .describe('With `wait`: what became of the event; null where that is not known')
+
 const single = eventTypes.map((type): [string, FastifySchema] => {
   const body = z.looseObject({ ...call, ...ownMembers[type] })
-  return [`/v1/${type}`, ingest(`One ${type} call`, body)]
+  const described = ingest(`One ${type} call`, body)
+  const response = { 200: IngestAnswerSchema.extend({ outcome }), ...errorResponses }
+  return [`/v1/${type}`, { ...described, querystring: WaitQuerySchema, response }]
 })
 
 /** What the browser library calls the same paths. */

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { asksToWait } from './waiting-requests.ts'
 
 /** Upper bounds in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -29,8 +30,9 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
       server.addHook('onResponse', (request, reply, done) => {
         const { url: route = 'none', schema } = request.routeOptions
         requests.inc({ method: request.method, route, status: reply.statusCode })
-        if (request.method === 'POST' && schema?.tags?.includes('ingest') === true)
-          ingest.observe(reply.elapsedTime / 1_000)
+        const isIngest = request.method === 'POST' && schema?.tags?.includes('ingest') === true
+        // Who asks to wait is not answered late.
+        if (isIngest && asksToWait(request).wait === undefined) ingest.observe(reply.elapsedTime / 1_000)
         done()
       })
     },

@@ -1,5 +1,6 @@
 /** The ingest protocol: from a parsed request to events that are held durably, and what to tell the caller. */
 
+import type { FirstOutcome } from '../schemas/first-outcome.ts'
 import type { EventType } from '../schemas/message.ts'
 import { BatchEnvelopeSchema, SingleEnvelopeSchema, readJson } from '../schemas/source-event.ts'
 import { createAuthentication } from './authenticate.ts'
@@ -12,6 +13,7 @@ import { expectItems, readCall, readItems, type RejectedItem } from './read-call
 import { expectRead, refusal } from './refusal.ts'
 import { takeEvents } from './take-events.ts'
 import { turnAway } from './turn-away.ts'
+import { expectNoWait, outcomeOf, readWait, withoutDelivery } from './wait.ts'
 
 /** A request with its parsed body. */
 export interface IngestRequest {
@@ -26,12 +28,18 @@ export interface IngestRequest {
   ip: () => string
   /** The trace that it is part of; absent where tracing is off. */
   traceparent?: string | undefined
+  /** How long the caller waits to be told what becomes of its event, as it was sent; absent: not at all. */
+  wait?: unknown
+  /** Aborts when nobody waits for the answer any more; asked only where the caller waits. */
+  gone: () => AbortSignal
 }
 
 /** The valid events' message ids in their order, also of those that no destination wants, and the refused items. */
 export interface IngestAnswer {
   accepted: string[]
   rejected: RejectedItem[]
+  /** For a caller that waits: what became of the event; null when that is not known. */
+  outcome?: FirstOutcome | null
 }
 
 export interface Ingest {
@@ -59,15 +67,19 @@ export function createIngest(
     tally.call = { body: request.body, type }
     const { writeKey } = expectRead(readJson(SingleEnvelopeSchema, request.body))
     const source = authenticate(request, writeKey, tally)
-    if (source === undefined) return nothing
+    const waitMs = request.wait === undefined ? undefined : readWait(request.wait)
+    if (source === undefined) return waitMs === undefined ? nothing : { ...nothing, ...withoutDelivery('dropped') }
     takeOfRate(source.id, 1)
     if (request.bodyBytes > maxCallBytes) throw refusal({ code: 'call_too_large', path: '' })
     const event = expectRead(readCall(request.body, request.bodyBytes, type))
-    return { accepted: await takeEvents(port, source, [event], {}, request), rejected: [] }
+    const taken = await takeEvents(port, source, [event], {}, request)
+    const outcome = waitMs === undefined ? {} : await outcomeOf(port, source.id, taken, waitMs, request.gone())
+    return { accepted: taken.messageIds, rejected: [], ...outcome }
   }
 
   const batch = async (request: IngestRequest, tally: CallTally): Promise<IngestAnswer> => {
     const envelope = expectRead(readJson(BatchEnvelopeSchema, request.body))
+    expectNoWait(request.wait)
     tally.events = Array.isArray(envelope.batch) ? envelope.batch.length : 1
     const source = authenticate(request, envelope.writeKey, tally)
     if (source === undefined || envelope.batch === null) return nothing
@@ -79,7 +91,7 @@ export function createIngest(
     const { events, rejected } = readItems(items, request.bodyBytes)
     rejectItems(port, source.id, items, rejected, request.receivedAt)
     tally.events = events.length
-    return { accepted: await takeEvents(port, source, events, envelope, request), rejected }
+    return { accepted: (await takeEvents(port, source, events, envelope, request)).messageIds, rejected }
   }
 
   return {

@@ -3,6 +3,7 @@
 import type { DeliveryTarget } from '../contracts/delivery.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { EventFilter, Refusal } from '../filters/filter.ts'
+import type { FirstOutcome } from '../schemas/first-outcome.ts'
 import type { LiveEvent } from '../schemas/live-event.ts'
 import type { MessageBody } from '../schemas/message.ts'
 import type { filteredByRules } from '../schemas/turned-away.ts'
@@ -82,4 +83,6 @@ export interface IngestPort {
   turnedAwayWritten?(): Promise<void>
   /** Shows each event of a source, with what became of it, to those who watch the source; undefined while nobody does. */
   liveSink?(sourceId: string): ((event: LiveEvent) => void) | undefined
+  /** Waits, `limitMs` milliseconds at most, for what the first attempt of a delivery becomes; undefined where that is not known. */
+  firstOutcome?(deliveryId: string, limitMs: number, gone: AbortSignal): Promise<FirstOutcome | undefined>
 }

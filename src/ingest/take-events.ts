@@ -10,6 +10,13 @@ import { messageBody } from './message-body.ts'
 import type { AcceptedEvent, IngestPort, IngestSource } from './port.ts'
 import { turnAway, type TurnedAway } from './turn-away.ts'
 
+export interface Taken {
+  /** Of all events, in their order; made where the caller sent none. */
+  messageIds: string[]
+  /** What became of those that became no delivery. */
+  turnedAway: ('filtered' | 'no_destination' | 'suppressed')[]
+}
+
 /** What the events of a batch share. */
 export interface SharedMembers {
   context?: JsonObject | null | undefined
@@ -28,7 +35,6 @@ export interface Arrival {
 }
 
 /** Hands the events that some destination wants to the port, and counts what becomes of each.
- *  @returns the message ids of all events, made where the caller sent none
  *  @throws what the port's `accept` throws */
 export async function takeEvents(
   port: IngestPort,
@@ -36,16 +42,17 @@ export async function takeEvents(
   events: SourceEvent[],
   shared: SharedMembers,
   arrival: Arrival,
-): Promise<string[]> {
+): Promise<Taken> {
   const show = port.liveSink?.(source.id)
   const { receivedAt } = arrival
-  const messageIds: string[] = []
+  const { messageIds, turnedAway }: Taken = { messageIds: [], turnedAway: [] }
   const accepted: AcceptedEvent[] = []
   for (const event of events) {
     const messageId = event.messageId ?? randomUUID()
     messageIds.push(messageId)
     if (namesSuppressed(port, source, event)) {
       port.count('suppressed', source.id, 1)
+      turnedAway.push('suppressed')
       // Of a user who asked to be forgotten nothing is kept but that there was an event.
       turnAway(port, source.id, { event: withoutUser(event, messageId), fate: 'suppressed', receivedAt })
       continue
@@ -54,14 +61,14 @@ export async function takeEvents(
     const choice = chooseTargets(source.destinations, taken.message, event.integrations, shared.integrations)
     for (const { destinationId, by } of choice.leftOut) port.countLeftOut?.(destinationId, by)
     if (choice.targets.length > 0) accepted.push({ ...taken, targets: choice.targets })
-    else turnNobodyTook(port, source, { ...event, messageId }, choice, taken)
+    else turnedAway.push(turnNobodyTook(port, source, { ...event, messageId }, choice, taken))
   }
   if (accepted.length > 0) {
     await port.accept(accepted)
     port.count('accepted', source.id, accepted.length)
     if (show !== undefined) accepted.map(acceptedLive).forEach(show)
   }
-  return messageIds
+  return { messageIds, turnedAway }
 }
 
 const withoutUser = ({ type, event, name }: SourceEvent, messageId: string) => ({ type, event, name, messageId })
@@ -70,19 +77,21 @@ const withoutUser = ({ type, event, name }: SourceEvent, messageId: string) => (
 const namesSuppressed = (port: IngestPort, source: IngestSource, { userId, previousId }: SourceEvent): boolean =>
   [userId, previousId].some((id) => id !== undefined && port.isSuppressed?.(source.id, id) === true)
 
-/** Counts and keeps an event that no destination takes, with the reason. */
+/** Counts and keeps an event that no destination takes, with the reason.
+ *  @returns what became of it */
 function turnNobodyTook(
   port: IngestPort,
   source: IngestSource,
   event: SourceEvent,
   { leftOut }: Choice,
   { message: body, receivedAt }: Omit<AcceptedEvent, 'targets'>,
-): void {
+): 'filtered' | 'no_destination' {
   const fate = source.destinations.length === 0 ? 'no_destination' : 'filtered'
   const message = wordsOfLeftOut(leftOut)
   const why: Pick<TurnedAway, 'reason' | 'message'> = message === undefined ? {} : { reason: filteredByRules, message }
   port.count(fate, source.id, 1, why.reason)
   turnAway(port, source.id, { event, fate, receivedAt, ...why }, body)
+  return fate
 }
 
 function acceptedEvent(

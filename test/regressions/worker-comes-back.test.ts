@@ -77,7 +77,7 @@ it(
       await server.stop()
       server = await serve(folders[1])
       const reason = await until('the worker is told dead', () => worker.deadReason(), refusedLimitMs)
-      expect(reason).toMatch(/^The worker goes on failing: .*(namespace|Namespace)/)
+      expect(reason).toMatch(/^the worker goes on failing: .*(namespace|Namespace)/)
 
       await registerNamespace()
       await works('in-the-new-namespace')
@@ -119,7 +119,7 @@ it('a node that can make no worker is dead at /healthz, goes on trying, and live
   expect(dead.status).toBe(503)
   expect(JSON.parse(dead.text)).toMatchObject({
     code: 'unavailable',
-    message: expect.stringMatching(/^the worker goes on failing: .*workflows\.js/) as string,
+    message: expect.stringMatching(/^The worker goes on failing: .*workflows\.js/) as string,
   })
   await copyFile(inject('workflowBundle'), codePath)
   await starting

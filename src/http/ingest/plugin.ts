@@ -15,6 +15,7 @@ import type { Tracing } from '../../tracing/port.ts'
 import { clientRoutes } from './client-routes.ts'
 import { guardIngest, type GuardOptions } from './guard.ts'
 import { traceRequests } from './trace-requests.ts'
+import { asksToWait } from '../waiting-requests.ts'
 
 export interface IngestOptions extends GuardOptions {
   port: IngestPort
@@ -42,6 +43,14 @@ const batchPaths = ['/batch', '/import', '/b']
 export async function ingestRoutes(app: FastifyInstance, options: IngestOptions): Promise<void> {
   const { port, lenientAuth, tracing } = options
   const ingest = createIngest(port, options)
+  const closing = new AbortController()
+  // Who waits to be told of an event does not hold up the end of the node.
+  app.addHook('preClose', async () => closing.abort())
+  const toIngest = (request: FastifyRequest, reply: FastifyReply): IngestRequest => ({
+    ...readRequest(request),
+    ...asksToWait(request),
+    gone: () => AbortSignal.any([closing.signal, endOf(reply)]),
+  })
   await app.register(
     async (v1) => {
       await v1.register(cors, {
@@ -61,9 +70,9 @@ export async function ingestRoutes(app: FastifyInstance, options: IngestOptions)
           onRefused: ({ code }) => port.count('rejected', undefined, 1, code),
         })
         for (const type of eventTypes) {
-          postOnly(scope, [`/${type}`, `/${shortNames[type]}`], (request) => ingest.single(type, toIngest(request)))
+          postOnly(scope, [`/${type}`, `/${shortNames[type]}`], (...call) => ingest.single(type, toIngest(...call)))
         }
-        postOnly(scope, batchPaths, (request) => ingest.batch(toIngest(request)))
+        postOnly(scope, batchPaths, (...call) => ingest.batch(toIngest(...call)))
       })
       await v1.register(clientRoutes, { port, lenientAuth })
     },
@@ -73,9 +82,15 @@ export async function ingestRoutes(app: FastifyInstance, options: IngestOptions)
   app.get('/cluster-info', async () => ({ nodeCount: 1 }))
 }
 
-function postOnly(scope: FastifyInstance, paths: string[], take: (request: FastifyRequest) => Promise<IngestAnswer>) {
+function postOnly(
+  scope: FastifyInstance,
+  paths: string[],
+  take: (request: FastifyRequest, reply: FastifyReply) => Promise<IngestAnswer>,
+) {
   for (const url of paths) {
-    scope.post(url, { schema: { tags: ['ingest'] } }, async (request, reply) => answer(await take(request), reply))
+    scope.post(url, { schema: { tags: ['ingest'] } }, async (request, reply) =>
+      answer(await take(request, reply), reply),
+    )
     scope.route({
       method: ['GET', 'PUT', 'PATCH', 'DELETE'],
       url,
@@ -90,14 +105,14 @@ function postOnly(scope: FastifyInstance, paths: string[], take: (request: Fasti
 
 /** Always exactly 200 and a JSON object: some clients send the events of a 202, a 204 or an empty answer again. A batch
  *  without one good event is a 400 that says why with its first fault. */
-function answer({ accepted, rejected }: IngestAnswer, reply: FastifyReply): object {
+function answer({ accepted, rejected, ...more }: IngestAnswer, reply: FastifyReply): object {
   const fault = accepted.length === 0 ? rejected[0] : undefined
-  if (fault === undefined) return { success: true, accepted, ...(rejected.length === 0 ? {} : { rejected }) }
+  if (fault === undefined) return { success: true, accepted, ...(rejected.length === 0 ? {} : { rejected }), ...more }
   void reply.code(400)
   return { success: false, code: fault.code, message: fault.message, rejected }
 }
 
-const toIngest = (request: FastifyRequest): IngestRequest => ({
+const readRequest = (request: FastifyRequest): Omit<IngestRequest, 'gone'> => ({
   authorization: request.headers.authorization,
   body: request.body,
   bodyBytes: request.bodyBytes,
@@ -107,3 +122,10 @@ const toIngest = (request: FastifyRequest): IngestRequest => ({
   ip: () => request.ip.replace(/^::ffff:(?=\d+\.)/, ''),
   traceparent: request.traceSpan?.traceparent,
 })
+
+/** Aborts when the connection of the caller ends. */
+function endOf({ raw }: FastifyReply): AbortSignal {
+  const end = new AbortController()
+  raw.once('close', () => end.abort())
+  return end.signal
+}
