@@ -47,7 +47,7 @@ const layers: Record<string, Layer> = {
   'src/errors.ts': { values: [], libraries: [] },
   'src/ids.ts': { values: [], libraries: ['node:crypto'] },
   'src/secrets.ts': { values: ['src/errors.ts'], types: ['src/config.ts'], libraries: ['node:crypto'] },
-  'src/config.ts': { values: ['src/errors.ts', 'src/secret-files.ts'] },
+  'src/config.ts': { values: ['src/errors.ts', 'src/secret-files.ts', 'src/schemas/plain-words.ts'] },
   'src/secret-files.ts': { values: ['src/errors.ts'], libraries: ['node:fs'] },
   'src/logger.ts': { values: [], libraries: ['node:', 'pino', 'pino-pretty'] },
   'src/ports.ts': { values: [] },
@@ -95,7 +95,7 @@ const layers: Record<string, Layer> = {
   },
   'src/deletions': { values: [...rules, 'src/db', 'src/ingest'] },
   'src/delivery-log': {
-    values: [...rules, 'src/db', 'src/delivery', 'src/temporal'],
+    values: [...rules, 'src/db', 'src/delivery', 'src/temporal', 'src/unless-aborted.ts'],
     types: ['src/mapping', 'src/rehearsal'],
   },
   'src/intake': {
