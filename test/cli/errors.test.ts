@@ -62,7 +62,9 @@ it('429: after many wrong tokens, how long to wait', async () => {
     await fetch(`${node.url}/api/v1/sources`, { headers: { authorization: `Bearer wrong-${tries}` } })
   const { code, stderr } = await shell.run(['sources', 'list', '--token', 'wrong-again'])
   expect(code).toBe(1)
-  expect(stderr).toMatch(/^postrider: Too many wrong tokens .*: only the right one is taken now; try again in \d+ s\.$/m)
+  expect(stderr).toMatch(
+    /^postrider: Too many wrong tokens .*: only the right one is taken now; try again in \d+ s\.$/m,
+  )
   expect((await shell.run(['sources', 'list'])).code).toBe(0)
 })
 

@@ -59,7 +59,7 @@ describe('whatever is wrong with a call', () => {
   const parts = ['body', 'querystring', 'params', 'headers'] as const
   const schemasOf = ({ schema }: RouteOptions): z.ZodType[] =>
     parts.flatMap((part) => {
-      const own = (schema)?.[part]
+      const own = schema?.[part]
       return own instanceof z.ZodType ? [own] : []
     })
 
