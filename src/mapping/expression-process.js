@@ -1,5 +1,5 @@
 // @ts-check
-/** The process in which expressions of mappings are evaluated, one after the other. A thread would not do: where a single allocation
+/** The process in which expressions of mappings are evaluated, one event after the other. A thread would not do: where a single allocation
  *  finds no room in the memory of a thread, V8 ends the whole process. JavaScript, because a process of its own knows nothing of the loader that
  *  runs the TypeScript sources in tests. */
 
@@ -21,6 +21,8 @@ const context = createContext(
   { microtaskMode: 'afterEvaluate', codeGeneration: { strings: false, wasm: false } },
 )
 
+// In a context, what a script itself declares is found ten times as fast as what its global object has.
+new Script('const { Array, JSON, Math, Number, Object, Promise, String, Symbol } = globalThis').runInContext(context)
 new Script(readFileSync(createRequire(import.meta.url).resolve('jsonata'), 'utf8')).runInContext(context)
 // Each attempt is to come to the same on each node: time stands still, and times without a zone are in UTC.
 new Script(`
@@ -54,9 +56,9 @@ new Script(`
     return compiled
   }
 
-  async function evaluate({ expression, event }) {
+  async function evaluate(expression, event) {
     try {
-      const result = await compile(expression).evaluate(JSON.parse(event))
+      const result = await compile(expression).evaluate(event)
       if (typeof result !== 'object' || result === null || Array.isArray(result))
         return { problem: 'the result is no object' }
       const body = JSON.stringify(result)
@@ -70,33 +72,33 @@ new Script(`
   }
 `).runInContext(context)
 
-const script = new Script(
-  'answer = undefined; void evaluate(JSON.parse(job)).then((result) => (answer = JSON.stringify(result)))',
-)
+// Each answer stands as soon as it is there, so that those before one that does not end count.
+const script = new Script(`
+  isDone = false
+  answers = []
+  void (async () => {
+    for (const event of JSON.parse(events)) answers.push(await evaluate(expression, event))
+    isDone = true
+  })()
+`)
 
-/**
- * @param {{ expression: string, event: string }} job
- * @returns {unknown} undefined: its time is over
- */
-function evaluate(job) {
-  context['job'] = JSON.stringify(job)
+/** @param {{ expression: string, events: string }} jobs  events as a JSON array */
+function evaluateAll({ expression, events }) {
+  Object.assign(context, { expression, events })
   try {
     script.runInContext(context, { timeout: Number(timeMs) })
-    return JSON.parse(context['answer'])
   } catch (error) {
     if (/** @type {{ code?: string }} */ (error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-    return undefined
   }
 }
 
 // Sent to all processes of a terminal: the node stops, and finishes what is under way before.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
 
-process.on('message', (/** @type {{ expression: string, event: string }[]} */ jobs) => {
-  for (const job of jobs) {
-    const answer = evaluate(job)
-    if (answer !== undefined) process.send?.(answer)
-    // What it left behind would go on with the next one: that one gets another process.
-    else return process.send?.({ problem: `it takes longer than ${timeMs} ms` }, () => process.exit())
-  }
+process.on('message', (/** @type {{ expression: string, events: string }} */ jobs) => {
+  evaluateAll(jobs)
+  process.send?.(context['answers'], () => {
+    // What one that does not end left behind would go on with the next one: that one gets another process.
+    if (context['isDone'] !== true) process.exit()
+  })
 })

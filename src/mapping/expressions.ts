@@ -19,8 +19,8 @@ const maxResultLength = 64 * 1024
 /** Processes of a node. An expression has one at most, so that others go on beside one that takes long. */
 const maxProcesses = 2
 
-/** Most events that are handed over at a time. */
-const maxTogether = 16
+/** Most events that are handed over at a time. Starting the clock of a time limit costs as much as a small expression. */
+const maxTogether = 32
 
 export interface Expressions {
   evaluate: Evaluate
@@ -30,6 +30,8 @@ export interface Expressions {
 interface Job {
   expression: string
   event: string
+  /** Whether it was with those of which one ended its process, by its time or its memory: it is handed over alone, to find out which. */
+  isSuspect: boolean
   end: (mapped: Mapped) => void
 }
 
@@ -50,12 +52,16 @@ export function createExpressions({ timeMs, memoryMb }: ExpressionLimits = defau
   const evaluators = new Set<Evaluator>()
   let isClosed = false
 
-  /** What a process did not come to is evaluated by another one. Where it did not end by itself, its first job is at fault. */
-  const onExit = (jobs: Job[], isAtFault: boolean): void => {
+  /** What a process did not answer is evaluated by another one, but for an event that ended it and was alone. */
+  const onExit = (jobs: Job[], problem: string): void => {
     if (isClosed) return
-    if (isAtFault) jobs.shift()?.end(failed(`it takes more than ${memoryMb} MB of memory`))
-    const [next] = jobs
-    if (next !== undefined) queues.set(next.expression, [...jobs, ...(queues.get(next.expression) ?? [])])
+    const [first] = jobs
+    if (first === undefined) return
+    if (jobs.length === 1 && first.isSuspect) first.end(failed(problem))
+    else {
+      for (const job of jobs) job.isSuspect = true
+      queues.set(first.expression, [...jobs, ...(queues.get(first.expression) ?? [])])
+    }
     work()
   }
 
@@ -64,11 +70,13 @@ export function createExpressions({ timeMs, memoryMb }: ExpressionLimits = defau
     const child = fork(path, [String(timeMs), String(maxResultLength), unavailableFunctions.join()], {
       execArgv: [`--max-old-space-size=${memoryMb}`],
       env: {},
+      serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     const evaluator: Evaluator = { process: child, jobs: [] }
-    child.on('message', (answer: Answer) => {
-      evaluator.jobs.shift()?.end('body' in answer ? { kind: 'mapped', body: answer.body } : failed(answer.problem))
+    child.on('message', (answers: Answer[]) => {
+      for (const answer of answers)
+        evaluator.jobs.shift()?.end('body' in answer ? { kind: 'mapped', body: answer.body } : failed(answer.problem))
       if (evaluator.jobs.length === 0) work()
     })
     child.on('error', () => {
@@ -77,7 +85,10 @@ export function createExpressions({ timeMs, memoryMb }: ExpressionLimits = defau
     })
     child.on('exit', (code) => {
       evaluators.delete(evaluator)
-      onExit(evaluator.jobs, code !== 0)
+      onExit(
+        evaluator.jobs,
+        code === 0 ? `it takes longer than ${timeMs} ms` : `it takes more than ${memoryMb} MB of memory`,
+      )
     })
     evaluators.add(evaluator)
     return evaluator
@@ -90,10 +101,10 @@ export function createExpressions({ timeMs, memoryMb }: ExpressionLimits = defau
       if (busy.length >= maxProcesses) return
       if (busy.some(({ jobs }) => jobs[0]?.expression === expression)) continue
       const evaluator = [...evaluators].find(({ jobs }) => jobs.length === 0) ?? begin()
-      evaluator.jobs = waiting.splice(0, maxTogether)
+      evaluator.jobs = waiting.splice(0, waiting[0]?.isSuspect === true ? 1 : maxTogether)
       queues.delete(expression)
       if (waiting.length > 0) queues.set(expression, waiting)
-      evaluator.process.send(evaluator.jobs.map(({ event }) => ({ expression, event })))
+      evaluator.process.send({ expression, events: `[${evaluator.jobs.map(({ event }) => event).join()}]` })
     }
   }
 
@@ -101,7 +112,7 @@ export function createExpressions({ timeMs, memoryMb }: ExpressionLimits = defau
     evaluate: (expression, event) =>
       new Promise((end) => {
         const waiting = queues.get(expression) ?? []
-        waiting.push({ expression, event, end })
+        waiting.push({ expression, event, isSuspect: false, end })
         queues.set(expression, waiting)
         work()
       }),

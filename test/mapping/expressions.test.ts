@@ -97,6 +97,11 @@ describe('what it may take', () => {
       const growing = '( $grow := function($l) { $grow($append($l, [1..100000])) }; { "n": $grow([]) } )'
       expect(await evaluate(growing, {}, patient)).toEqual(failed('it takes more than 32 MB of memory'))
       expect(await evaluate('{ "n": 1 }', {}, patient)).toEqual(mapped({ n: 1 }))
+      const amongOthers = `n = 7 ? ${growing} : { "n": n }`
+      const results = await Promise.all(Array.from({ length: 10 }, (_, n) => evaluate(amongOthers, { n }, patient)))
+      expect(results).toEqual(
+        Array.from({ length: 10 }, (_, n) => (n === 7 ? failed('it takes more than 32 MB of memory') : mapped({ n }))),
+      )
     } finally {
       patient.close()
     }
