@@ -1,18 +1,19 @@
 /** `npm run bench:costs`: what encryption, metrics and tracing cost of the saturated rate. The program as it is, and copies of it without
- *  one of them, take the same flood in turn; the program with tracing on is shown beside them. */
+ *  one of them, run side by side and take small floods in turn, so that each is compared with what the machine gave in the same round; the program with
+ *  tracing on is shown beside them. */
 
 import { parseArgs } from 'node:util'
 import { startOtlpReceiver } from '../test/support/otlp-receiver.ts'
 import { builtCommand } from '../test/support/built-command.ts'
 import { openReport, quantile } from './support/figures.ts'
 import { postFlood, type Flood } from './support/flood.ts'
-import { startNode } from './support/node.ts'
+import { startNode, type BenchNode } from './support/node.ts'
 import { makeVariant, type Variant } from './support/variant.ts'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '5' },
-    events: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '20' },
+    events: { type: 'string', default: '2000' },
     /** `off`: each event has a workflow of its own. */
     parcels: { type: 'string', default: 'auto' },
   },
@@ -55,6 +56,7 @@ const builds = new Map([
   ['tracing', { program: builtCommand, settings: { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url } }],
 ])
 const variants: Variant[] = []
+const nodes = new Map<string, BenchNode>()
 const floods = new Map<string, Flood[]>()
 try {
   for (const [name, files] of Object.entries(leftOut)) {
@@ -62,45 +64,47 @@ try {
     variants.push(variant)
     builds.set(name, { program: variant.program, settings })
   }
+  for (const [name, build] of builds) {
+    const node = await startNode(build.settings, undefined, build.program)
+    nodes.set(name, node)
+    await postFlood(node, { batchSize: 1, events: Number(values.events), prefix: 'warm' })
+  }
+  const names = [...builds.keys()]
   for (let round = 0; round < Number(values.rounds); round++) {
-    const names = [...builds.keys()]
-    const first = round % names.length
+    for (const name of names) floods.set(name, [...(floods.get(name) ?? []), await measure(name, round)])
     // Each goes first in turn.
-    for (const name of [...names.slice(first), ...names.slice(0, first)])
-      floods.set(name, [...(floods.get(name) ?? []), await measure(name)])
+    names.push(...names.splice(0, 1))
   }
 } finally {
+  await Promise.all([...nodes.values()].map((node) => node.stop()))
   await Promise.all(variants.map((variant) => variant.remove()))
 }
 for (const name of builds.keys()) tell(name)
 report.close()
 
-async function measure(name: string): Promise<Flood> {
-  const { program, settings: environment } = builds.get(name) ?? { program: builtCommand, settings }
-  const node = await startNode(environment, undefined, program)
-  try {
-    const events = Number(values.events)
-    await postFlood(node, { batchSize: 1, events: Math.ceil(events / 5), prefix: 'warm' })
-    const flood = await postFlood(node, { batchSize: 1, events, prefix: 'flood' })
-    console.log(name, flood)
-    return flood
-  } finally {
-    await node.stop()
-  }
+function measure(name: string, round: number): Promise<Flood> {
+  const node = nodes.get(name)
+  if (node === undefined) throw new Error(`no node runs ${name}`)
+  return postFlood(node, { batchSize: 1, events: Number(values.events), prefix: `flood-${round}` })
 }
 
 function tell(name: string): void {
-  const median = (of: (flood: Flood) => number, build = name): number =>
-    quantile((floods.get(build) ?? []).map(of), 0.5)
-  const rate = ({ deliveredPerSecond }: Flood): number => deliveredPerSecond
-  const cost = ({ processorMs }: Flood): number => processorMs
+  const of = (figure: keyof Flood, build: string): number[] => (floods.get(build) ?? []).map((flood) => flood[figure])
   const without = name in leftOut
   const title = name === 'all' ? 'as it is' : `${without ? 'without' : 'with'} ${name}`
-  report.add(`${title}: delivered`, median(rate), 'events/s')
-  report.add(`${title}: processor`, median(cost), 'ms an event')
+  report.add(`${title}: delivered`, quantile(of('deliveredPerSecond', name), 0.5), 'events/s')
+  report.add(`${title}: processor`, quantile(of('processorMs', name), 0.5), 'ms an event')
   if (name === 'all') return
   const [more, less] = without ? ['all', name] : [name, 'all']
+  /** Of the rounds, each compared within itself. */
+  const ratio = (figure: keyof Flood): number => {
+    const others = of(figure, less)
+    return quantile(
+      of(figure, more).map((value, round) => value / (others[round] ?? value)),
+      0.5,
+    )
+  }
   const goal = goals[name] === undefined ? undefined : { most: goals[name] }
-  report.add(`${name}: rate lost`, (1 - median(rate, more) / median(rate, less)) * 100, '%', goal)
-  report.add(`${name}: processor added`, (median(cost, more) / median(cost, less) - 1) * 100, '%')
+  report.add(`${name}: rate lost`, (1 - ratio('deliveredPerSecond')) * 100, '%', goal)
+  report.add(`${name}: processor added`, (ratio('processorMs') - 1) * 100, '%')
 }
