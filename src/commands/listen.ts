@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { Command, Option } from 'commander'
-import { DestinationSchema, type Destination } from '../schemas/destination.ts'
-import { startReceiver } from '../receiver/receiver.ts'
+import { z } from 'zod'
+import { DestinationSchema, type Destination, type DestinationView } from '../schemas/destination.ts'
+import { isReceiver, startReceiver } from '../receiver/receiver.ts'
 import type { Source } from '../schemas/source.ts'
 import { segment, type Api } from './shared/api.ts'
 import { isLoopback } from './shared/addresses.ts'
@@ -25,6 +26,8 @@ interface ListenOptions {
   forwardTo?: string
   header?: Record<string, string>
   body?: true
+  once?: true
+  remove?: true
 }
 
 export const listenCommand = (): Command =>
@@ -40,12 +43,15 @@ export const listenCommand = (): Command =>
     )
     .option('--public-url <url>', 'URL at which the node reaches this receiver, if it is another one', httpUrl)
     .option('--body', 'show the whole body of each event')
+    .option('--once', 'end after the first event')
+    .option('--remove', 'delete the destination at the end; what has not been sent by then is not sent any more')
     .addHelpText(
       'after',
       [
         '',
-        'listen creates a destination for the receiver, and uses the same one the next time. When listen stops, it pauses',
-        'the destination: events that come in meanwhile are held, and are sent when listen runs again.',
+        'listen creates a destination for the receiver, and uses the same one the next time; beside another listen that is',
+        'running it has one of its own, so that both get all events. When listen stops, it pauses its destination: events',
+        'that come in meanwhile are held, and are sent when listen runs again. With --remove nothing is kept.',
       ].join('\n'),
     )
     .action(async (source: string, options: ListenOptions, command: Command) => listen(source, options, command))
@@ -56,6 +62,8 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
   if (options.publicUrl === undefined && options.host === '127.0.0.1' && !isLoopback(api.address))
     throw new CommandError('usage', `the node at ${api.address} cannot reach 127.0.0.1: give --host and --public-url`)
   const stop = stopSignal()
+  const first = new AbortController()
+  const end = options.once === true ? AbortSignal.any([stop, first.signal]) : stop
   // A new one each time: what was held is signed when it is sent, so nothing has to be kept here.
   const secret = randomBytes(24).toString('base64url')
   const { host, port, forwardTo, header } = options
@@ -64,19 +72,22 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
     port,
     secrets: () => [secret],
     ...(forwardTo !== undefined && { forward: (request, body) => forward(forwardTo, request, body, header) }),
-    onEvent: (event) =>
+    onEvent: (event) => {
       out.item(event, (one) =>
         options.body === true ? `${receivedLine(one)}\n${printableJson(one.body)}` : receivedLine(one),
-      ),
+      )
+      if (event.genuine) first.abort()
+    },
   }).catch((error: Error) => {
     throw new CommandError('failed', `cannot listen on ${host}:${port}: ${error.message}`)
   })
+  const url = options.publicUrl ?? receiver.url
   try {
-    const destination = await register(api, source, options.name, options.publicUrl ?? receiver.url, secret, out)
+    const destination = await register(api, source, options.name, url, secret, out)
     const ready = { listening: receiver.url, destinationId: destination.id, sourceId: source.id }
     out.item(ready, () => `Receiving events of ${printable(source.name)} at ${receiver.url}. Stop with Ctrl-C.`)
-    if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
-    await pause(api, destination.id, out)
+    if (!end.aborted) await new Promise((resolve) => end.addEventListener('abort', resolve, { once: true }))
+    await leave(api, destination, url, options.remove === true, out)
   } finally {
     await receiver.stop()
   }
@@ -91,19 +102,17 @@ async function register(
   sharedSecret: string,
   out: Output,
 ): Promise<Destination> {
-  const existing = (await listDestinations(api)).find(
-    (one) => one.name === name && one.sourceIds.length === 1 && one.sourceIds[0] === source.id,
-  )
+  const { existing, freeName } = await findPlace(api, source, name)
   if (existing === undefined)
     return api.call('POST', '/destinations', DestinationSchema, {
-      name,
+      name: freeName,
       type: 'webhooks',
       sourceIds: [source.id],
       settings: { sharedSecret, webhooks: [{ url }] },
     })
   if (!existing.paused)
     out.note(
-      `${name} was not paused: the last listen was killed, or another one is running. Events come here from now on.`,
+      `${printable(existing.name)} was not paused: the last listen was killed, or one runs elsewhere. Events come here from now on.`,
     )
   const [webhook] = existing.settings.webhooks
   return api.call('PATCH', `/destinations/${segment(existing.id)}`, DestinationSchema, {
@@ -113,10 +122,42 @@ async function register(
   })
 }
 
-async function pause(api: Api, id: string, out: Output): Promise<void> {
+/** The destination of an earlier listen, or the name for one: no other listen that runs now has it. */
+async function findPlace(
+  api: Api,
+  source: Source,
+  name: string,
+): Promise<{ existing?: DestinationView; freeName: string }> {
+  const destinations = await listDestinations(api)
+  for (let number = 1; ; number++) {
+    const freeName = number === 1 ? name : `${name} (${number})`
+    const named = destinations.filter((one) => one.name === freeName)
+    if (named.length === 0) return { freeName }
+    const existing = named.find(({ sourceIds }) => sourceIds.length === 1 && sourceIds[0] === source.id)
+    const [webhook] = existing?.settings.webhooks ?? []
+    if (existing !== undefined && (existing.paused || webhook === undefined || !(await isReceiver(webhook.url))))
+      return { existing, freeName }
+  }
+}
+
+/** Pauses the destination or removes it, unless another listen has it by now. */
+async function leave(api: Api, { id, name }: Destination, url: string, isRemoved: boolean, out: Output): Promise<void> {
+  const path = `/destinations/${segment(id)}`
   try {
-    await api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, { paused: true })
-    out.note('Paused: events that come in now are held until listen runs again.')
+    const { settings } = await api.call('GET', path, DestinationSchema)
+    if (settings.webhooks[0]?.url !== url) {
+      out.note(`${printable(name)} leads to another listen by now: it stays as it is.`)
+      return
+    }
+    if (isRemoved) {
+      await api.call('DELETE', path, z.object({ success: z.literal(true) }))
+      out.note(`${printable(name)} is deleted.`)
+      return
+    }
+    await api.call('PATCH', path, DestinationSchema, { paused: true })
+    out.note(
+      `Paused: events that come in now are held at ${printable(name)} until listen runs again. To end that: postrider destinations delete ${id}`,
+    )
   } catch (error) {
     if (error instanceof CommandError && error.exit === 'notFound') return
     throw error

@@ -72,7 +72,28 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   }
 }
 
+const ownName = 'postrider-receiver'
+const askingLimitMs = 2_000
+
+/** Whether a receiver of this program runs at a URL, as far as that can be reached from here. */
+export async function isReceiver(url: string): Promise<boolean> {
+  try {
+    const { headers } = await fetch(url, {
+      method: 'HEAD',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(askingLimitMs),
+    })
+    return headers.get('server') === ownName
+  } catch {
+    return false
+  }
+}
+
 async function answer(request: IncomingMessage, response: ServerResponse, options: ReceiverOptions): Promise<void> {
+  if (request.method === 'HEAD') {
+    response.writeHead(204, { server: ownName }).end()
+    return
+  }
   const at = new Date().toISOString()
   const delivery = await readDelivery(request, options.secrets())
   const result = await answerTo(request, delivery, options)

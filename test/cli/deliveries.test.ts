@@ -5,7 +5,7 @@ import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
-import { openShell, type Shell } from './command.ts'
+import { openShell, type Running, type Shell } from './command.ts'
 
 let node: TestApp
 let shell: Shell
@@ -266,5 +266,57 @@ describe('listen', () => {
     const { items } = (await node.api<{ items: Destination[] }>('GET', '/destinations')).body
     expect(items.filter(({ sourceIds }) => sourceIds.includes(source.id))).toHaveLength(1)
     expect((await second.interrupt()).code).toBe(0)
+  })
+
+  const listening = async (started: Running): Promise<Listening> =>
+    JSON.parse(await started.line('"listening"')) as Listening
+
+  it('has a destination of its own beside another one, and both get all events', async () => {
+    const source = await node.createSource('Shared')
+    await using one = shell.start(['listen', 'Shared', '--json'])
+    const { destinationId: firstId } = await listening(one)
+    await using other = shell.start(['listen', 'Shared'])
+    await other.line('Receiving events of Shared')
+    const { items } = (await node.api<{ items: Destination[] }>('GET', '/destinations')).body
+    const secondId = items.find(({ id, sourceIds }) => id !== firstId && sourceIds.includes(source.id))?.id ?? ''
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'To both' })
+    await Promise.all([one.line('To both'), other.line('To both')])
+    const { stderr } = await other.interrupt()
+    expect(stderr).toContain(`postrider destinations delete ${secondId}`)
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'To one' })
+    await one.line('To one')
+
+    // After a hard kill the next one goes on with the same destination.
+    one.process.kill('SIGKILL')
+    await one.ended
+    await using again = shell.start(['listen', 'Shared', '--json'])
+    expect(await listening(again)).toMatchObject({ destinationId: firstId })
+  })
+
+  it('leaves a destination alone that leads elsewhere by now', async () => {
+    const source = await node.createSource('Moved')
+    await using one = shell.start(['listen', 'Moved'])
+    await one.line('Receiving events of Moved')
+    const { items } = (await node.api<{ items: Destination[] }>('GET', '/destinations')).body
+    const destinationId = items.find(({ sourceIds }) => sourceIds.includes(source.id))?.id ?? ''
+    await node.api('PATCH', `/destinations/${destinationId}`, {
+      settings: { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
+    })
+    const { code, stderr } = await one.interrupt()
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('leads to another listen') as string,
+    })
+    expect((await node.api<Destination>('GET', `/destinations/${destinationId}`)).body.paused).toBe(false)
+  })
+
+  it('ends after the first event and leaves nothing behind, where that is asked for', async () => {
+    const source = await node.createSource('Brief')
+    await using brief = shell.start(['listen', 'Brief', '--once', '--remove', '--json'])
+    const { destinationId } = await listening(brief)
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'The only one' })
+    const { code, stdout } = await brief.ended
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('The only one') as string })
+    expect((await node.api('GET', `/destinations/${destinationId}`)).status).toBe(404)
   })
 })
