@@ -26,6 +26,8 @@ export class Delivery {
   /** Aborts at `stop`. */
   readonly stopped = this.#stop.signal
   #runs = 0
+  /** Why the last attempt failed; empty when it did not. */
+  #trouble = ''
   delivered = 0
   /** Messages that were not and will not be delivered, for whatever reason. */
   dropped = 0
@@ -52,7 +54,7 @@ export class Delivery {
     this.#stop.abort(new Error('closed'))
     for (const batch of this.#queue.drain()) {
       if (batch.file?.complete) this.#debug(`left ${batch.count} to the next process`)
-      else this.drop('closed', 'closed before delivery', batch.read())
+      else this.drop('closed', `closed before delivery: ${this.#trouble || 'it had not ended'}`, batch.read())
     }
     this.#platform.close?.()
   }
@@ -79,6 +81,7 @@ export class Delivery {
     for (let attempt = 1; !this.stopped.aborted; attempt++) {
       const outcome = await sendBatch(batch, this.#settings, this.#platform, this.stopped)
       if (this.stopped.aborted) return
+      this.#trouble = outcome.kind === 'accepted' ? '' : outcome.message
       const isOver = outcome.kind === 'refused' || attempt > this.#settings.maxRetries
       if (outcome.kind === 'accepted' || (isOver && !this.#platform.keeps?.(batch, outcome, this.#queue.all())))
         return this.#finish(batch, outcome)

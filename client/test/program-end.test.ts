@@ -67,4 +67,30 @@ describe('a program', () => {
     expect(output).toMatch(/^analytics attempt 1 failed: the server answered 503; next in \d+ ms\nanalytics sent 1, /)
     expect(output).not.toContain('secret')
   })
+
+  it.each([
+    ['*', true],
+    ['http,*', true],
+    ['*,-http', true],
+    ['*,-analytics', false],
+    ['http', false],
+    ['-analytics', false],
+    ['', false],
+  ])('run with DEBUG=%s is %s to be told', async (DEBUG, isTold) => {
+    const server = await startServer()
+    const { output } = await runProgram(`${open()} analytics.identify({ userId: 'u1' })`, {
+      ENDPOINT: server.url,
+      DEBUG,
+    }).ended
+    expect(output.includes('analytics sent 1, ')).toBe(isTold)
+  })
+
+  it('hears of a close that had no time why nothing was delivered', async () => {
+    const server = await startServer()
+    for (let n = 0; n < 50; n++) server.answers.push({ status: 503 })
+    const source = `${open()} analytics.identify({ userId: 'u1' })
+      await analytics.close({ timeoutMs: 3_000 })`
+    const { output } = await runProgram(source, { ENDPOINT: server.url, DEBUG: 'analytics' }).ended
+    expect(output).toContain('dropped 1: closed, closed before delivery: the server answered 503')
+  })
 })

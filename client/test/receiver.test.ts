@@ -13,7 +13,7 @@ import type { DeliveredMessage, ReceiverOptions } from '@postrider/analytics/rec
 import express from 'express'
 import fastify from 'fastify'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
 const secret = 'the shared secret'
 const sign = (body: string) => createHmac('sha1', secret).update(body).digest('hex')
@@ -182,8 +182,17 @@ describe('the handler for Request and Response', () => {
     expect(messages).toEqual([JSON.parse(body)])
   })
 
-  it('leaves what onMessage throws to the server', async () => {
-    const failing = fetchReceiver({ secret, onMessage: () => Promise.reject(new Error('database is down')) })
-    await expect(failing(request(body, sign(body)))).rejects.toThrow('database is down')
+  it('answers 500 when onMessage throws, so that the sender comes again, and prints why', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => printed.mockRestore())
+    const why = new Error('database is down')
+    for (const onMessage of [
+      () => Promise.reject(why),
+      () => {
+        throw why
+      },
+    ])
+      expect((await fetchReceiver({ secret, onMessage })(request(body, sign(body)))).status).toBe(500)
+    expect(printed.mock.calls).toEqual([[why], [why]])
   })
 })

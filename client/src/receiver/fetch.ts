@@ -3,7 +3,8 @@
 import type { ReceiverOptions } from './read-delivery.ts'
 import { MAX_BODY_BYTES, readDelivery } from './read-delivery.ts'
 
-/** A function from a delivery's request to its answer. What `onMessage` throws rejects the promise. */
+/** A function from a delivery's request to its answer. What `onMessage` throws is printed and answered with 500: not all of these servers
+ *  do that by themselves. */
 export function fetchReceiver(options: ReceiverOptions): (request: Request) => Promise<Response> {
   return async (request) => {
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } })
@@ -11,7 +12,12 @@ export function fetchReceiver(options: ReceiverOptions): (request: Request) => P
     if (body === undefined) return new Response(null, { status: 413 })
     const delivery = readDelivery(body, (name) => request.headers.get(name), options)
     if (delivery.status !== 200) return new Response(null, { status: delivery.status })
-    await options.onMessage(delivery.message)
+    try {
+      await options.onMessage(delivery.message)
+    } catch (error) {
+      console.error(error)
+      return new Response(null, { status: 500 })
+    }
     return new Response(null, { status: 204 })
   }
 }

@@ -2,11 +2,14 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
+/** A header as Node, Fastify or a `Headers` object gives it; one that came more than once, a list, is not authentic. */
+export type HeaderValue = string | readonly string[] | null | undefined
+
 /** The part of a request's headers that Standard Webhooks uses. */
 export interface StandardWebhookHeaders {
-  'webhook-id'?: string | null | undefined
-  'webhook-timestamp'?: string | null | undefined
-  'webhook-signature'?: string | null | undefined
+  'webhook-id'?: HeaderValue
+  'webhook-timestamp'?: HeaderValue
+  'webhook-signature'?: HeaderValue
 }
 
 /** Clock difference and age that a Standard Webhooks message may have, in seconds (specification, "Verifying"). */
@@ -20,12 +23,12 @@ const TOLERANCE_SECONDS = 300
  */
 export function verifySignature(
   body: string | Uint8Array,
-  header: string | null | undefined,
+  header: HeaderValue,
   secret: string | readonly string[],
 ): boolean {
   // `some` may stop early here and below: which of the secrets fits is none.
-  return secretsOf(secret).some((key) =>
-    header ? isEqual(createHmac('sha1', key).update(body).digest('hex'), header) : false,
+  return secretsOf(secret).some(
+    (key) => typeof header === 'string' && isEqual(createHmac('sha1', key).update(body).digest('hex'), header),
   )
 }
 
@@ -38,13 +41,14 @@ export function verifySignature(
  */
 export function verifyStandardWebhook(
   body: string | Uint8Array,
-  headers: StandardWebhookHeaders,
+  headers: StandardWebhookHeaders | Readonly<Record<string, HeaderValue>>,
   secret: string | readonly string[],
   now = new Date(),
 ): boolean {
   const keys = secretsOf(secret).map(keyOf)
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
-  if (!id || !timestamp || !signatures || !/^\d{1,12}$/.test(timestamp)) return false
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string') return false
+  if (id === '' || !/^\d{1,12}$/.test(timestamp)) return false
   if (Math.abs(now.getTime() / 1_000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
   const given = signatures.split(' ')
   return keys.some((key) => {

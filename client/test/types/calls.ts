@@ -1,7 +1,8 @@
 /** Compiled against the packed package: every line that must not compile is marked, and tsc finds marks in vain. */
 
 import { Analytics } from '@postrider/analytics'
-import { verifySignature } from '@postrider/analytics/receiver'
+import { verifySignature, verifyStandardWebhook } from '@postrider/analytics/receiver'
+import type { IncomingMessage } from 'node:http'
 
 interface Shop {
   'Order Completed': { orderId: string; total: number }
@@ -43,3 +44,8 @@ new Analytics('key', { overflow: 'block' })
 new Analytics('key', { flushat: 20 })
 
 export const ok: boolean = verifySignature('body', 'header', 'secret')
+
+/** The sample of the README, for what Node gives. */
+export const isAuthentic = (body: Buffer, request: IncomingMessage, sharedSecret: string): boolean =>
+  verifySignature(body, request.headers['x-signature'], sharedSecret) &&
+  verifyStandardWebhook(body, request.headers, sharedSecret)
