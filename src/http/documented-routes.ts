@@ -92,14 +92,20 @@ export const documentedRoutes: Record<string, FastifySchema | undefined> = {
     params: z.object({ writeKey: z.string() }),
     response: { 200: json, ...errorResponses },
   },
-  '/cluster-info': { summary: 'For clients that ask for it', response: { 200: z.object({ nodeCount: z.int() }) } },
+  '/cluster-info': {
+    summary: 'For clients that ask for it',
+    response: { 200: z.object({ nodeCount: z.int() }), '4xx': ErrorSchema },
+  },
   '/healthz': {
     summary: 'Whether the process lives',
-    response: { 200: z.object({ status: z.literal('alive') }), 503: ErrorSchema },
+    response: { 200: z.object({ status: z.literal('alive') }), '4xx': ErrorSchema, 503: ErrorSchema },
   },
   '/readyz': {
     summary: 'Whether the node can take events',
-    response: { 200: ReadinessSchema, 503: ErrorSchema },
+    response: { 200: ReadinessSchema, '4xx': ErrorSchema, 503: ErrorSchema },
   },
-  '/metrics': { summary: 'Figures for Prometheus', response: { 200: text('Prometheus text format') } },
+  '/metrics': {
+    summary: 'Figures for Prometheus',
+    response: { 200: text('Prometheus text format'), '4xx': ErrorSchema },
+  },
 }
