@@ -241,7 +241,7 @@ async function attemptNow(
     ...(isBesideOthers && { id: randomUUID().slice(0, 8) }),
     at: at.toISOString(),
   }
-  const traced = traceAttempt(dependencies.tracing, input, { event: context.event, url: endpoint.url, number, begunAt })
+  const traced = traceAttempt(dependencies.tracing, input, { event: context.event, endpoint, number, begunAt })
   try {
     const { messageId } = content
     const outbound = { messageId, body, at, isCalledOff, traceparent: traced?.traceparent }

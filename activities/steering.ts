@@ -21,7 +21,7 @@ import type { Steering } from '../src/temporal/steering.ts'
 const concurrency = 8
 const maxPerSecond = 100
 
-/** Longest time of a first round, in milliseconds: an attempt has 5 s and waits half a second for its turn. */
+/** Longest usual time of a first round, in milliseconds: one that is longer is told for nothing. */
 const firstRoundMs = 10_000
 
 /** How many parcels are read together, to be signalled a change. */

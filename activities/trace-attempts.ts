@@ -3,6 +3,7 @@
 import { Context } from '@temporalio/activity'
 import type { AttemptInput } from '../src/contracts/delivery.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
+import { optionsOf, type DifferingOptions } from '../src/schemas/endpoint-options.ts'
 import type { Tracing } from '../src/tracing/port.ts'
 import { workflowTraceparent } from '../src/tracing/workflow-span.ts'
 
@@ -12,15 +13,20 @@ export interface AttemptTrace {
   end(outcome: SendOutcome): void
 }
 
+interface TracedEndpoint extends DifferingOptions {
+  url: string
+}
+
 /** Begins the spans of an attempt, of which the request goes out now. The endpoint is known by host and port: paths and queries of
  *  webhooks hold secrets.
  *  @param event  names the event among those of its workflow
+ *  @param endpoint  where the request goes, and how
  *  @param begunAt  when its turn began, in milliseconds since 1970
  *  @returns undefined when tracing is off, or was when the event came in */
 export function traceAttempt(
   tracing: Tracing | undefined,
   { sourceId, destinationId, endpointId, traceparent }: AttemptInput,
-  { event, url, number, begunAt }: { event: string; url: string; number: number; begunAt: number },
+  { event, endpoint, number, begunAt }: { event: string; endpoint: TracedEndpoint; number: number; begunAt: number },
 ): AttemptTrace | undefined {
   if (tracing === undefined || traceparent === undefined) return undefined
   const { workflowExecution, activityType } = Context.current().info
@@ -38,13 +44,14 @@ export function traceAttempt(
       'postrider.attempt': number,
     },
   })
-  const { hostname, port, protocol } = new URL(url)
+  const { hostname, port, protocol } = new URL(endpoint.url)
+  const { method } = optionsOf(endpoint)
   const request = tracing.begin({
-    name: 'POST',
+    name: method,
     kind: 'client',
     parent: attempt.traceparent,
     attributes: {
-      'http.request.method': 'POST',
+      'http.request.method': method,
       'http.request.resend_count': number > 1 ? number - 1 : undefined,
       'server.address': hostname,
       'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),

@@ -11,8 +11,8 @@ import type { ParcelActivities, ParcelRetryRecord } from '../src/contracts/parce
 import { afterLostTries, retryPriority } from './activities.ts'
 import type { Parcel } from './parcel.ts'
 
-/** Limit of a round: its attempts begin within some seconds, and each takes 5 s at most. */
-const roundLimit = '30 seconds'
+/** Limit of a round: its attempts begin within some seconds, and each takes 30 s at most. */
+const roundLimit = '1 minute'
 
 export const parcelLocal = proxyLocalActivities<Pick<ParcelActivities, 'attemptParcel'>>({
   startToCloseTimeout: roundLimit,
@@ -31,7 +31,7 @@ export const readParcelProgress = (destinationId: string): Promise<ParcelRetryRe
 
 const retryOptions = (destinationId: string, retry: RetrySchedule) =>
   ({
-    startToCloseTimeout: '1 minute',
+    startToCloseTimeout: roundLimit,
     heartbeatTimeout: '10 seconds',
     // The activity tells what it attempted until it was cancelled.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -12,6 +12,7 @@ import {
   type DestinationView,
   type NewDestination,
 } from '../schemas/destination.ts'
+import { EndpointOptionsSchema, type DifferingOptions, type EndpointOptions } from '../schemas/endpoint-options.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import { messageTypes } from '../schemas/message.ts'
 import { maxRehearsed, RehearsalSchema, type Rehearsal } from '../schemas/rehearsal.ts'
@@ -47,6 +48,12 @@ function stateColumns({ endpoints }: DestinationView, endpointId: string): (stri
   return [state, downSince ?? failingSince, probe, reason]
 }
 
+/** As `PUT, 20 s`, only what differs from the usual. */
+const shownOptions = (options: DifferingOptions): string =>
+  Object.entries(options)
+    .map(([name, value]) => (name === 'timeoutSeconds' ? `${value} s` : String(value)))
+    .join(', ')
+
 const show = (destination: DestinationView): string =>
   [
     facts({
@@ -65,11 +72,12 @@ const show = (destination: DestinationView): string =>
     }),
     '',
     table(
-      ['endpoint', 'url', 'headers', 'state', 'since', 'next attempt', 'reason'],
-      destination.settings.webhooks.map(({ id, url, headers }) => [
+      ['endpoint', 'url', 'headers', 'options', 'state', 'since', 'next attempt', 'reason'],
+      destination.settings.webhooks.map(({ id, url, headers, ...options }) => [
         id,
         url,
         Object.keys(headers).join(', '),
+        shownOptions(options),
         ...stateColumns(destination, id),
       ]),
       'No endpoints.',
@@ -81,6 +89,10 @@ interface Settings {
   source?: string[]
   url?: string[]
   header?: Record<string, string>
+  method?: EndpointOptions['method']
+  contentType?: EndpointOptions['contentType']
+  /** In milliseconds. */
+  timeout?: number
   secretEnv?: string
   successPolicy?: Destination['successPolicy']
   onFailing?: Destination['onFailing']
@@ -100,6 +112,17 @@ const withSettings = (command: Command): Command =>
       collect(httpUrl(text), before),
     )
     .option('--header <name: value>', 'header of all requests to these endpoints (repeat for several)', collectHeaders)
+    .addOption(
+      new Option('--method <method>', 'method of requests to these endpoints').choices(
+        EndpointOptionsSchema.shape.method.options,
+      ),
+    )
+    .addOption(
+      new Option('--content-type <type>', 'whether requests to these endpoints have JSON or a form').choices(
+        EndpointOptionsSchema.shape.contentType.options,
+      ),
+    )
+    .option('--timeout <duration>', 'how long these endpoints have for their answers, 1s to 30s', duration)
     .option('--secret-env <variable>', 'environment variable that holds the shared secret; requests are then signed')
     .addOption(
       new Option(
@@ -157,7 +180,7 @@ export function destinationsCommand(): Command {
         type: 'webhooks',
         enabled: options.off !== true,
         sourceIds: await sourceIds(api, options.source ?? []),
-        settings: { webhooks: webhooksOf(options), ...secretOf(options) },
+        settings: { webhooks: newWebhooks(options), ...secretOf(options) },
         ...(options.successPolicy !== undefined && { successPolicy: options.successPolicy }),
         ...failingSettings(options),
         ...(await shapeOf(options)),
@@ -181,7 +204,8 @@ export function destinationsCommand(): Command {
         throw usageError('--secret-overlap needs --secret-env')
       if (options.header !== undefined && options.url === undefined) throw usageError('--header needs --url')
       const { api, out } = await openSession(self)
-      const { id } = await findDestination(api, wanted)
+      const { id, settings } = await findDestination(api, wanted)
+      const webhooks = changedWebhooks(options, settings.webhooks)
       const change = {
         name: options.name,
         successPolicy: options.successPolicy,
@@ -189,7 +213,7 @@ export function destinationsCommand(): Command {
         ...(await shapeOf(options)),
         ...(options.source !== undefined && { sourceIds: await sourceIds(api, options.source) }),
         settings: {
-          ...(options.url !== undefined && { webhooks: webhooksOf(options) }),
+          ...(webhooks !== undefined && { webhooks }),
           ...secretOf(options),
           ...(secretOverlap !== undefined && { secretOverlapSeconds: Math.round(secretOverlap / 1_000) }),
         },
@@ -326,8 +350,21 @@ async function sourceIds(api: Api, wanted: string[]): Promise<string[]> {
   return wanted.map((one) => pick('source', sources, one).id)
 }
 
-const webhooksOf = ({ url = [], header }: Settings) =>
-  url.map((target) => ({ url: target, ...(header !== undefined && { headers: header }) }))
+const newWebhooks = ({ url = [], header, ...options }: Settings) =>
+  url.map((target) => ({ url: target, ...(header !== undefined && { headers: header }), ...endpointOptions(options) }))
+
+/** The endpoints that are given, or else those that there are with the options that are given; undefined: they stay as they are. */
+function changedWebhooks(options: Settings, present: readonly { id: string; url: string }[]) {
+  if (options.url !== undefined) return newWebhooks(options)
+  const given = endpointOptions(options)
+  return Object.keys(given).length === 0 ? undefined : present.map(({ id, url }) => ({ id, url, ...given }))
+}
+
+const endpointOptions = ({ method, contentType, timeout }: Settings): DifferingOptions => ({
+  ...(method !== undefined && { method }),
+  ...(contentType !== undefined && { contentType }),
+  ...(timeout !== undefined && { timeoutSeconds: timeout / 1_000 }),
+})
 
 /** Filter and mapping, as far as they are given. */
 async function shapeOf({ filter, mapping }: Settings): Promise<Pick<DestinationPatch, 'filter' | 'mapping'>> {

@@ -57,7 +57,7 @@ export function composeAudiences(dependencies: {
   const { database, secrets, settings, mapper, suppression, guard, sender, temporal, retry, registry, logger } =
     dependencies
   const audiences = createAudienceStore(database, secrets)
-  const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard, timeoutMs: pullConnectMs }) }
+  const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard })(pullConnectMs) }
   const liveTraffic = createLiveTraffic()
   const activities = createAudienceActivities({
     liveTraffic,

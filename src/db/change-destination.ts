@@ -3,6 +3,7 @@
 import { AppError } from '../errors.ts'
 import { newEndpointId } from '../ids.ts'
 import type { WebhookInput } from '../schemas/destination.ts'
+import { differingOptions } from '../schemas/endpoint-options.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Queryable } from './database.ts'
 import { matchEndpoints } from './match-endpoints.ts'
@@ -22,7 +23,7 @@ export async function connectSources(tx: Queryable, id: string, sourceIds: strin
   await tx.query('insert into destination_sources select $1, unnest($2::text[])', [id, wanted])
 }
 
-/** Endpoints that are meant again keep their ids, and their headers unless others are given.
+/** Endpoints that are meant again keep their ids, and their headers and options unless others are given.
  *  @throws AppError bad_request when an entry's id is none of this destination, or stands there twice */
 export async function replaceEndpoints(
   tx: Queryable,
@@ -31,7 +32,7 @@ export async function replaceEndpoints(
   secrets: SecretBox,
 ): Promise<void> {
   const present = await tx.query<EndpointRow>(
-    'select id, url, headers_encrypted from endpoints where destination_id = $1 order by position',
+    'select id, url, headers_encrypted, options from endpoints where destination_id = $1 order by position',
     [id],
   )
   const matched = matchEndpoints(webhooks, present)
@@ -42,14 +43,15 @@ export async function replaceEndpoints(
       id: before?.id ?? newEndpointId(),
       url: webhook.url,
       headers: keptHeaders(webhook, before) ?? secrets.seal(JSON.stringify(webhook.headers ?? {})),
+      options: JSON.stringify(differingOptions({ ...before?.options, ...webhook })),
     }
   })
   await tx.query('delete from endpoints where destination_id = $1', [id])
   await tx.query(
-    `insert into endpoints (id, destination_id, position, url, headers_encrypted)
-     select e.id, $1, e.position, e.url, e.headers
-     from unnest($2::text[], $3::text[], $4::text[]) with ordinality as e(id, url, headers, position)`,
-    [id, next.map((e) => e.id), next.map((e) => e.url), next.map((e) => e.headers)],
+    `insert into endpoints (id, destination_id, position, url, headers_encrypted, options)
+     select e.id, $1, e.position, e.url, e.headers, e.options
+     from unnest($2::text[], $3::text[], $4::text[], $5::json[]) with ordinality as e(id, url, headers, options, position)`,
+    [id, next.map((e) => e.id), next.map((e) => e.url), next.map((e) => e.headers), next.map((e) => e.options)],
   )
   const moved = next.filter(({ id: kept, url }) => present.some((before) => before.id === kept && before.url !== url))
   if (moved.length > 0) await forgetHealth(tx, moved)

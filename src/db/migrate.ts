@@ -28,6 +28,7 @@ import { sharedParcels } from './migrations/0080-shared-parcels.ts'
 import { mappings } from './migrations/0085-mappings.ts'
 import { userKeys } from './migrations/0090-user-keys.ts'
 import { holds } from './migrations/0095-holds.ts'
+import { endpointOptions } from './migrations/0096-endpoint-options.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -60,6 +61,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   mappings,
   userKeys,
   holds,
+  endpointOptions,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

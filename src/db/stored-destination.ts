@@ -1,6 +1,7 @@
 /** A destination as the database has it: read for those who look at it, and with its secrets for those who deliver to it. */
 
 import type { Destination } from '../schemas/destination.ts'
+import type { DifferingOptions } from '../schemas/endpoint-options.ts'
 import type { Filter } from '../schemas/filter.ts'
 import type { Mapping } from '../schemas/mapping.ts'
 import type { SecretBox } from '../secrets.ts'
@@ -10,6 +11,7 @@ export interface EndpointRow {
   id: string
   url: string
   headers_encrypted: string
+  options: DifferingOptions
 }
 
 export interface DestinationRow {
@@ -60,14 +62,15 @@ export const selectDestinations = `
     (select mapping from mappings m where m.destination_id = d.id and m.id = d.mapping_id) as mapping,
     (select coalesce(array_agg(source_id order by source_id), '{}') from destination_sources s
      where s.destination_id = d.id) as source_ids,
-    (select coalesce(json_agg(json_build_object('id', e.id, 'url', e.url, 'headers_encrypted', e.headers_encrypted)
-       order by e.position), '[]') from endpoints e where e.destination_id = d.id) as endpoints
+    (select coalesce(json_agg(json_build_object('id', e.id, 'url', e.url, 'headers_encrypted', e.headers_encrypted,
+       'options', e.options) order by e.position), '[]') from endpoints e where e.destination_id = d.id) as endpoints
   from destinations d`
 
 /** For those who look at it. Headers that cannot be opened are shown as none: the destination can then be looked at, and its
  *  headers set anew. */
 export function toDestination(row: DestinationRow, secrets: SecretBox): Destination {
-  const webhooks = row.endpoints.map(({ id, url, headers_encrypted }) => ({
+  const webhooks = row.endpoints.map(({ id, url, headers_encrypted, options }) => ({
+    ...options,
     id,
     url,
     headers: shownHeaders(headers_encrypted, secrets),
@@ -126,9 +129,10 @@ const heldOf = ({ paused_at, held_since_failing }: DestinationRow): Destination[
     : { since: paused_at.toISOString(), failingSince: held_since_failing.toISOString() }
 
 /** An endpoint whose headers are opened when they are first looked at. */
-function openedLater({ id, url, headers_encrypted }: EndpointRow, secrets: SecretBox): Webhooks[number] {
+function openedLater({ id, url, headers_encrypted, options }: EndpointRow, secrets: SecretBox): Webhooks[number] {
   const headers = onFirstUse(() => openHeaders(headers_encrypted, secrets))
   return {
+    ...options,
     id,
     url,
     get headers() {

@@ -33,12 +33,15 @@ export async function sentRequests(
         : await mapper.map({ destinationId, mappingId }, message)
     const endpoints = destination.settings.webhooks.filter(({ id }) => endpointIds.includes(id))
     return endpoints.map((endpoint) => {
-      if (mapped.kind === 'failed') return { endpointId: endpoint.id, url: endpoint.url, headers: {}, body: null }
+      const { method } = endpoint
+      if (mapped.kind === 'failed')
+        return { endpointId: endpoint.id, url: endpoint.url, ...(method && { method }), headers: {}, body: null }
       const last = timeline.findLast(({ endpointId }) => endpointId === endpoint.id)
       const at = last === undefined ? new Date() : new Date(last.at)
-      const { body } = mapped
-      const { url, headers } = messageRequest({ messageId, body, endpoint, secrets: destination.secrets, at })
-      return { endpointId: endpoint.id, url, headers, body }
+      const { secrets } = destination
+      const request = messageRequest({ messageId, body: mapped.body, endpoint, secrets, at })
+      const { url, headers, body } = request
+      return { endpointId: endpoint.id, url, ...(method && { method }), headers, body }
     })
   })
   return { body: unmapped, requests: (await Promise.all(requests)).flat() }

@@ -73,7 +73,10 @@ export const classifyFailure = (error: unknown, circumstances: Circumstances): S
 
 const classify = (error: unknown, { host, timeoutMs }: Circumstances): Classification => {
   if (error instanceof AttemptTimeoutError) {
-    return mayPass('timeout', `${host} did not answer within ${timeoutMs / 1000} seconds.`)
+    return mayPass(
+      'timeout',
+      `${host} did not answer within ${timeoutMs === 1_000 ? '1 second' : `${timeoutMs / 1_000} seconds`}.`,
+    )
   }
   if (error instanceof ForbiddenAddressError) return final('forbidden_address', error.message)
   if (error instanceof OriginSaturatedError) return mayPass('saturated', `Too many requests wait for ${host} already.`)

@@ -27,21 +27,24 @@ type LookupHook = (
  *  that one left behind. */
 const connectGraceMs = 1000
 
-/** A connector for undici. Names are resolved once and the guarded addresses are the ones connected to, so that a
+/** Connectors for undici. Names are resolved once and the guarded addresses are the ones connected to, so that a
  *  second answer of the name server changes nothing. Literal addresses are not resolved: check those before.
  *  TLS is 1.2 or newer, and certificates are checked whatever the environment says.
- *  @param timeoutMs  longest that an attempt waits */
-export const createConnect = (options: {
+ *  @returns the one for attempts that wait so long at most, in milliseconds */
+export function createConnect(options: {
   guard: AddressGuard
-  timeoutMs: number
   lookup?: Lookup | undefined
-}): buildConnector.connector =>
-  buildConnector({
-    lookup: guardedLookup(options.guard, shareLookups(options.lookup ?? dns.lookup)),
-    rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
-    timeout: options.timeoutMs + connectGraceMs,
-  })
+}): (timeoutMs: number) => buildConnector.connector {
+  const lookup = guardedLookup(options.guard, shareLookups(options.lookup ?? dns.lookup))
+  const known = new Map<number, buildConnector.connector>()
+  return (timeoutMs) => {
+    const timeout = timeoutMs + connectGraceMs
+    const connect =
+      known.get(timeoutMs) ?? buildConnector({ lookup, rejectUnauthorized: true, minVersion: 'TLSv1.2', timeout })
+    known.set(timeoutMs, connect)
+    return connect
+  }
+}
 
 const guardedLookup =
   (guard: AddressGuard, lookup: (hostname: string) => Promise<LookupAddress[]>): LookupHook =>

@@ -1,13 +1,14 @@
-/** Connections kept per origin: a pool of undici's for each. */
+/** Connections kept per origin and time limit: a pool of undici's for each. */
 
 import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
 
 export interface Connections {
   /** The pool of an origin, for one request.
+   *  @param timeoutMs  its time limit: attempts to connect that are given up are gone soon after it, and keep no place for longer
    *  @throws OriginSaturatedError when too many wait already, ConnectionsClosedError when no more are taken, what opening a pool
    *    throws */
-  use(origin: string): Use
+  use(origin: string, timeoutMs: number): Use
   /** Takes no more requests, and resolves when those under way are over and all connections are closed. */
   close(): Promise<void>
 }
@@ -22,7 +23,7 @@ export interface Use {
 
 export interface ConnectionsOptions {
   /** Opens a pool of at most `maxConnections` connections. */
-  open: (origin: string, maxConnections: number) => Dispatcher
+  open: (origin: string, maxConnections: number, timeoutMs: number) => Dispatcher
   maxPerOrigin: number
   /** Most origins with open connections; beyond it the origin that was not used for longest is closed, when its requests are over. */
   maxOrigins: number
@@ -67,18 +68,19 @@ export function createConnections({ open, maxPerOrigin, maxOrigins }: Connection
   }
   const origins = new LRUCache<string, Origin>({ max: maxOrigins, dispose: retire })
 
-  const originOf = (name: string): Origin => {
-    const known = origins.get(name)
+  const originOf = (name: string, timeoutMs: number): Origin => {
+    const key = `${timeoutMs} ${name}`
+    const known = origins.get(key)
     if (known !== undefined) return known
-    const origin = { dispatcher: open(name, maxPerOrigin), inUse: 0, isRetired: false }
-    origins.set(name, origin)
+    const origin = { dispatcher: open(name, maxPerOrigin, timeoutMs), inUse: 0, isRetired: false }
+    origins.set(key, origin)
     return origin
   }
 
   return {
-    use(name) {
+    use(name, timeoutMs) {
       if (closed !== undefined) throw new ConnectionsClosedError('No more requests are taken.')
-      const origin = originOf(name)
+      const origin = originOf(name, timeoutMs)
       if (origin.inUse >= maxPerOrigin + maxWaitingPerOrigin)
         throw new OriginSaturatedError(`Too many requests wait for ${name}.`)
       const isFree = origin.inUse < maxPerOrigin

@@ -1,6 +1,7 @@
 /** One request and its answer on one connection, under one timer. */
 
 import type { Dispatcher } from 'undici'
+import type { EndpointOptions } from '../schemas/endpoint-options.ts'
 import { isSuccess, type Answer } from './answer.ts'
 import { createDeadlines, type Deadline, type Deadlines } from './deadlines.ts'
 import type { Use } from './connections.ts'
@@ -36,6 +37,7 @@ export class FailedExchange extends Error {
 interface Outbound {
   origin: string
   path: string
+  method: EndpointOptions['method'] | undefined
   headers: Record<string, string>
   body: string
   isCalledOff: (() => boolean) | undefined
@@ -50,11 +52,16 @@ export interface ExchangeLimits {
 }
 
 /** Limits for exchanges.
- *  @param timeoutMs  for name look-up, connect, TLS and the head of the answer together, in milliseconds */
-export const createLimits = (timeoutMs: number): ExchangeLimits => ({
-  head: createDeadlines(timeoutMs),
-  body: createDeadlines(maxBodyMs),
-})
+ *  @returns those for a time for name look-up, connect, TLS and the head of the answer together, in milliseconds: few are in use */
+export function createLimits(): (timeoutMs: number) => ExchangeLimits {
+  const body = createDeadlines(maxBodyMs)
+  const known = new Map<number, ExchangeLimits>()
+  return (timeoutMs) => {
+    const limits = known.get(timeoutMs) ?? { head: createDeadlines(timeoutMs), body }
+    known.set(timeoutMs, limits)
+    return limits
+  }
+}
 
 /** Posts a request, and resolves with a success as soon as the head of the answer is there. The connection is kept when the answer is read to its end. Where no
  *  connection is free the limit runs from the moment at which there is one.
@@ -104,13 +111,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   begin(): void {
     const { dispatcher, isFree } = this.#use
-    const { origin, path, headers, body } = this.#outbound
+    const { origin, path, method = 'POST', headers, body } = this.#outbound
     this.#signal?.addEventListener('abort', this.#onAbort, { once: true })
     try {
       this.#signal?.throwIfAborted()
       if (isFree) this.#start()
       // The members are written one by one: V8 gives each copy made by spreading a hidden class of its own, and undici looks up 16 members.
-      dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, this)
+      dispatcher.dispatch({ origin, path, method, headers, body }, this)
     } catch (error) {
       this.#fail(error as Error)
     }

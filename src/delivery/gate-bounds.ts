@@ -43,7 +43,8 @@ const retries: ShareBounds = { start: 32, most: 64, inAll: 160, maxWaiting: 0, w
 /** Sockets that one host is used with. */
 export const socketsPerOrigin = 128
 
-/** An average of so long, in milliseconds, means that most attempts end by their time limit of 5 s. */
+/** An average of so long, in milliseconds, means that most attempts end by the usual time limit of 5 s. It is the same for endpoints that
+ *  are given longer: while they use it, they keep places from others as those do that hang. */
 const hangsMs = 4_000
 
 /** @param retry  how deliveries pause between two attempts */

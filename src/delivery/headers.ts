@@ -1,9 +1,13 @@
 /** The headers of a delivered request, and which static headers an endpoint may have. */
 
+import type { EndpointOptions } from '../schemas/endpoint-options.ts'
+
 /** Longest name of a static header, in characters. */
 export const maxHeaderNameLength = 256
 
 const productToken = 'Postrider/1.0'
+
+const mediaTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const
 
 /** Headers that Postrider sets itself. */
 const ownHeaders = new Set([
@@ -51,6 +55,8 @@ export const headerProblem = (name: string, value: string): string | undefined =
  *  is sent where there is a trace, unless the endpoint has a static header of this name.
  *  @see spec/, "Delivery request" */
 export const requestHeaders = (options: {
+  /** Of the body; JSON unless given. */
+  contentType?: EndpointOptions['contentType'] | undefined
   staticHeaders: Readonly<Record<string, string>>
   signature: Readonly<Record<string, string>>
   traceparent?: string | undefined
@@ -60,7 +66,7 @@ export const requestHeaders = (options: {
       traceparent: options.traceparent,
     }),
   'User-Agent': productToken,
-  'Content-Type': 'application/json',
+  'Content-Type': mediaTypes[options.contentType ?? 'json'],
   ...options.signature,
   ...Object.fromEntries(Object.entries(options.staticHeaders).filter(([name]) => !isOwn(name))),
 })

@@ -1,5 +1,7 @@
 /** One message to one endpoint: its headers with the signature over that very body, one request. */
 
+import { usualOptions, type DifferingOptions } from '../schemas/endpoint-options.ts'
+import { encodeForm } from './form.ts'
 import { requestHeaders } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
 import type { Sender, SendRequest } from './send.ts'
@@ -7,8 +9,9 @@ import { signatureHeaders } from './sign.ts'
 
 export interface OutboundMessage {
   messageId: string
+  /** Compact JSON. */
   body: string
-  endpoint: { url: string; headers: Readonly<Record<string, string>> }
+  endpoint: DifferingOptions & { url: string; headers: Readonly<Record<string, string>> }
   /** Secrets that sign, newest first; each signs until its time is over. */
   secrets: readonly { secret: string; until: Date | null }[]
   /** When the attempt is made. */
@@ -21,12 +24,16 @@ export interface OutboundMessage {
 
 /** The request as it goes out. */
 export function messageRequest(outbound: OutboundMessage): SendRequest {
-  const { messageId, body, endpoint, secrets, at, traceparent } = outbound
+  const { messageId, endpoint, secrets, at, traceparent } = outbound
+  const { method, contentType, timeoutSeconds = usualOptions.timeoutSeconds } = endpoint
+  const body = contentType === 'form' ? encodeForm(outbound.body) : outbound.body
   const signature = signatureHeaders({ secrets: secretsInForce(secrets, at), messageId, body, at })
   return {
     url: endpoint.url,
-    headers: requestHeaders({ staticHeaders: endpoint.headers, signature, traceparent }),
+    method: method ?? usualOptions.method,
+    headers: requestHeaders({ contentType, staticHeaders: endpoint.headers, signature, traceparent }),
     body,
+    timeoutMs: timeoutSeconds * 1_000,
   }
 }
 

@@ -12,6 +12,7 @@ import { ConnectionsClosedError, createConnections } from './connections.ts'
 import { CalledOffError, createLimits, exchange, FailedExchange } from './exchange.ts'
 import { createAddressGuard, type Refusal } from './guard-address.ts'
 import { socketsPerOrigin } from './gate-bounds.ts'
+import { usualOptions, type EndpointOptions } from '../schemas/endpoint-options.ts'
 import { isOwn } from './headers.ts'
 import type { SendOutcome } from './outcome.ts'
 import type { ProxySettings } from './proxy.ts'
@@ -19,8 +20,8 @@ import type { ProxySettings } from './proxy.ts'
 export { CalledOffError } from './exchange.ts'
 export type { SendOutcome } from './outcome.ts'
 
-/** How long an endpoint has for its answer, in milliseconds: `spec/`, "Limits". */
-export const defaultTimeoutMs = 5000
+/** How long an endpoint has for its answer unless it says otherwise, in milliseconds. */
+export const defaultTimeoutMs = usualOptions.timeoutSeconds * 1_000
 /** Most origins that connections are kept open to. */
 export const maxOrigins = 500
 /** Largest head of an answer, in bytes: its header names and values together. */
@@ -33,8 +34,7 @@ const minSecretLength = 8
 export interface SenderOptions {
   /** CIDRs that requests may reach although they are not public. */
   allowedNetworks: readonly string[]
-  /** Limit for name look-up, connect, TLS and the head of the answer together, in milliseconds; the wait for a free connection does
-   *  not count. */
+  /** Of requests that have no limit of their own, in milliseconds. */
   timeoutMs?: number
   maxSocketsPerOrigin?: number
   proxy?: ProxySettings | undefined
@@ -43,14 +43,19 @@ export interface SenderOptions {
 
 export interface SendRequest {
   url: string
+  /** `POST` unless given. */
+  method?: EndpointOptions['method']
   headers: Record<string, string>
   body: string
+  /** Limit for name look-up, connect, TLS and the head of the answer together, in milliseconds; the wait for a free connection does
+   *  not count. */
+  timeoutMs?: number
   /** Whether the request must not go out after all; asked when the connection is there, just before it would. */
   isCalledOff?: () => boolean
 }
 
 export interface Sender {
-  /** Posts a request and tells what became of it. Redirects are not followed; the head of the answer decides, its body
+  /** Makes a request and tells what became of it. Redirects are not followed; the head of the answer decides, its body
    *  is only read for the excerpt.
    *  @param signal  stops the attempt
    *  @throws SendAbortedError (`name` is AbortError) when the signal fires before an answer, or the sender is closed
@@ -68,19 +73,20 @@ export class SendAbortedError extends Error {
 /** A sender with its connections.
  *  @throws Error when an allowed network is not a CIDR */
 export const createSender = (options: SenderOptions): Sender => {
-  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
+  const usualMs = options.timeoutMs ?? defaultTimeoutMs
   const guard = createAddressGuard(options.allowedNetworks)
-  const connect = createConnect({ guard, timeoutMs, lookup: options.lookup })
+  const connect = createConnect({ guard, lookup: options.lookup })
   const connections = createConnections({
-    open: openerOf({ connect, maxHeaderSize: maxHeadBytes, ...clientLimits }, options.proxy, timeoutMs),
+    open: openerOf(connect, options.proxy),
     maxPerOrigin: options.maxSocketsPerOrigin ?? socketsPerOrigin,
     maxOrigins,
   })
-  const limits = createLimits(timeoutMs)
+  const limitsOf = createLimits()
   const targetOf = createTargets(guard)
 
   // `then` rather than `await`: each promise that this saves counts, see `exchange`.
-  const send = ({ url, headers, body, isCalledOff }: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
+  const send = (request: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
+    const { url, method, headers, body, isCalledOff, timeoutMs = usualMs } = request
     const target = targetOf(url)
     if (target.kind === 'refused') return Promise.resolve({ kind: 'rejected', ...target.refusal, durationMs: 0 })
     const { origin, host, path } = target
@@ -94,10 +100,8 @@ export const createSender = (options: SenderOptions): Sender => {
       return classifyFailure(error, { host, timeoutMs, durationMs })
     }
     try {
-      return exchange(connections.use(origin), { origin, path, headers, body, isCalledOff }, limits, signal).then(
-        read,
-        fail,
-      )
+      const outbound = { origin, path, method, headers, body, isCalledOff }
+      return exchange(connections.use(origin, timeoutMs), outbound, limitsOf(timeoutMs), signal).then(read, fail)
     } catch (error) {
       return Promise.resolve(error).then(fail)
     }
@@ -137,11 +141,11 @@ const clientLimits = {
 
 const openerOf =
   (
-    clientOptions: Pool.Options,
+    connectWithin: ReturnType<typeof createConnect>,
     proxy: ProxySettings | undefined,
-    timeoutMs: number,
-  ): ((origin: string, connections: number) => Dispatcher) =>
-  (origin, connections) => {
+  ): ((origin: string, connections: number, timeoutMs: number) => Dispatcher) =>
+  (origin, connections, timeoutMs) => {
+    const clientOptions = { connect: connectWithin(timeoutMs), maxHeaderSize: maxHeadBytes, ...clientLimits }
     if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Pool(origin, { ...clientOptions, connections })
     return new EnvHttpProxyAgent({
       ...clientOptions,

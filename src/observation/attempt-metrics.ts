@@ -6,8 +6,8 @@ import type { AttemptObservation } from '../../activities/index.ts'
 /** Endpoints that have series of their own; attempts at further ones count under the label `other`. */
 const maxEndpoints = 1_000
 
-/** Upper bounds in seconds: an attempt ends by its time limit of 5 s. */
-const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** Upper bounds in seconds: an attempt ends by its time limit, 5 s or up to 30. */
+const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** Upper bounds in seconds, up to the default retry window of 4 hours. */
 const latencyBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400]

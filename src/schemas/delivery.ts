@@ -1,6 +1,7 @@
 /** Deliveries, as the management API shows and steers them. */
 
 import { z } from 'zod'
+import { DifferingOptionsSchema } from './endpoint-options.ts'
 import { MessageTypeSchema } from './message.ts'
 
 /** Where a delivery stands: in the inbox, on its way, between attempts, waiting for a paused destination, or ended.
@@ -138,11 +139,14 @@ export const DeliveryDetailSchema = DeliverySchema.extend({
       z.object({
         endpointId: z.string().describe('Id of the endpoint'),
         url: z.string().describe('Where the request goes'),
+        method: DifferingOptionsSchema.shape.method,
         headers: z.record(z.string(), z.string()).describe('Headers of the request, those of the signature included'),
         body: z
           .string()
           .nullable()
-          .describe('Its body as the mapping of the delivery makes it, as text; null where it cannot be applied'),
+          .describe(
+            'Its body as the mapping of the delivery and the content type make it, as text; null where the mapping cannot be applied',
+          ),
       }),
     )
     .describe(

@@ -1,6 +1,7 @@
 /** Destinations, as the management API takes and shows them: `spec/`, "Destination settings". */
 
 import { z } from 'zod'
+import { DifferingOptionsSchema } from './endpoint-options.ts'
 import { FilterSchema } from './filter.ts'
 import { MappingSchema } from './mapping.ts'
 import { NameSchema } from './source.ts'
@@ -35,8 +36,9 @@ const headers = z
 
 /** An endpoint. In a change, an entry is the endpoint of its `id`; without one that of its URL, else the next that no other
  *  entry means. What it is keeps its id, and deliveries in progress go on with it. Without `headers` it keeps those it
- *  had, unless the change leads to another origin and does not name the id. */
+ *  had, unless the change leads to another origin and does not name the id. Options that it does not name stay, too. */
 export const WebhookInputSchema = z.strictObject({
+  ...DifferingOptionsSchema.shape,
   id: z.string().optional().describe('The endpoint that is meant; absent: that of the same URL, or a new one'),
   url: webhookUrl.describe(
     'Where requests go: http or https, at most 2,048 characters, without user name and password',
@@ -168,6 +170,7 @@ export const DestinationSchema = z.object({
       webhooks: z
         .array(
           z.object({
+            ...DifferingOptionsSchema.shape,
             id: z.string().describe('Id of the endpoint'),
             url: z.string().describe('Where its requests go'),
             headers: z

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { EndpointDraftSchema } from './destination.ts'
+import { DifferingOptionsSchema } from './endpoint-options.ts'
 import { MessageTypeSchema } from './message.ts'
 
 /** A test of a saved destination; the sample is a track call unless `type` is given. */
@@ -41,6 +42,7 @@ export const EndpointTestSchema = z.object({
           .describe("Beginning of a failed answer's body, cleaned: at most 1,024 bytes; absent where there is none"),
         request: z
           .object({
+            method: DifferingOptionsSchema.shape.method,
             headers: z.record(z.string(), z.string()).describe('Its headers, those of the signature included'),
             body: z.string().describe('Its body, as text'),
           })

@@ -111,6 +111,11 @@ describe('destinations', () => {
       ...made.settings.webhooks[0],
       url: `${receiver.url}/other`,
     })
+    const put = ['destinations', 'update', 'CRM', '--method', 'PUT', '--content-type', 'form', '--timeout', '20s']
+    const options = { method: 'PUT', contentType: 'form', timeoutSeconds: 20 }
+    const all = (await shell.json<Destination>(put)).settings.webhooks
+    expect(all).toMatchObject([{ ...options, headers: { 'X-Tenant': 'a1' } }, options])
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('PUT, form, 20 s')
     const filter = join(shell.folder, 'orders.yaml')
     await writeFile(filter, 'events: [Order *]\nsample: 0.5\n')
     const filtered = ['destinations', 'update', 'CRM', '--filter', filter]
@@ -322,6 +327,7 @@ destinations:
     sharedSecret: { env: WAREHOUSE_SECRET }
     webhooks:
       - url: http://127.0.0.1:9/in
+        timeoutSeconds: 20
         headers:
           X-Tenant: a1
           Authorization: { env: WAREHOUSE_TOKEN }
@@ -358,7 +364,7 @@ audiences:
     expect(made).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 60, held: null })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
-      webhooks: [{ headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' } }],
+      webhooks: [{ timeoutSeconds: 20, headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' } }],
     })
     expect(await named('/audiences', 'Big spenders')).toMatchObject({
       destinationIds: [made.id],
@@ -385,7 +391,10 @@ audiences:
 
   it('keeps the id of an endpoint whose URL changes, and tells a changed secret header without showing it', async () => {
     const before = await named<Destination>('/destinations', 'Warehouse')
-    const changed = file.replace(':9/in', ':9/new').replace('WAREHOUSE_TOKEN', 'OTHER_TOKEN')
+    const changed = file
+      .replace(':9/in', ':9/new')
+      .replace('WAREHOUSE_TOKEN', 'OTHER_TOKEN')
+      .replace('timeoutSeconds: 20', 'method: PUT')
     const path = join(shell.folder, 'changed.yaml')
     await writeFile(path, changed)
     const answer = await shell.run(['apply', path, '--yes', '--json'], { env: { ...env, OTHER_TOKEN: 'token-two' } })
@@ -397,6 +406,7 @@ audiences:
       {
         id: before?.settings.webhooks[0]?.id,
         url: 'http://127.0.0.1:9/new',
+        method: 'PUT',
         headers: { 'X-Tenant': 'a1', Authorization: 'token-two' },
       },
     ])

@@ -131,9 +131,9 @@ describe('the pools of origins', () => {
       maxOrigins: 2,
     })
     const areDestroyed = () => origins.map((origin) => opened.get(origin)?.destroyed)
-    connections.use(a).done()
-    const lasting = connections.use(b)
-    for (const origin of [a, c]) connections.use(origin).done()
+    connections.use(a, 5_000).done()
+    const lasting = connections.use(b, 5_000)
+    for (const origin of [a, c]) connections.use(origin, 5_000).done()
     expect(areDestroyed()).toEqual([false, false, false])
     lasting.done()
     expect(areDestroyed()).toEqual([false, true, false])
@@ -143,9 +143,9 @@ describe('the pools of origins', () => {
 
   it('let no more than their bound wait', async () => {
     const connections = createConnections({ open: (origin) => new Pool(origin), maxPerOrigin: 1, maxOrigins: 1 })
-    const uses = Array.from({ length: 1 + maxWaitingPerOrigin }, () => connections.use(a))
+    const uses = Array.from({ length: 1 + maxWaitingPerOrigin }, () => connections.use(a, 5_000))
     expect(uses.map(({ isFree }) => isFree).indexOf(false)).toBe(1)
-    expect(() => connections.use(a)).toThrow(OriginSaturatedError)
+    expect(() => connections.use(a, 5_000)).toThrow(OriginSaturatedError)
     const closed = connections.close()
     for (const { done } of uses) done()
     await closed
@@ -161,9 +161,9 @@ describe('the pools of origins', () => {
       maxPerOrigin: 1,
       maxOrigins: 1,
     })
-    for (let n = 0; n < 3; n++) expect(() => connections.use(a)).toThrow('broken')
+    for (let n = 0; n < 3; n++) expect(() => connections.use(a, 5_000)).toThrow('broken')
     isBroken = false
-    const { isFree, done } = connections.use(a)
+    const { isFree, done } = connections.use(a, 5_000)
     expect(isFree).toBe(true)
     done()
     await connections.close()

@@ -8,6 +8,7 @@ import { inject } from 'vitest'
 import { startApp, type App, type AppOptions } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { DestinationView } from '../../src/schemas/destination.ts'
+import type { DifferingOptions } from '../../src/schemas/endpoint-options.ts'
 import type { Filter } from '../../src/schemas/filter.ts'
 import type { Mapping } from '../../src/schemas/mapping.ts'
 import type { Source } from '../../src/schemas/source.ts'
@@ -48,6 +49,8 @@ interface DestinationInput {
   successPolicy: 'any' | 'all'
   sharedSecret: string
   headers: Record<string, string>
+  /** Of each endpoint. */
+  options: DifferingOptions
 }
 
 /** Settings of a node in a test: quick retries, receivers on loopback. */
@@ -135,7 +138,7 @@ export function apiOf(
     },
     async connect(sources, urls, more = {}) {
       const { name = 'Test destination', enabled = true, successPolicy = 'any', filter, mapping } = more
-      const { sharedSecret, headers } = more
+      const { sharedSecret, headers, options } = more
       const answer = await api<DestinationView>('POST', '/destinations', {
         name,
         type: 'webhooks',
@@ -144,7 +147,7 @@ export function apiOf(
         filter,
         mapping,
         sourceIds: sources.map(({ id }) => id),
-        settings: { sharedSecret, webhooks: urls.map((target) => ({ url: target, headers })) },
+        settings: { sharedSecret, webhooks: urls.map((target) => ({ url: target, headers, ...options })) },
       })
       return expectCreated(answer)
     },

@@ -155,6 +155,15 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     await Promise.all(receivers.map((receiver) => receiver.close()))
   })
 
+  it.concurrent('waits in its first round for as long as an endpoint is given', async ({ expect }) => {
+    await using slow = await startReceiver()
+    slow.answer({ delayMs: 12_000 })
+    const destination = await node.connect([], [slow.url], { options: { timeoutSeconds: 30 } })
+    const parcel = await send([destination], ids(2))
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 2 })
+    expect(countsAt(slow, 2)).toEqual([1, 1])
+  })
+
   it.concurrent('goes on until all endpoints took each event where all are needed', async ({ expect }) => {
     await using good = await startReceiver()
     await using poor = await startReceiver()

@@ -2,6 +2,7 @@ import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { connecting } from './suites/connect.ts'
 import { dialogs } from './suites/dialogs.ts'
 import { edits } from './suites/edits.ts'
+import { endpointOptions } from './suites/endpoint-options.ts'
 import { filters } from './suites/filters.ts'
 import { fullLists } from './suites/full-lists.ts'
 import { manners } from './suites/manners.ts'
@@ -16,6 +17,7 @@ describeInBrowser('the web app', () => {
   connecting(web)
   filters(web)
   mappings(web)
+  endpointOptions(web)
   everyPage(web)
   signingIn(web)
   temporalUi(web)

@@ -2,6 +2,7 @@
 
 import type { Audience } from '../../schemas/audience.ts'
 import type { Destination } from '../../schemas/destination.ts'
+import { differingOptions } from '../../schemas/endpoint-options.ts'
 import type { Source } from '../../schemas/source.ts'
 import type { Api } from '../shared/api.ts'
 import { existing, listAudiences, listDestinations, listSources } from '../shared/lookup.ts'
@@ -62,17 +63,13 @@ export function exportSettings(current: Current): SettingsFile {
     destinations: current.destinations.map((destination) => ({
       ...destinationEntry(destination, current.sources),
       ...(destination.settings.hasSharedSecret && { sharedSecret: { env: variable(destination.name, 'secret') } }),
-      webhooks: destination.settings.webhooks.map(({ url, headers }) =>
-        webhookEntry(
-          url,
-          Object.fromEntries(
-            Object.entries(headers).map(([name, value]) => [
-              name,
-              secretHeader.test(name) ? { env: variable(destination.name, name) } : value,
-            ]),
-          ),
-        ),
-      ),
+      webhooks: destination.settings.webhooks.map((webhook) => {
+        const headers = Object.entries(webhook.headers).map(([name, value]) => [
+          name,
+          secretHeader.test(name) ? { env: variable(destination.name, name) } : value,
+        ])
+        return webhookEntry({ ...webhook, headers: Object.fromEntries(headers) as HeaderEntries })
+      }),
     })),
     audiences: current.audiences.map((audience) => ({
       ...audienceEntry(audience, current.destinations),
@@ -98,9 +95,11 @@ export const destinationEntry = (destination: Destination, sources: Source[]): D
   ...(!destination.settings.hasSharedSecret && { sharedSecret: null }),
 })
 
-export const webhookEntry = (url: string, headers: HeaderEntries): WebhookEntry => ({
-  url,
-  ...(Object.keys(headers).length > 0 && { headers: sortedByName(headers) }),
+/** With the options in which it differs from others. */
+export const webhookEntry = (webhook: WebhookEntry): WebhookEntry => ({
+  url: webhook.url,
+  ...differingOptions(webhook),
+  ...(Object.keys(webhook.headers ?? {}).length > 0 && { headers: sortedByName(webhook.headers ?? {}) }),
 })
 
 /** Without where the members come from. */

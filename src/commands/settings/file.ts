@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
 import { OnFailingSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
+import { DifferingOptionsSchema } from '../../schemas/endpoint-options.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
 import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
 import { MappingSchema } from '../../schemas/mapping.ts'
@@ -22,7 +23,11 @@ export type HeaderEntries = z.infer<typeof HeadersSchema>
 const SourceEntrySchema = z.strictObject({ name: NameSchema, enabled: z.boolean().optional() })
 export type SourceEntry = z.infer<typeof SourceEntrySchema>
 
-const WebhookEntrySchema = z.strictObject({ url: z.string(), headers: HeadersSchema.optional() })
+const WebhookEntrySchema = z.strictObject({
+  url: z.string(),
+  headers: HeadersSchema.optional(),
+  ...DifferingOptionsSchema.shape,
+})
 export type WebhookEntry = z.infer<typeof WebhookEntrySchema>
 
 const DestinationEntrySchema = z.strictObject({

@@ -1,5 +1,6 @@
 import { matchEndpoints } from '../../db/match-endpoints.ts'
 import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
+import { optionsOf } from '../../schemas/endpoint-options.ts'
 import { DoneSchema, segment } from '../shared/api.ts'
 import { existing } from '../shared/lookup.ts'
 import { destinationEntry, secretHeader, sortedByName, webhookEntry, withoutLocal } from './current.ts'
@@ -76,7 +77,7 @@ const viewOf = (entry: DestinationEntry): View => ({
   ...entry,
   ...(entry.sources !== undefined && { sources: [...entry.sources].sort() }),
   ...(entry.webhooks !== undefined && {
-    webhooks: entry.webhooks.map(({ url, headers = {} }) => webhookEntry(url, headers)),
+    webhooks: entry.webhooks.map(webhookEntry),
   }),
 })
 
@@ -88,10 +89,12 @@ function presentView(context: PlanContext, entry: DestinationEntry, destination:
     ...destinationEntry(destination, context.current.sources),
     sharedSecret: !hasSharedSecret ? null : context.updateSecrets ? anotherValue : (entry.sharedSecret ?? anotherValue),
     webhooks: webhooks.map((webhook) => {
-      const { url, headers } = webhook
       const wanted = entry.webhooks?.[matched.indexOf(webhook)]?.headers ?? {}
-      const shown = Object.entries(headers).map(([name, value]) => [name, presentHeader(context, wanted, name, value)])
-      return webhookEntry(url, Object.fromEntries(shown) as HeaderEntries)
+      const shown = Object.entries(webhook.headers).map(([name, value]) => [
+        name,
+        presentHeader(context, wanted, name, value),
+      ])
+      return webhookEntry({ ...webhook, headers: Object.fromEntries(shown) as HeaderEntries })
     }),
   }
 }
@@ -117,7 +120,10 @@ function settingsOf(context: PlanContext, entry: DestinationEntry, members: Set<
   return {
     ...(members.has('sharedSecret') && { sharedSecret: sharedSecret ? context.secret(sharedSecret) : null }),
     ...(members.has('webhooks') && {
-      webhooks: webhooks.map(({ url, headers = {} }): WebhookInput => ({ url, headers: resolved(context, headers) })),
+      webhooks: webhooks.map((webhook): WebhookInput => {
+        const { url, headers = {} } = webhook
+        return { url, headers: resolved(context, headers), ...optionsOf(webhook) }
+      }),
     }),
   }
 }

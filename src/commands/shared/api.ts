@@ -6,7 +6,7 @@ import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
 import { CommandError, type ExitCode } from './failure.ts'
 
 /** Longest wait for an answer, in milliseconds. */
-const answerLimitMs = 30_000
+const answerLimitMs = 60_000
 
 /** Longest wait for the answer to an upload, which the node reads to its end first, in milliseconds. */
 const uploadLimitMs = 3_600_000

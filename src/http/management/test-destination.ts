@@ -8,6 +8,7 @@ import { sampleMessage } from '../../delivery/sample-message.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { AppError } from '../../errors.ts'
 import type { Mapper } from '../../mapping/mapper.ts'
+import { differingOptions } from '../../schemas/endpoint-options.ts'
 import type { DraftTestRequest, EndpointTest } from '../../schemas/endpoint-test.ts'
 import type { MessageBody, MessageType } from '../../schemas/message.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -37,9 +38,9 @@ export async function testDraft(dependencies: TestDependencies, draft: DraftTest
   const { settings } = dependencies
   const destination = draft.destinationId === undefined ? undefined : findDestination(settings, draft.destinationId)
   const { sharedSecret, webhooks } = draft.settings
-  const endpoints = webhooks.map(({ id = null, url, headers }) => {
+  const endpoints = webhooks.map(({ id = null, headers, ...draft }) => {
     const saved = destination?.settings.webhooks.find((webhook) => webhook.id === id)
-    return { id, url, headers: headers ?? saved?.headers ?? {} }
+    return { ...differingOptions(saved ?? {}), ...draft, id, headers: headers ?? saved?.headers ?? {} }
   })
   const secrets =
     sharedSecret === undefined
@@ -82,7 +83,7 @@ async function testEndpoints(
       ...(outcome.status !== undefined && { status: outcome.status }),
       ...(outcome.kind !== 'delivered' && { error: outcome.reason }),
       ...(outcome.kind !== 'delivered' && outcome.excerpt !== undefined && { excerpt: outcome.excerpt }),
-      request: { headers: request.headers, body: request.body },
+      request: { ...(endpoint.method && { method: endpoint.method }), headers: request.headers, body: request.body },
     }
   })
   return { results: await Promise.all(results) }

@@ -59,9 +59,10 @@ function OpenRequest({ event, requests }: Pick<DeliveryDetail, 'requests'> & { e
             <>
               <CodeBlock
                 name="headers"
-                value={Object.entries(request.headers)
-                  .map(([name, value]) => `${name}: ${value}`)
-                  .join('\n')}
+                value={[
+                  `${request.method ?? 'POST'} ${new URL(request.url).pathname}`,
+                  ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),
+                ].join('\n')}
               />
               <Text size="xs" c="dimmed" mt="xs">
                 As the current settings make them, signed for the time of the last attempt.
@@ -83,7 +84,11 @@ function OpenRequest({ event, requests }: Pick<DeliveryDetail, 'requests'> & { e
   )
 }
 
-const formatted = (body: string): string => JSON.stringify(JSON.parse(body), null, 2)
+/** JSON with indents, or a form with a line for each field. */
+const formatted = (body: string): string =>
+  body.startsWith('{')
+    ? JSON.stringify(JSON.parse(body), null, 2)
+    : [...new URLSearchParams(body)].map(([name, value]) => `${name} = ${value}`).join('\n')
 
 const NotMapped = () => <Text c="dimmed">Nothing is sent: the mapping of the destination cannot be applied.</Text>
 

@@ -1,6 +1,7 @@
 /** A destination as the forms hold it, and back to what the API takes. */
 
 import type { Destination, DestinationPatch, WebhookInput } from '../../../../src/schemas/destination.ts'
+import type { EndpointOptions } from '../../../../src/schemas/endpoint-options.ts'
 import type { DraftTestRequest } from '../../../../src/schemas/endpoint-test.ts'
 import type { NewDestination } from '../../api/destinations.ts'
 
@@ -18,6 +19,7 @@ export interface EndpointValues {
   id?: string
   url: string
   headers: HeaderValues[]
+  options: EndpointOptions
 }
 
 export interface DestinationValues {
@@ -34,6 +36,13 @@ export interface DestinationValues {
   secretOverlapSeconds: string
 }
 
+/** Of endpoints that say nothing else. */
+const usualOptions: EndpointOptions = { method: 'POST', contentType: 'json', timeoutSeconds: 5 }
+
+/** Whether requests are made as to most endpoints. */
+export const isUsual = (options: EndpointOptions): boolean =>
+  Object.entries(usualOptions).every(([name, value]) => options[name as keyof EndpointOptions] === value)
+
 const defaultOverlapSeconds = '86400'
 
 // Rows of a draft that is read again have keys of before.
@@ -42,7 +51,7 @@ let lastKey = Date.now()
 export const nextKey = (): string => `row-${++lastKey}`
 
 export const emptyHeader = (): HeaderValues => ({ key: nextKey(), name: '', value: '' })
-export const emptyEndpoint = (): EndpointValues => ({ key: nextKey(), url: '', headers: [] })
+export const emptyEndpoint = (): EndpointValues => ({ key: nextKey(), url: '', headers: [], options: usualOptions })
 
 export const emptyDestination = (): DestinationValues => ({
   name: 'Webhooks',
@@ -61,19 +70,21 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
   successPolicy: destination.successPolicy,
   onFailing: destination.onFailing,
   holdAfterMinutes: destination.holdAfterSeconds / 60,
-  webhooks: settings.webhooks.map(({ id, url, headers }) => ({
+  webhooks: settings.webhooks.map(({ id, url, headers, ...options }) => ({
     key: nextKey(),
     id,
     url,
     headers: Object.entries(headers).map(([header, value]) => ({ key: nextKey(), name: header, value })),
+    options: { ...usualOptions, ...options } as EndpointOptions,
   })),
   sharedSecret: '',
   secretOverlapSeconds: defaultOverlapSeconds,
 })
 
-const toWebhook = ({ id, url, headers }: EndpointValues): WebhookInput => ({
+const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput => ({
   ...(id !== undefined && { id }),
   url: url.trim(),
+  ...options,
   headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
 })
 
@@ -122,6 +133,7 @@ export function fieldOf(path: string, { webhooks }: DestinationValues): string |
   if (path === 'holdAfterSeconds') return 'holdAfterMinutes'
   const [, index, member] = /^settings\.webhooks\[(\d+)\](?:\.(.+))?$/.exec(path) ?? []
   if (index === undefined) return path.startsWith('settings.') ? path.slice('settings.'.length) : path
+  if (member !== undefined && member in usualOptions) return `webhooks.${index}.options.${member}`
   const header = member?.startsWith('headers.') === true ? member.slice('headers.'.length) : undefined
   const row = webhooks[Number(index)]?.headers.findIndex(({ name }) => name === header) ?? -1
   return row === -1 ? `webhooks.${index}.url` : `webhooks.${index}.headers.${row}.name`

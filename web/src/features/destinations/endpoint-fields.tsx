@@ -2,6 +2,7 @@ import { ActionIcon, Button, Fieldset, Group, PasswordInput, Stack, TextInput, T
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { DraftTest } from './draft-test.tsx'
+import { EndpointOptions } from './endpoint-options.tsx'
 import { emptyEndpoint, emptyHeader, maxEndpoints, type DestinationValues } from './destination-form.ts'
 
 interface Props {
@@ -42,6 +43,7 @@ export function EndpointFields({ form, destinationId }: Props) {
               )}
             </Group>
             <HeaderFields form={form} endpoint={index} />
+            <EndpointOptions form={form} endpoint={index} />
             <DraftTest form={form} endpoint={index} destinationId={destinationId} />
           </Stack>
         </Fieldset>

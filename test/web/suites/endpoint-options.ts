@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import type { Destination } from '../../../src/schemas/destination.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { eventually, seriousFindings, type WebTest } from '../browser.ts'
+
+export const endpointOptions = (web: WebTest) =>
+  describe('the request options of an endpoint', () => {
+    it('are tried as they are typed, saved, and shown with what was sent', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('With options')
+      const { id } = await web.node.connect([source], [`${receiver.url}/hook`])
+      const sent = () => receiver.requests.filter(({ path }) => path === '/hook')
+      const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.settings.webhooks
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      await page.getByRole('button', { name: 'Request options of endpoint 1' }).press('Enter')
+      await page.getByRole('combobox', { name: 'Method' }).click()
+      await page.getByRole('option', { name: 'PUT' }).click()
+      await eventually(() => page.getByRole('combobox', { name: 'Method' }).inputValue()).toBe('PUT')
+      await page.getByRole('combobox', { name: 'Content' }).click()
+      await page.getByRole('option', { name: 'Form' }).click()
+      await page.getByLabel('Time limit').fill('20')
+      await page.getByRole('button', { name: 'Test endpoint 1' }).click()
+      await page.getByText('The endpoint accepted the event').waitFor()
+      await eventually(async () => sent().map(({ method }) => method)).toEqual(['PUT'])
+      expect(await seriousFindings(page)).toEqual([])
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await eventually(stored).toMatchObject([{ method: 'PUT', contentType: 'form', timeoutSeconds: 20 }])
+
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Ordered', messageId: 'with-options' })
+      await eventually(async () => sent().length).toBe(2)
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/with-options`)}`)
+      await page.getByText('event = Ordered').waitFor()
+      await page.getByRole('tab', { name: 'Headers' }).click()
+      await page.getByText('PUT /hook').waitFor()
+      await page.getByRole('tab', { name: 'curl' }).click()
+      await page.getByText('-X PUT').waitFor()
+
+      // What differs from the usual is open at once.
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      await page.getByRole('combobox', { name: 'Method' }).click()
+      await page.getByRole('option', { name: 'POST' }).click()
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await eventually(async () => (await stored())[0]?.method).toBeUndefined()
+      expect(errors).toEqual([])
+    })
+  })

@@ -1,0 +1,60 @@
+import { Accordion, Group, NumberInput, Select } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { isUsual, type DestinationValues } from './destination-form.ts'
+
+interface Props {
+  form: UseFormReturnType<DestinationValues>
+  /** Place of the endpoint in the form. */
+  endpoint: number
+}
+
+const contentTypes = [
+  { value: 'json', label: 'JSON' },
+  { value: 'form', label: 'Form' },
+]
+
+/** How requests to one endpoint are made; out of the way for those that want them as usual. */
+export function EndpointOptions({ form, endpoint }: Props) {
+  const path = `webhooks.${endpoint}.options`
+  const options = form.getValues().webhooks[endpoint]?.options
+  if (options === undefined) return null
+  return (
+    <Accordion variant="contained" defaultValue={isUsual(options) ? null : 'options'}>
+      <Accordion.Item value="options">
+        <Accordion.Control>Request options of endpoint {endpoint + 1}</Accordion.Control>
+        <Accordion.Panel>
+          <Group align="flex-start" gap="sm">
+            <Select
+              label="Method"
+              w={120}
+              data={['POST', 'PUT', 'PATCH']}
+              allowDeselect={false}
+              key={form.key(`${path}.method`)}
+              {...form.getInputProps(`${path}.method`)}
+            />
+            <Select
+              label="Content"
+              w={180}
+              data={contentTypes}
+              allowDeselect={false}
+              key={form.key(`${path}.contentType`)}
+              {...form.getInputProps(`${path}.contentType`)}
+            />
+            <NumberInput
+              label="Time limit"
+              description="For its answer, 1 to 30 s"
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              w={200}
+              min={1}
+              max={30}
+              allowDecimal={false}
+              suffix=" s"
+              key={form.key(`${path}.timeoutSeconds`)}
+              {...form.getInputProps(`${path}.timeoutSeconds`)}
+            />
+          </Group>
+        </Accordion.Panel>
+      </Accordion.Item>
+    </Accordion>
+  )
+}
