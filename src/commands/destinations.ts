@@ -20,7 +20,7 @@ import { query, segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findDestination, listDestinations, listSources, pick } from './shared/lookup.ts'
-import { collect, collectHeaders, duration, httpUrl, wholeNumber } from './shared/options.ts'
+import { collect, collectHeaders, collectStatuses, duration, httpUrl, wholeNumber } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -48,10 +48,13 @@ function stateColumns({ endpoints }: DestinationView, endpointId: string): (stri
   return [state, downSince ?? failingSince, probe, reason]
 }
 
-/** As `PUT, 20 s`, only what differs from the usual. */
+/** As `PUT, 20 s, takes 404 410`, only what differs from the usual. */
 const shownOptions = (options: DifferingOptions): string =>
   Object.entries(options)
-    .map(([name, value]) => (name === 'timeoutSeconds' ? `${value} s` : String(value)))
+    .map(([name, value]) => {
+      if (name === 'timeoutSeconds') return `${String(value)} s`
+      return Array.isArray(value) ? `takes ${value.join(' ')}` : String(value)
+    })
     .join(', ')
 
 const show = (destination: DestinationView): string =>
@@ -93,6 +96,7 @@ interface Settings {
   contentType?: EndpointOptions['contentType']
   /** In milliseconds. */
   timeout?: number
+  successStatus?: EndpointOptions['successStatuses']
   secretEnv?: string
   successPolicy?: Destination['successPolicy']
   onFailing?: Destination['onFailing']
@@ -121,6 +125,11 @@ const withSettings = (command: Command): Command =>
       new Option('--content-type <type>', 'whether requests to these endpoints have JSON or a form').choices(
         EndpointOptionsSchema.shape.contentType.options,
       ),
+    )
+    .option(
+      '--success-status <status>',
+      'status beside 2xx, or range as 400-404, by which these endpoints accept an event (repeat for several; none: only 2xx)',
+      collectStatuses,
     )
     .option('--timeout <duration>', 'how long these endpoints have for their answers, 1s to 30s', duration)
     .option('--secret-env <variable>', 'environment variable that holds the shared secret; requests are then signed')
@@ -360,10 +369,11 @@ function changedWebhooks(options: Settings, present: readonly { id: string; url:
   return Object.keys(given).length === 0 ? undefined : present.map(({ id, url }) => ({ id, url, ...given }))
 }
 
-const endpointOptions = ({ method, contentType, timeout }: Settings): DifferingOptions => ({
+const endpointOptions = ({ method, contentType, timeout, successStatus }: Settings): DifferingOptions => ({
   ...(method !== undefined && { method }),
   ...(contentType !== undefined && { contentType }),
   ...(timeout !== undefined && { timeoutSeconds: timeout / 1_000 }),
+  ...(successStatus !== undefined && { successStatuses: successStatus }),
 })
 
 /** Filter and mapping, as far as they are given. */

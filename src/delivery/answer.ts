@@ -1,3 +1,5 @@
+import type { EndpointOptions } from '../schemas/endpoint-options.ts'
+
 /** What an endpoint answered. */
 export interface Answer {
   status: number
@@ -9,5 +11,13 @@ export interface Answer {
   durationMs: number
 }
 
-/** Whether a status means that the endpoint took the message. */
-export const isSuccess = (status: number): boolean => status >= 200 && status < 300
+/** Whether a status means that the endpoint took the message.
+ *  @param also  statuses and ranges that do so beside 2xx; none unless given */
+export const isSuccess = (status: number, also?: EndpointOptions['successStatuses']): boolean =>
+  (status >= 200 && status < 300) || also?.some((one) => isAmong(status, one)) === true
+
+const isAmong = (status: number, one: EndpointOptions['successStatuses'][number]): boolean => {
+  if (typeof one === 'number') return status === one
+  const [first = 0, last = 0] = one.split('-').map(Number)
+  return first <= status && status <= last
+}

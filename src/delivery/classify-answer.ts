@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import { isSuccess, type Answer } from './answer.ts'
+import type { EndpointOptions } from '../schemas/endpoint-options.ts'
 import { cleanExcerpt } from './excerpt.ts'
 import type { SendOutcome } from './outcome.ts'
 import { parseRetryAfter } from './retry-after.ts'
@@ -12,12 +13,14 @@ const statusesWithRetryAfter = new Set([429, 503])
 const maxLocationLength = 200
 
 /** The outcome of an attempt that was answered.
+ *  @param successStatuses  statuses of success beside 2xx
  *  @param secretsOf  texts of the request that the excerpt must not repeat */
 export const classifyAnswer = (
   { status, headers, body, durationMs }: Answer,
+  successStatuses: EndpointOptions['successStatuses'] | undefined,
   secretsOf: () => readonly string[],
 ): SendOutcome => {
-  if (isSuccess(status)) return { kind: 'delivered', status, durationMs }
+  if (isSuccess(status, successStatuses)) return { kind: 'delivered', status, durationMs }
   const excerpt = isPlain(headers['content-encoding']) ? cleanExcerpt(body, secretsOf()) : undefined
   const failure = { status, durationMs, ...(excerpt !== undefined && { excerpt }) }
   if (status < 400)

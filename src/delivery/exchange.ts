@@ -41,6 +41,7 @@ interface Outbound {
   headers: Record<string, string>
   body: string
   isCalledOff: (() => boolean) | undefined
+  successStatuses: EndpointOptions['successStatuses'] | undefined
 }
 
 const noBody = Buffer.alloc(0)
@@ -137,7 +138,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#bodyLimit = this.#limits.body.set(() => this.#finish(false))
     const durationMs = performance.now() - (this.#startedAt ?? 0)
     this.#answer = { status, headers, body: noBody, durationMs }
-    if (isSuccess(status)) this.#waiting.resolve(this.#answer)
+    if (isSuccess(status, this.#outbound.successStatuses)) this.#waiting.resolve(this.#answer)
     else this.#chunks = []
   }
 

@@ -33,7 +33,7 @@ export interface Failure {
   excerpt?: string
 }
 
-/** The endpoint took the message: it answered with any 2xx. */
+/** The endpoint took the message: it answered with any 2xx, or with another status by which it does so. */
 export interface Delivered {
   kind: 'delivered'
   status: number

@@ -25,7 +25,7 @@ export interface OutboundMessage {
 /** The request as it goes out. */
 export function messageRequest(outbound: OutboundMessage): SendRequest {
   const { messageId, endpoint, secrets, at, traceparent } = outbound
-  const { method, contentType, timeoutSeconds = usualOptions.timeoutSeconds } = endpoint
+  const { method, contentType, successStatuses, timeoutSeconds = usualOptions.timeoutSeconds } = endpoint
   const body = contentType === 'form' ? encodeForm(outbound.body) : outbound.body
   const signature = signatureHeaders({ secrets: secretsInForce(secrets, at), messageId, body, at })
   return {
@@ -34,6 +34,7 @@ export function messageRequest(outbound: OutboundMessage): SendRequest {
     headers: requestHeaders({ contentType, staticHeaders: endpoint.headers, signature, traceparent }),
     body,
     timeoutMs: timeoutSeconds * 1_000,
+    successStatuses,
   }
 }
 

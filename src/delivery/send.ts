@@ -50,6 +50,8 @@ export interface SendRequest {
   /** Limit for name look-up, connect, TLS and the head of the answer together, in milliseconds; the wait for a free connection does
    *  not count. */
   timeoutMs?: number
+  /** Statuses and ranges that mean success beside 2xx; none unless given. */
+  successStatuses?: EndpointOptions['successStatuses'] | undefined
   /** Whether the request must not go out after all; asked when the connection is there, just before it would. */
   isCalledOff?: () => boolean
 }
@@ -86,11 +88,11 @@ export const createSender = (options: SenderOptions): Sender => {
 
   // `then` rather than `await`: each promise that this saves counts, see `exchange`.
   const send = (request: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
-    const { url, method, headers, body, isCalledOff, timeoutMs = usualMs } = request
+    const { url, method, headers, body, isCalledOff, successStatuses, timeoutMs = usualMs } = request
     const target = targetOf(url)
     if (target.kind === 'refused') return Promise.resolve({ kind: 'rejected', ...target.refusal, durationMs: 0 })
     const { origin, host, path } = target
-    const read = (answer: Answer): SendOutcome => classifyAnswer(answer, () => secretsOf(headers))
+    const read = (answer: Answer): SendOutcome => classifyAnswer(answer, successStatuses, () => secretsOf(headers))
     const fail = (thrown: unknown): SendOutcome => {
       const [error, durationMs] = thrown instanceof FailedExchange ? [thrown.cause, thrown.durationMs] : [thrown, 0]
       if (error instanceof CalledOffError) throw error
@@ -100,7 +102,7 @@ export const createSender = (options: SenderOptions): Sender => {
       return classifyFailure(error, { host, timeoutMs, durationMs })
     }
     try {
-      const outbound = { origin, path, method, headers, body, isCalledOff }
+      const outbound = { origin, path, method, headers, body, isCalledOff, successStatuses }
       return exchange(connections.use(origin, timeoutMs), outbound, limitsOf(timeoutMs), signal).then(read, fail)
     } catch (error) {
       return Promise.resolve(error).then(fail)

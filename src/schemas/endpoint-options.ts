@@ -5,6 +5,19 @@ import { z } from 'zod'
 /** Longest time that an endpoint may be given for its answer, in seconds. */
 export const maxTimeoutSeconds = 30
 
+/** Most entries of a list of statuses. */
+const maxStatuses = 20
+
+/** A status, or a range of them. Never 5xx: proxies answer so for an endpoint that saw nothing of the event. */
+const SuccessStatusSchema = z
+  .union([z.number(), z.string()])
+  .refine(
+    (one) => (typeof one === 'number' ? Number.isInteger(one) && one >= 300 && one <= 499 : isRange(one)),
+    'must be a status from 300 to 499, or a range of them as in "400-404"',
+  )
+
+const isRange = (text: string): boolean => /^[34]\d\d-[34]\d\d$/.test(text) && text.slice(0, 3) <= text.slice(4)
+
 /** All options of an endpoint. */
 export const EndpointOptionsSchema = z.object({
   method: z.enum(['POST', 'PUT', 'PATCH']).describe('Method of the request; `POST` where it is absent'),
@@ -16,6 +29,10 @@ export const EndpointOptionsSchema = z.object({
     .min(1)
     .max(maxTimeoutSeconds)
     .describe('How long it has for the head of its answer, 1 to 30 seconds; 5 where it is absent'),
+  successStatuses: z
+    .array(SuccessStatusSchema)
+    .max(maxStatuses)
+    .describe('Statuses beside 2xx by which it takes an event: 300 to 499, or ranges as in `"400-404"`; at most 20'),
 })
 export type EndpointOptions = z.infer<typeof EndpointOptionsSchema>
 
@@ -24,7 +41,12 @@ export const DifferingOptionsSchema = EndpointOptionsSchema.partial()
 export type DifferingOptions = z.infer<typeof DifferingOptionsSchema>
 
 /** What an endpoint does that says nothing else: `spec/`, "Delivery request" and "Limits". */
-export const usualOptions: EndpointOptions = { method: 'POST', contentType: 'json', timeoutSeconds: 5 }
+export const usualOptions: EndpointOptions = {
+  method: 'POST',
+  contentType: 'json',
+  timeoutSeconds: 5,
+  successStatuses: [],
+}
 
 const names = Object.keys(usualOptions) as (keyof EndpointOptions)[]
 
@@ -33,7 +55,7 @@ export const differingOptions = (endpoint: DifferingOptions): Partial<EndpointOp
   Object.fromEntries(
     names.flatMap((name) => {
       const value = endpoint[name]
-      return value === undefined || value === usualOptions[name] ? [] : [[name, value]]
+      return value === undefined || JSON.stringify(value) === JSON.stringify(usualOptions[name]) ? [] : [[name, value]]
     }),
   )
 

@@ -111,11 +111,25 @@ describe('destinations', () => {
       ...made.settings.webhooks[0],
       url: `${receiver.url}/other`,
     })
-    const put = ['destinations', 'update', 'CRM', '--method', 'PUT', '--content-type', 'form', '--timeout', '20s']
-    const options = { method: 'PUT', contentType: 'form', timeoutSeconds: 20 }
+    const put = [
+      'destinations',
+      'update',
+      'CRM',
+      '--method',
+      'PUT',
+      '--content-type',
+      'form',
+      '--timeout',
+      '20s',
+      '--success-status',
+      '404',
+      '--success-status',
+      '410-412',
+    ]
+    const options = { method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404, '410-412'] }
     const all = (await shell.json<Destination>(put)).settings.webhooks
     expect(all).toMatchObject([{ ...options, headers: { 'X-Tenant': 'a1' } }, options])
-    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('PUT, form, 20 s')
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('PUT, form, 20 s, takes 404 410-412')
     const filter = join(shell.folder, 'orders.yaml')
     await writeFile(filter, 'events: [Order *]\nsample: 0.5\n')
     const filtered = ['destinations', 'update', 'CRM', '--filter', filter]
@@ -328,6 +342,7 @@ destinations:
     webhooks:
       - url: http://127.0.0.1:9/in
         timeoutSeconds: 20
+        successStatuses: [409, 300-303]
         headers:
           X-Tenant: a1
           Authorization: { env: WAREHOUSE_TOKEN }
@@ -395,6 +410,7 @@ audiences:
       .replace(':9/in', ':9/new')
       .replace('WAREHOUSE_TOKEN', 'OTHER_TOKEN')
       .replace('timeoutSeconds: 20', 'method: PUT')
+      .replace('successStatuses: [409, 300-303]', 'successStatuses: []')
     const path = join(shell.folder, 'changed.yaml')
     await writeFile(path, changed)
     const answer = await shell.run(['apply', path, '--yes', '--json'], { env: { ...env, OTHER_TOKEN: 'token-two' } })

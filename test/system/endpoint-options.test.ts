@@ -91,6 +91,25 @@ describe.concurrent('an endpoint', () => {
     expect(new Set(silent.requests.map(({ method }) => method))).toEqual(new Set(['PATCH']))
   })
 
+  it('takes an event by the statuses that it names, and by no others', async ({ expect }) => {
+    const statuses = [404, 302, 410, 409, 204]
+    const receivers = await Promise.all(statuses.map(() => startReceiver()))
+    receivers.forEach((receiver, index) => receiver.answer({ status: statuses[index] ?? 0 }))
+    const source = await node.createSource()
+    const urls = receivers.map(({ url }) => url)
+    const options = { successStatuses: [404, '300-303', '410-499'] }
+    await node.connect([source], urls, { options, successPolicy: 'all' })
+    const { destinations } = await ended(source, await send(source, {}))
+    expect(destinations[0]?.endpoints.map(({ status }) => status)).toEqual([
+      'delivered',
+      'delivered',
+      'delivered',
+      'failed',
+      'delivered',
+    ])
+    await Promise.all(receivers.map((receiver) => receiver.close()))
+  })
+
   it('is tested as its draft says, and as it is saved for what the draft leaves out', async ({ expect }) => {
     await using receiver = await startReceiver()
     const { id, settings } = await node.connect([], [receiver.url], { options: { method: 'PUT', contentType: 'form' } })
@@ -123,9 +142,23 @@ describe.concurrent('an endpoint', () => {
     ['timeoutSeconds', 0],
     ['timeoutSeconds', 31],
     ['timeoutSeconds', 1.5],
+    ['successStatuses', 404],
   ])('whose %s is %j is refused by the name of the member', async (member, value) => {
     const settings = { webhooks: [{ url: 'http://127.0.0.1:9/', [member]: value }] }
     const answer = await node.api('POST', '/destinations', { name: 'Odd', type: 'webhooks', settings })
     expect(answer).toMatchObject({ status: 400, body: { path: `settings.webhooks[0].${member}` } })
   })
+
+  it.each([503, 299, '404', '499-400', '400-500', '300 - 302'])(
+    'that takes events by %j is refused',
+    async (status) => {
+      const settings = { webhooks: [{ url: 'http://127.0.0.1:9/', successStatuses: [status] }] }
+      const answer = await node.api('POST', '/destinations', { name: 'Odd', type: 'webhooks', settings })
+      const message = expect.stringContaining('must be a status from 300 to 499, or a range of them') as string
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { path: 'settings.webhooks[0].successStatuses[0]', message },
+      })
+    },
+  )
 })

@@ -38,6 +38,10 @@ export const wholeNumber =
 /** Values of an option that may be given several times. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value]
 
+/** HTTP statuses and ranges of an option that may be given several times; `none` for none. The node says what is wrong with them. */
+export const collectStatuses = (text: string, before: (number | string)[] = []): (number | string)[] =>
+  text === 'none' ? [] : [...before, /^\d+$/.test(text) ? Number(text) : text]
+
 /** `Name: value` pairs of an option that may be given several times. */
 export function collectHeaders(text: string, before: Record<string, string> = {}): Record<string, string> {
   const colon = text.indexOf(':')

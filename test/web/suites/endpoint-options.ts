@@ -20,12 +20,16 @@ export const endpointOptions = (web: WebTest) =>
       await page.getByRole('combobox', { name: 'Content' }).click()
       await page.getByRole('option', { name: 'Form' }).click()
       await page.getByLabel('Time limit').fill('20')
+      await page.getByLabel('Success beside 2xx').fill('404')
+      await page.keyboard.press('Enter')
       await page.getByRole('button', { name: 'Test endpoint 1' }).click()
       await page.getByText('The endpoint accepted the event').waitFor()
       await eventually(async () => sent().map(({ method }) => method)).toEqual(['PUT'])
       expect(await seriousFindings(page)).toEqual([])
       await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await eventually(stored).toMatchObject([{ method: 'PUT', contentType: 'form', timeoutSeconds: 20 }])
+      await eventually(stored).toMatchObject([
+        { method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404] },
+      ])
 
       await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Ordered', messageId: 'with-options' })
       await eventually(async () => sent().length).toBe(2)

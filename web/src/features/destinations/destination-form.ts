@@ -37,11 +37,13 @@ export interface DestinationValues {
 }
 
 /** Of endpoints that say nothing else. */
-const usualOptions: EndpointOptions = { method: 'POST', contentType: 'json', timeoutSeconds: 5 }
+const usualOptions: EndpointOptions = { method: 'POST', contentType: 'json', timeoutSeconds: 5, successStatuses: [] }
 
 /** Whether requests are made as to most endpoints. */
 export const isUsual = (options: EndpointOptions): boolean =>
-  Object.entries(usualOptions).every(([name, value]) => options[name as keyof EndpointOptions] === value)
+  Object.entries(usualOptions).every(
+    ([name, value]) => String(options[name as keyof EndpointOptions]) === String(value),
+  )
 
 const defaultOverlapSeconds = '86400'
 
@@ -75,7 +77,11 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
     id,
     url,
     headers: Object.entries(headers).map(([header, value]) => ({ key: nextKey(), name: header, value })),
-    options: { ...usualOptions, ...options } as EndpointOptions,
+    options: {
+      ...usualOptions,
+      ...options,
+      successStatuses: (options.successStatuses ?? []).map(String),
+    } as EndpointOptions,
   })),
   sharedSecret: '',
   secretOverlapSeconds: defaultOverlapSeconds,
@@ -85,6 +91,7 @@ const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput 
   ...(id !== undefined && { id }),
   url: url.trim(),
   ...options,
+  successStatuses: options.successStatuses.map((status) => (/^\d+$/.test(String(status)) ? Number(status) : status)),
   headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
 })
 
@@ -133,7 +140,8 @@ export function fieldOf(path: string, { webhooks }: DestinationValues): string |
   if (path === 'holdAfterSeconds') return 'holdAfterMinutes'
   const [, index, member] = /^settings\.webhooks\[(\d+)\](?:\.(.+))?$/.exec(path) ?? []
   if (index === undefined) return path.startsWith('settings.') ? path.slice('settings.'.length) : path
-  if (member !== undefined && member in usualOptions) return `webhooks.${index}.options.${member}`
+  const [option = ''] = member?.split('[') ?? []
+  if (option in usualOptions) return `webhooks.${index}.options.${option}`
   const header = member?.startsWith('headers.') === true ? member.slice('headers.'.length) : undefined
   const row = webhooks[Number(index)]?.headers.findIndex(({ name }) => name === header) ?? -1
   return row === -1 ? `webhooks.${index}.url` : `webhooks.${index}.headers.${row}.name`

@@ -1,4 +1,4 @@
-import { Accordion, Group, NumberInput, Select } from '@mantine/core'
+import { Accordion, Group, NumberInput, Select, TagsInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { isUsual, type DestinationValues } from './destination-form.ts'
 
@@ -51,6 +51,14 @@ export function EndpointOptions({ form, endpoint }: Props) {
               suffix=" s"
               key={form.key(`${path}.timeoutSeconds`)}
               {...form.getInputProps(`${path}.timeoutSeconds`)}
+            />
+            <TagsInput
+              label="Success beside 2xx"
+              description="Statuses from 300 to 499, or ranges such as 400-404"
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              w={320}
+              key={form.key(`${path}.successStatuses`)}
+              {...form.getInputProps(`${path}.successStatuses`)}
             />
           </Group>
         </Accordion.Panel>
