@@ -20,7 +20,7 @@ export const endpointOptions = (web: WebTest) =>
       await page.getByRole('combobox', { name: 'Content' }).click()
       await page.getByRole('option', { name: 'Form' }).click()
       await page.getByLabel('Time limit').fill('20')
-      await page.getByLabel('Success beside 2xx').fill('404')
+      await page.getByRole('combobox', { name: 'Success beside 2xx' }).fill('404')
       await page.keyboard.press('Enter')
       await page.getByRole('button', { name: 'Test endpoint 1' }).click()
       await page.getByText('The endpoint accepted the event').waitFor()
