@@ -28,6 +28,8 @@ const show = (request: DeletionRequestDetail): string =>
     notifications: `${request.notifications}, of them ${request.started} started and ${request.skipped} skipped`,
     delivered: request.delivered,
     failed: request.failed,
+    erased: request.erasedAt ?? 'not yet: when the last notification has ended',
+    'keys destroyed': request.keys,
   })
 
 export function deletionRequestsCommand(): Command {
@@ -41,8 +43,17 @@ export function deletionRequestsCommand(): Command {
       const { api, out } = await openSession(self)
       out.result({ items: await listAll(api, '/deletion-requests', DeletionRequestSchema, { limit }) }, ({ items }) =>
         table(
-          ['id', 'status', 'created', 'users', 'notifications', 'started'],
-          items.map((one) => [one.id, one.status, one.createdAt, one.users, one.notifications, one.started]),
+          ['id', 'status', 'created', 'users', 'notifications', 'started', 'erased', 'keys'],
+          items.map((one) => [
+            one.id,
+            one.status,
+            one.createdAt,
+            one.users,
+            one.notifications,
+            one.started,
+            one.erasedAt,
+            one.keys,
+          ]),
           'No deletion requests yet. Create one with: postrider deletion-requests create <user>',
         ),
       )

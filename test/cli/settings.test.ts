@@ -276,7 +276,14 @@ describe('what operators ask for', () => {
     const made = await shell.json<{ id: string }>([...create, '--suppress', '--yes'])
     expect(made).toMatchObject({ users: 2, suppress: true })
     expect(await shell.json(['deletion-requests', 'show', made.id])).toMatchObject({ id: made.id })
-    expect((await shell.run(['deletion-requests', 'list'])).stdout).toContain(made.id)
+    const list = (await shell.run(['deletion-requests', 'list'])).stdout
+    for (const text of [made.id, 'erased', 'keys']) expect(list).toContain(text)
+    const shown = await until('its keys are destroyed', async () => {
+      const { stdout } = await shell.run(['deletion-requests', 'show', made.id])
+      return !stdout.includes('not yet') && stdout
+    })
+    expect(shown).toMatch(/^erased: +\d{4}-/m)
+    expect(shown).toMatch(/^keys destroyed: +\d+$/m)
     await node.api('DELETE', `/sources/${source.id}`)
   })
 })
