@@ -1,3 +1,4 @@
+export { createAlertActivities, type AlertDependencies } from './alerts.ts'
 export { createAudienceActivities, type AudienceActivityDependencies } from './audience-sync.ts'
 export { createDeletionActivities, type DeletionActivityDependencies } from './deletions.ts'
 export {

@@ -76,6 +76,7 @@ const layers: Record<string, Layer> = {
   'src/mapping': { values: [...rules, 'src/filters/read-path.ts'] },
   'src/rehearsal': { values: rules, types: ['src/filters', 'src/mapping'] },
   'src/ingest': { values: rules, types: ['src/filters'] },
+  'src/alerts': { values: [...rules, 'src/delivery'] },
   'src/receiver': { values: [] },
   'src/tracing': { values: basics },
   'src/tracing/port.ts': { values: [], libraries: [] },
@@ -109,6 +110,7 @@ const layers: Record<string, Layer> = {
     values: [
       ...rules,
       'src/access',
+      'src/alerts',
       'src/audiences',
       'src/db',
       'src/delivery',
@@ -124,7 +126,7 @@ const layers: Record<string, Layer> = {
     types: ['src/deletions', 'src/intake', 'src/settings', 'src/status.ts', 'src/readiness.ts', 'src/tracing/port.ts'],
   },
   activities: {
-    values: [...rules, 'src/audiences', 'src/db', 'src/delivery', 'src/tracing/workflow-span.ts'],
+    values: [...rules, 'src/alerts', 'src/audiences', 'src/db', 'src/delivery', 'src/tracing/workflow-span.ts'],
     types: ['src/mapping', 'src/deletions', 'src/observation', 'src/temporal', 'src/tracing/port.ts'],
   },
   'src/temporal/sdk-internals/stack-traces.ts': { values: [], libraries: [] },
@@ -142,6 +144,7 @@ const layers: Record<string, Layer> = {
   'web/src/shell': { values: ['web/src/api', 'web/src/shared'], types: ['src/schemas'] },
   ...Object.fromEntries(
     [
+      'alerts',
       'audiences',
       'deletion-requests',
       'deliveries',

@@ -174,7 +174,8 @@ it('would be told apart if it did one thing more, on any path', async () => {
        export const syncAudience = later(originals.syncAudience)
        export const scheduledSync = later(originals.scheduledSync)
        export const recheckDestination = later(originals.recheckDestination)
-       export const holdDestination = later(originals.holdDestination)`,
+       export const holdDestination = later(originals.holdDestination)
+       export const tellAlert = later(originals.tellAlert)`,
     ),
   )
   for (const name of names) expect(outcomes.get(name), name).toBeInstanceOf(DeterminismViolationError)
@@ -184,7 +185,7 @@ it('fails alone where it handles a rejection nowhere: the worker goes on', async
   const outcomes = await replayAll(
     await bundleOf(
       `import * as originals from '${join(root, 'workflows/index.ts')}'
-       export const { deliverParcel, holdDestination, recheckDestination, syncAudience, scheduledSync } = originals
+       export const { deliverParcel, holdDestination, tellAlert, recheckDestination, syncAudience, scheduledSync } = originals
        export const deliverEvent = (input) => { void Promise.reject(new Error('lost')); return originals.deliverEvent(input) }`,
     ),
   )

@@ -21,6 +21,7 @@ import { sendCommand } from './send.ts'
 import { outputOf } from './shared/session.ts'
 import { sourcesCommand } from './sources.ts'
 import { statusCommand } from './status.ts'
+import { alertsCommand } from './alerts.ts'
 import { tokensCommand } from './tokens.ts'
 
 /** The roles that `--role` stands for, as `POSTRIDER_ROLES` has them. */
@@ -72,7 +73,7 @@ export function buildProgram({ isJson = false } = {}): Command {
     ...[startCommand(), migrateCommand(), doctorCommand(), loginCommand(), profilesCommand(), sendCommand()],
     ...[listenCommand(), sourcesCommand(), destinationsCommand(), deliveriesCommand(), audiencesCommand()],
     ...[exportCommand(), applyCommand(), keysCommand()],
-    ...[statusCommand(), tokensCommand(), auditLogCommand(), deletionRequestsCommand()],
+    ...[statusCommand(), alertsCommand(), tokensCommand(), auditLogCommand(), deletionRequestsCommand()],
   ]
   for (const command of commands) program.addCommand(command)
   addCompletion(program)

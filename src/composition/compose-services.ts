@@ -1,6 +1,7 @@
 /** What a node does, put together on its foundation: takes events in, delivers them, syncs audiences, deletes users. */
 
 import type { Config } from '../config.ts'
+import { composeAlerts, type AlertServices } from './compose-alerts.ts'
 import { composeAudiences, type AudienceServices } from './compose-audiences.ts'
 import { composeDeletions, type DeletionServices } from './compose-deletions.ts'
 import { composeDeliveries, type DeliveryServices } from './compose-deliveries.ts'
@@ -16,6 +17,7 @@ export interface Services {
   audiences: AudienceServices
   deletions: DeletionServices
   holds: HoldServices
+  alerts: AlertServices
 }
 
 export function composeServices(config: Config, foundation: Foundation): Services {
@@ -26,5 +28,5 @@ export function composeServices(config: Config, foundation: Foundation): Service
   const audiences = composeAudiences({ ...foundation, retry })
   const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
   const holds = composeHolds({ ...foundation, ...gate, onResumed: deliveries.onDestinationChanged })
-  return { gate, intake, deliveries, audiences, deletions, holds }
+  return { gate, intake, deliveries, audiences, deletions, holds, alerts: composeAlerts(foundation) }
 }

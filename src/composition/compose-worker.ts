@@ -11,12 +11,18 @@ import type { Services } from './compose-services.ts'
 export function composeWorker(
   config: Config,
   foundation: Foundation,
-  { deliveries, audiences, deletions, holds }: Services,
+  { deliveries, audiences, deletions, holds, alerts }: Services,
   { workflowCode, workerLimits }: { workflowCode: WorkflowCode; workerLimits?: WorkerLimits },
 ): NodeWorker {
-  const activities = { ...deliveries.activities, ...audiences.activities, ...deletions.activities, ...holds.activities }
+  const activities = {
+    ...deliveries.activities,
+    ...audiences.activities,
+    ...deletions.activities,
+    ...holds.activities,
+    ...alerts.activities,
+  }
   const worker = prepareWorker(foundation.temporal, workflowCode, activities, foundation.logger, workerLimits)
-  const parts = [worker, composeDuties({ ...foundation, config }), holds.watch()]
+  const parts = [worker, composeDuties({ ...foundation, config }), holds.watch(), alerts.watch()]
   return {
     ...worker,
     async stop() {

@@ -19,6 +19,7 @@ export const sealedColumns = [
   { table: 'audiences', column: 'membership_encrypted' },
   { table: 'id_hashing_keys', column: 'key_encrypted' },
   { table: 'user_keys', column: 'key_encrypted' },
+  { table: 'alert_channels', column: 'settings_encrypted' },
 ] as const
 type SealedColumn = (typeof sealedColumns)[number]
 

@@ -35,7 +35,7 @@ export function createConnect(options: {
   guard: AddressGuard
   lookup?: Lookup | undefined
 }): (timeoutMs: number) => buildConnector.connector {
-  const lookup = guardedLookup(options.guard, shareLookups(options.lookup ?? dns.lookup))
+  const lookup = guardedLookup(options.guard, options.lookup)
   const known = new Map<number, buildConnector.connector>()
   return (timeoutMs) => {
     const timeout = timeoutMs + connectGraceMs
@@ -46,9 +46,10 @@ export function createConnect(options: {
   }
 }
 
-const guardedLookup =
-  (guard: AddressGuard, lookup: (hostname: string) => Promise<LookupAddress[]>): LookupHook =>
-  (hostname, options, callback) => {
+/** Resolves names for a socket, and answers with those of their addresses alone that the guard lets through. */
+export function guardedLookup(guard: AddressGuard, resolve: Lookup = dns.lookup): LookupHook {
+  const lookup = shareLookups(resolve)
+  return (hostname, options, callback) => {
     const answer = (addresses: LookupAddress[]): void => {
       const refusals = addresses.map(({ address }) => guard.refuseAddress(address))
       const allowed = addresses.filter((_, index) => refusals[index] === undefined)
@@ -64,6 +65,7 @@ const guardedLookup =
     }
     lookup(hostname).then(answer, (error: NodeJS.ErrnoException) => callback(error, ''))
   }
+}
 
 /** Requests for a name that is being resolved wait for that answer. The system resolver blocks one of few threads for
  *  as long as a name server is silent: attempts to one such name must not take them all. */

@@ -2,6 +2,7 @@
 
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { countOpenAlerts } from '../db/alerts.ts'
 import { countHeld } from '../db/destination-holds.ts'
 import { countOldestFor, oldestInInboxSeconds } from '../db/inbox-count.ts'
 import { inboxDepth } from '../db/inbox.ts'
@@ -51,6 +52,7 @@ export function measureState(dependencies: StateMetricsDependencies): void {
   gauge('postrider_destinations_held', 'Destinations that are held because every endpoint of theirs fails', () =>
     countHeld(database),
   )
+  gauge('postrider_alerts_open', 'Alerts that are open', () => countOpenAlerts(database))
   gauge('postrider_settings_version', 'Number of the settings in force on this node', () => {
     const version = settingsVersion()
     return version === undefined ? undefined : Number(version)

@@ -1,4 +1,5 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
+import { alerts } from './suites/alerts.ts'
 import { audiences } from './suites/audiences.ts'
 import { connection } from './suites/connection.ts'
 import { deliveries } from './suites/deliveries.ts'
@@ -13,6 +14,7 @@ import { turnedAway } from './suites/turned-away.ts'
 describeInBrowser('the web app', () => {
   const web = nodeAndBrowser()
   audiences(web)
+  alerts(web)
   sources(web)
   snippets(web)
   turnedAway(web)

@@ -134,6 +134,12 @@ const deliveryRoute = createRoute({
   component: page(() => import('./features/deliveries/delivery-page.tsx'), 'DeliveryPage'),
 })
 
+const alertsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/alerts',
+  component: page(() => import('./features/alerts/alerts-page.tsx'), 'AlertsPage'),
+})
+
 const turnedAwayRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/turned-away',
@@ -184,6 +190,7 @@ const routeTree = rootRoute.addChildren([
     deliveriesRoute,
     deliveryRoute,
     turnedAwayRoute,
+    alertsRoute,
     audiencesRoute,
     audienceRoute,
     deletionRequestsRoute,

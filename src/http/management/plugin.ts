@@ -5,6 +5,9 @@ import { maskForViewer } from '../../access/mask.ts'
 import { getSource } from '../../db/sources.ts'
 import type { TokenStore } from '../../db/tokens.ts'
 import type { Logger } from '../../logger.ts'
+import { getAlertChannel } from '../../db/alert-channels.ts'
+import { getAlert } from '../../db/alerts.ts'
+import { alertRoutes, type AlertRouteDependencies } from './alerts.ts'
 import type { AudienceRouteDependencies } from './audience-dependencies.ts'
 import { audienceMemberRoutes } from './audience-members.ts'
 import { audienceSyncRoutes } from './audience-syncs.ts'
@@ -36,7 +39,8 @@ export interface ManagementDependencies
     DeletionRouteDependencies,
     LiveDependencies,
     TurnedAwayDependencies,
-    StatusRouteDependencies {
+    StatusRouteDependencies,
+    AlertRouteDependencies {
   gate: Gate
   /** Lets a request through as the gate does, and waits no longer than the database is there. */
   admit: (request: FastifyRequest) => Promise<void>
@@ -57,6 +61,8 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
     destinations: (id: string) => destinations.get(id),
     tokens: (id: string) => tokens.get(id),
     audiences: (id: string) => dependencies.audiences.get(id),
+    alerts: (id: string) => getAlert(database, id),
+    'alert-channels': (id: string) => getAlertChannel(database, id),
   }
   auditChanges(app, { database, readers, withDatabase, logger })
   partLimits.guardRoutes(app)
@@ -80,4 +86,5 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(audienceMemberRoutes, audienceDependencies)
   await app.register(audienceSyncRoutes, audienceDependencies)
   await app.register(deletionRequestRoutes, dependencies)
+  await app.register(alertRoutes, dependencies)
 }

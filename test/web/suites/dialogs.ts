@@ -171,6 +171,12 @@ const openers: Opener[] = [
     name: /^Created/,
   },
   {
+    file: 'features/alerts/alert-channels.tsx',
+    path: () => '/alerts',
+    from: button('Remove'),
+    name: 'Remove Dialogs?',
+  },
+  {
     file: 'features/settings/tokens.tsx',
     path: () => '/settings?tab=tokens',
     from: button('Revoke Dialogs'),
@@ -230,6 +236,8 @@ export const dialogs = (web: WebTest) =>
       await node.api('POST', `/audiences/${audience.id}/members`, { add: ['ada'] })
       await scene.receiver.received(1)
       await node.api('POST', '/tokens', { name: 'Dialogs', role: 'viewer' })
+      const settings = { kind: 'slack', url: 'http://127.0.0.1:9/hook' }
+      await node.api('POST', '/alert-channels', { name: 'Dialogs', settings })
       await node.api('PATCH', `/destinations/${destination.id}`, { paused: true, filter: { types: ['track'] } })
       await node.post('/track', scene.source.writeKey, { userId: 'ada', event: 'Asked', messageId: 'asked' })
       await node.post('/track', scene.source.writeKey, { userId: 'ada', messageId: 'refused' })

@@ -37,6 +37,7 @@ export const everyPage = (web: WebTest) =>
         '/deliveries',
         `/deliveries/${encodeURIComponent(`event/${source.id}/m-1`)}`,
         '/turned-away',
+        '/alerts',
         '/audiences',
         `/audiences/${audience.id}`,
         '/deletion-requests',

@@ -1,4 +1,5 @@
 import {
+  IconBell,
   IconBox,
   IconChartBar,
   IconFilterOff,
@@ -23,6 +24,7 @@ export const pages = [
     hint: 'Events that were not delivered to anyone, and why',
     Icon: IconFilterOff,
   },
+  { to: '/alerts', label: 'Alerts', hint: 'What fails, and who is told', Icon: IconBell },
   { to: '/audiences', label: 'Audiences', hint: 'Members and their syncs', Icon: IconUsers },
   { to: '/deletion-requests', label: 'Deletion requests', hint: 'Users to be forgotten', Icon: IconUserX },
   { to: '/settings', label: 'Settings', hint: 'Tokens, audit log, state of the system', Icon: IconSettings },

@@ -10,6 +10,9 @@ const nouns: Record<string, string> = {
   tokens: 'API token',
   session: 'session',
   'deletion-requests': 'deletion request',
+  alerts: 'alert',
+  'alert-rules': 'alert rules',
+  'alert-channels': 'alert channel',
 }
 
 const verbs: Record<string, string> = {
@@ -25,6 +28,7 @@ const verbs: Record<string, string> = {
   cancel: 'Cancelled',
   pause: 'Paused the schedule of',
   resume: 'Resumed the schedule of',
+  mute: 'Muted',
   hold: 'Held, while it fails,',
   sync: 'Synced',
   resync: 'Sent every member of',

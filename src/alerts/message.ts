@@ -1,0 +1,41 @@
+/** An alert in words, and as an operator's webhook gets it. */
+
+import type { AlertChange } from '../contracts/alerts.ts'
+import type { Alert } from '../schemas/alert.ts'
+
+/** What is told: an alert, which of its changes, and where it can be looked at. */
+export interface ToldAlert {
+  alert: Pick<Alert, 'id' | 'kind' | 'subject' | 'name' | 'reason' | 'openedAt' | 'closedAt'>
+  change: AlertChange
+  /** Null: the channel does not know where the app is. */
+  link: string | null
+}
+
+const begun: Record<Alert['kind'], string> = {
+  endpoint_failing: 'An endpoint fails',
+  destination_held: 'A destination is held',
+  inbox_old: 'Events wait in the inbox',
+}
+const over: Record<Alert['kind'], string> = {
+  endpoint_failing: 'An endpoint works again',
+  destination_held: 'A destination is held no longer',
+  inbox_old: 'The inbox has caught up',
+}
+
+/** One line: no line break can come from outside. */
+export const subjectOf = ({ alert: { kind, name }, change }: ToldAlert): string =>
+  `[Postrider] ${(change === 'opened' ? begun : over)[kind]}: ${name}`.replaceAll(/[\r\n]+/g, ' ')
+
+export function textOf(told: ToldAlert): string {
+  const { alert, change, link } = told
+  const what = change === 'opened' ? alert.reason : `It began at ${alert.openedAt}.`
+  return [subjectOf(told), what, ...(link === null ? [] : [link])].join('\n')
+}
+
+/** The same id in every try, and another one for each change. */
+export const messageIdOf = ({ alert, change }: ToldAlert): string => `${alert.id}-${change}`
+
+export function bodyOf({ alert, change, link }: ToldAlert): string {
+  const { id, kind, subject, name, reason, openedAt, closedAt } = alert
+  return JSON.stringify({ type: 'alert', id, change, kind, subject, name, reason, openedAt, closedAt, link })
+}

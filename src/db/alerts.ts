@@ -1,0 +1,158 @@
+/** Alerts: opened and closed by what stands in the database, so that all nodes judge alike; with their history. */
+
+import type { AlertChange, TellAlertInput } from '../contracts/alerts.ts'
+import { AppError } from '../errors.ts'
+import type { Alert, AlertRules } from '../schemas/alert.ts'
+import type { Database, Queryable } from './database.ts'
+import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
+
+/** Most alerts that are kept when they are over, and most that a look opens. */
+const keptAlerts = 1_000
+const openedTogether = 100
+
+interface RulesRow extends Record<string, unknown> {
+  endpoint_failing_after: number | null
+  destination_held: boolean
+  inbox_older_than: number | null
+}
+
+interface AlertRow extends Record<string, unknown> {
+  id: string
+  kind: Alert['kind']
+  subject: string
+  name: string
+  reason: string
+  path: string
+  created_at: Date
+  closed_at: Date | null
+  muted_until: Date | null
+}
+
+/** SQL of what is to be told now: kind, subject, name, reason, path. No query of a URL: receivers have tokens there. */
+const wrongNow = `
+  select 'endpoint_failing' as kind, e.id as subject, d.name || ': ' || split_part(e.url, '?', 1) as name,
+    'it fails since ' || ${inWords('h.failing_since')} || coalesce(': ' || h.reason, '') as reason,
+    '/destinations/' || d.id as path
+  from alert_rules r, endpoints e
+    join destinations d on d.id = e.destination_id and d.enabled
+    join endpoint_health h on h.endpoint_id = e.id
+  where h.failing_since <= now() - make_interval(secs => r.endpoint_failing_after)
+  union all
+  select 'destination_held', d.id, d.name, 'every endpoint fails since ' || ${inWords('d.held_failing_since')},
+    '/destinations/' || d.id
+  from alert_rules r, destinations d where r.destination_held and d.held_at = d.paused_at
+  union all
+  select 'inbox_old', 'inbox', 'Inbox', 'an event waits since ' || ${inWords('oldest.received_at')},
+    '/deliveries?status=queued'
+  from alert_rules r, (select received_at from inbox where settled_at is null order by seq limit 1) as oldest
+  where oldest.received_at <= now() - make_interval(secs => r.inbox_older_than)`
+
+function inWords(at: string): string {
+  return `to_char(${at} at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')`
+}
+
+/** Opens and closes alerts. Any number of nodes may do so side by side. */
+export async function judgeAlerts(database: Database): Promise<void> {
+  await database.query(
+    `with wrong as materialized (${wrongNow}), over as (
+       update alerts a set closed_at = clock_timestamp() where closed_at is null
+         and not exists (select from wrong w where w.kind = a.kind and w.subject = a.subject)
+     )
+     insert into alerts (id, kind, subject, name, reason, path, muted_until)
+     select 'alert_' || replace(gen_random_uuid()::text, '-', ''), kind, subject, name, reason, path,
+       (select max(muted_until) from alerts b where b.kind = w.kind and b.subject = w.subject and muted_until > now())
+     from wrong w
+     where not exists (select from alerts b where b.closed_at is null and b.kind = w.kind and b.subject = w.subject)
+     limit ${openedTogether}
+     on conflict do nothing`,
+  )
+  await database.query(
+    `delete from alerts where closed_at is not null and closing_handed and created_at < (
+       select created_at from alerts order by created_at desc, id desc offset ${keptAlerts} limit 1)`,
+  )
+}
+
+/** Changes of which nobody was told yet, oldest first. */
+export async function changesToTell(database: Database, limit: number): Promise<TellAlertInput[]> {
+  const rows = await database.query<{ id: string; change: AlertChange }>(
+    `select id, change from (
+       select id, 'opened' as change, created_at as at from alerts where not opening_handed
+       union all
+       select id, 'closed', closed_at from alerts where closed_at is not null and not closing_handed
+     ) as changes order by at limit $1`,
+    [limit],
+  )
+  return rows.map(({ id, change }) => ({ alertId: id, change }))
+}
+
+export async function markHanded(database: Database, { alertId, change }: TellAlertInput): Promise<void> {
+  const column = change === 'opened' ? 'opening_handed' : 'closing_handed'
+  await database.query(`update alerts set ${column} = true where id = $1`, [alertId])
+}
+
+/** Newest first. */
+export async function listAlerts(database: Queryable, request: PageRequest): Promise<Page<Alert>> {
+  const start = request.cursor === undefined ? undefined : startOfPage(request)
+  const rows = await database.query<AlertRow & { position: string }>(
+    `select *, ${positionSql} from alerts
+     where $1::timestamptz is null or (created_at, id) < ($1::timestamptz, $2)
+     order by created_at desc, id desc limit $3`,
+    [start?.created_at ?? null, start?.id ?? null, request.limit + 1],
+  )
+  return pageOf(rows, request, toAlert)
+}
+
+/** @throws AppError not_found */
+export async function getAlert(database: Queryable, id: string): Promise<Alert> {
+  const [row] = await database.query<AlertRow>('select * from alerts where id = $1', [id])
+  if (row === undefined) throw notFound(id)
+  return toAlert(row)
+}
+
+/** @throws AppError not_found */
+export async function muteAlert(database: Queryable, id: string, seconds: number): Promise<Alert> {
+  const [row] = await database.query<AlertRow>(
+    `update alerts set muted_until = case when $2 > 0 then now() + make_interval(secs => $2) end
+     where id = $1 returning *`,
+    [id, seconds],
+  )
+  if (row === undefined) throw notFound(id)
+  return toAlert(row)
+}
+
+export async function readAlertRules(database: Queryable): Promise<AlertRules> {
+  const [row] = await database.query<RulesRow>('select * from alert_rules')
+  return {
+    endpointFailingAfterSeconds: row?.endpoint_failing_after ?? null,
+    destinationHeld: row?.destination_held ?? false,
+    inboxOlderThanSeconds: row?.inbox_older_than ?? null,
+  }
+}
+
+export async function replaceAlertRules(database: Queryable, rules: AlertRules): Promise<void> {
+  const { endpointFailingAfterSeconds, destinationHeld, inboxOlderThanSeconds } = rules
+  await database.query(
+    'update alert_rules set endpoint_failing_after = $1, destination_held = $2, inbox_older_than = $3',
+    [endpointFailingAfterSeconds, destinationHeld, inboxOlderThanSeconds],
+  )
+}
+
+/** How many are open. */
+export async function countOpenAlerts(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ count: string }>('select count(*) as count from alerts where closed_at is null')
+  return Number(row?.count ?? 0)
+}
+
+const toAlert = (row: AlertRow): Alert => ({
+  id: row.id,
+  kind: row.kind,
+  subject: row.subject,
+  name: row.name,
+  reason: row.reason,
+  path: row.path,
+  openedAt: row.created_at.toISOString(),
+  closedAt: row.closed_at?.toISOString() ?? null,
+  mutedUntil: row.muted_until !== null && row.muted_until > new Date() ? row.muted_until.toISOString() : null,
+})
+
+const notFound = (id: string): AppError => new AppError('not_found', `no alert has the id ${id}`)

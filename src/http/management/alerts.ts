@@ -1,0 +1,161 @@
+/** Alerts: their history and mutes, the rules, and the channels. */
+
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { linkTo, tell } from '../../alerts/tell.ts'
+import {
+  createAlertChannel,
+  deleteAlertChannel,
+  listAlertChannels,
+  noteTold,
+  openAlertChannel,
+} from '../../db/alert-channels.ts'
+import { listAlerts, muteAlert, readAlertRules, replaceAlertRules } from '../../db/alerts.ts'
+import type { Database } from '../../db/database.ts'
+import type { AddressGuard } from '../../delivery/guard-address.ts'
+import type { Sender } from '../../delivery/send.ts'
+import { AppError } from '../../errors.ts'
+import {
+  AlertChannelSchema,
+  AlertChannelTestSchema,
+  AlertRulesSchema,
+  AlertSchema,
+  MuteAlertSchema,
+  NewAlertChannelSchema,
+  type AlertChannelSettings,
+} from '../../schemas/alert.ts'
+import type { SecretBox } from '../../secrets.ts'
+import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
+
+export interface AlertRouteDependencies {
+  database: Database
+  secrets: SecretBox
+  guard: AddressGuard
+  sender: Sender
+}
+
+const tags = ['alerts']
+
+export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async (app, dependencies) => {
+  const { database, secrets, guard } = dependencies
+
+  app.get(
+    '/alerts',
+    {
+      schema: {
+        tags,
+        summary: 'Alerts, newest first: open ones, and the newest 1,000 that are over',
+        security,
+        querystring: PageQuerySchema,
+        response: { 200: pageSchema(AlertSchema), ...errorResponses },
+      },
+    },
+    ({ query }) => listAlerts(database, query),
+  )
+
+  app.post(
+    '/alerts/:id/mute',
+    {
+      schema: {
+        tags,
+        summary: 'Tell nothing of its subject for a time; the history goes on',
+        security,
+        params: IdParamsSchema,
+        body: MuteAlertSchema,
+        response: { 200: AlertSchema, ...errorResponses },
+      },
+    },
+    ({ params, body }) => muteAlert(database, params.id, body.seconds),
+  )
+
+  app.get('/alert-rules', { schema: { tags, security, response: { 200: AlertRulesSchema, ...errorResponses } } }, () =>
+    readAlertRules(database),
+  )
+
+  app.put(
+    '/alert-rules',
+    { schema: { tags, security, body: AlertRulesSchema, response: { 200: AlertRulesSchema, ...errorResponses } } },
+    async ({ body }) => {
+      await replaceAlertRules(database, body)
+      return body
+    },
+  )
+
+  app.get(
+    '/alert-channels',
+    {
+      schema: {
+        tags,
+        security,
+        response: { 200: z.object({ items: z.array(AlertChannelSchema) }), ...errorResponses },
+      },
+    },
+    async () => ({ items: await listAlertChannels(database) }),
+  )
+
+  app.post(
+    '/alert-channels',
+    {
+      schema: {
+        tags,
+        security,
+        body: NewAlertChannelSchema,
+        response: { 201: AlertChannelSchema, ...errorResponses },
+      },
+    },
+    async ({ body }, reply) => {
+      checkSettings(body.settings, guard)
+      return reply.code(201).send(await createAlertChannel(database, secrets, body))
+    },
+  )
+
+  app.delete(
+    '/alert-channels/:id',
+    { schema: { tags, security, params: IdParamsSchema, response: { 200: DoneSchema, ...errorResponses } } },
+    async ({ params }) => {
+      await deleteAlertChannel(database, params.id)
+      return { success: true as const }
+    },
+  )
+
+  app.post(
+    '/alert-channels/:id/test',
+    {
+      // It waits for the channel.
+      config: { needs: [] },
+      schema: {
+        tags,
+        summary: 'Tell the channel of a sample alert, now',
+        security,
+        params: IdParamsSchema,
+        response: { 200: AlertChannelTestSchema, ...errorResponses },
+      },
+    },
+    async ({ params }) => {
+      const { settings, appUrl } = await openAlertChannel(database, secrets, params.id)
+      const at = new Date().toISOString()
+      const alert = { ...sample, id: `test-${Date.parse(at)}`, openedAt: at, closedAt: null }
+      const telling = await tell(dependencies, settings, { alert, change: 'opened', link: linkTo(appUrl, '/alerts') })
+      await noteTold(database, params.id, telling.kind === 'told' ? null : telling.reason)
+      return telling.kind === 'told'
+        ? { outcome: 'told' as const }
+        : { outcome: 'failed' as const, error: telling.reason }
+    },
+  )
+}
+
+const sample = {
+  kind: 'endpoint_failing',
+  subject: 'test',
+  name: 'Test alert',
+  reason: 'This is a test: nothing is wrong.',
+} as const
+
+/** @throws AppError bad_request for an address that nothing may be sent to */
+function checkSettings(settings: AlertChannelSettings, guard: AddressGuard): void {
+  const [member, url] =
+    settings.kind === 'email' ? ['smtpUrl', `http://${new URL(settings.smtpUrl).hostname}`] : ['url', settings.url]
+  const refusal = guard.refuseUrl(url)
+  const path = `settings.${member}`
+  if (refusal !== undefined) throw new AppError('bad_request', `${path}: ${refusal.reason}`, { path })
+}

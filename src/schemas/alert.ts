@@ -1,0 +1,116 @@
+/** Alerts: what operators are told of, where, and what was told. */
+
+import { z } from 'zod'
+import { NameSchema } from './source.ts'
+
+/** What an alert is about. */
+export const alertKinds = ['endpoint_failing', 'destination_held', 'inbox_old'] as const
+const AlertKindSchema = z.enum(alertKinds)
+
+/** Most channels, and most recipients of one. */
+export const maxAlertChannels = 20
+const maxRecipients = 10
+
+const maxUrlLength = 2_048
+const maxSecretLength = 1_024
+const maxAddressLength = 320
+
+/** Longest threshold of a rule: a day. Longest mute: 30 days. Both in seconds. */
+const maxAfterSeconds = 24 * 3600
+const maxMuteSeconds = 30 * 24 * 3600
+
+const urlOf = (...protocols: string[]) =>
+  z
+    .string()
+    .max(maxUrlLength)
+    .refine(
+      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      `must be a full URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    )
+
+const address = z
+  .string()
+  .max(maxAddressLength)
+  .regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, 'must be an e-mail address')
+
+/** Where alerts go, and how. URLs may hold secrets: they are never shown again. */
+export const AlertChannelSettingsSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('webhook').describe('A signed `POST` of JSON'),
+    url: urlOf('http:', 'https:').describe('Where it goes: http or https, at most 2,048 characters'),
+    sharedSecret: z.string().min(1).max(maxSecretLength).optional().describe('Signs, as the secret of a destination'),
+  }),
+  z.strictObject({
+    kind: z.literal('slack').describe('A message through an incoming webhook of Slack'),
+    url: urlOf('http:', 'https:').describe('The incoming webhook, as Slack shows it'),
+  }),
+  z.strictObject({
+    kind: z.literal('email').describe('E-mail by SMTP'),
+    smtpUrl: urlOf('smtp:', 'smtps:').describe('Server, as in `smtp://user:password@mail.example.com:587`'),
+    from: address.describe('Address of the sender'),
+    to: z.array(address).min(1).max(maxRecipients).describe('Addresses that get it, 1 to 10'),
+  }),
+])
+export type AlertChannelSettings = z.infer<typeof AlertChannelSettingsSchema>
+
+/** A channel to be made. */
+export const NewAlertChannelSchema = z.strictObject({
+  name: NameSchema.describe('Name for people, 1 to 200 characters'),
+  settings: AlertChannelSettingsSchema.describe('Where alerts go, and how'),
+  appUrl: urlOf('http:', 'https:').optional().describe('Where this app is, for the links; none unless given'),
+})
+export type NewAlertChannel = z.infer<typeof NewAlertChannelSchema>
+
+/** A channel without what is secret. */
+export const AlertChannelSchema = z.object({
+  id: z.string().describe('Id of the channel'),
+  name: z.string().describe('Name for people'),
+  kind: z.enum(['webhook', 'slack', 'email']).describe('How alerts go there'),
+  target: z.string().describe('Host of the URL, or the recipients'),
+  appUrl: z.string().nullable().describe('Where its links lead; null: none'),
+  lastToldAt: z.iso.datetime().nullable().describe('When it took an alert last, ISO 8601; null before the first'),
+  lastError: z.string().nullable().describe('Why the latest try failed; null where it did not'),
+  createdAt: z.iso.datetime().describe('When it was made, ISO 8601'),
+})
+export type AlertChannel = z.infer<typeof AlertChannelSchema>
+
+/** What came of a test of a channel. */
+export const AlertChannelTestSchema = z.object({
+  outcome: z.enum(['told', 'failed']).describe('Whether the channel took the test alert'),
+  error: z.string().optional().describe('Why it did not'),
+})
+export type AlertChannelTest = z.infer<typeof AlertChannelTestSchema>
+
+const afterSeconds = z.int().min(1).max(maxAfterSeconds).nullable()
+
+/** When there is an alert, as a whole. */
+export const AlertRulesSchema = z.strictObject({
+  endpointFailingAfterSeconds: afterSeconds.describe('An endpoint fails for so long, 1 to 86,400 s; null: no alert'),
+  destinationHeld: z.boolean().describe('A destination is held because it fails'),
+  inboxOlderThanSeconds: afterSeconds.describe(
+    'An event waits in the inbox for so long, 1 to 86,400 s; null: no alert',
+  ),
+})
+export type AlertRules = z.infer<typeof AlertRulesSchema>
+
+/** An alert: open, or over. */
+export const AlertSchema = z.object({
+  id: z.string().describe('Id of the alert'),
+  kind: AlertKindSchema.describe('What it is about'),
+  subject: z.string().describe('Id of the endpoint or destination; `inbox`'),
+  name: z.string().describe('The subject for people'),
+  reason: z.string().describe('What was seen when it began'),
+  path: z.string().describe('The page of the app that shows more'),
+  openedAt: z.iso.datetime().describe('When it began, ISO 8601'),
+  closedAt: z.iso.datetime().nullable().describe('When it was over, ISO 8601; null while it is open'),
+  mutedUntil: z.iso
+    .datetime()
+    .nullable()
+    .describe('Nothing is told of its subject until then, ISO 8601; null: not muted'),
+})
+export type Alert = z.infer<typeof AlertSchema>
+
+/** For how long nothing is told. */
+export const MuteAlertSchema = z.strictObject({
+  seconds: z.int().min(0).max(maxMuteSeconds).describe('0 to 2,592,000 s (30 days); 0 ends a mute'),
+})

@@ -1,0 +1,241 @@
+/** Alerts on a whole node: opened and closed once, told to a webhook, to Slack and by e-mail, and kept. */
+
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { pino } from 'pino'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from '../../src/db/page.ts'
+import type { Alert, AlertChannel, AlertChannelSettings, AlertRules } from '../../src/schemas/alert.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { findPostgres, startPostgres } from '../support/postgres.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
+
+const timeout = 240_000
+const limitMs = 120_000
+
+/** A mail server that keeps what it gets. */
+async function startMailServer() {
+  const mails: string[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, _session, done) =>
+      void text(stream).then((mail) => {
+        mails.push(mail)
+        done()
+      }, done),
+  })
+  const listening = server.listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  const { port } = listening.address() as AddressInfo
+  return {
+    mails,
+    url: `smtp://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}
+
+type Api = Pick<TestApp, 'api'>
+const atOnce: AlertRules = { endpointFailingAfterSeconds: 1, destinationHeld: true, inboxOlderThanSeconds: null }
+
+const setRules = (on: Api, rules: AlertRules) => on.api('PUT', '/alert-rules', rules)
+const addChannel = (on: Api, name: string, settings: AlertChannelSettings) =>
+  on.api<AlertChannel>('POST', '/alert-channels', { name, settings, appUrl: 'https://postrider.example.com' })
+const alertsOf = async (on: Api, subject: string): Promise<Alert[]> =>
+  (await on.api<Page<Alert>>('GET', '/alerts?limit=200')).body.items.filter((alert) => alert.subject === subject)
+const untilAlert = (on: Api, subject: string, isOver: boolean): Promise<Alert> =>
+  until(
+    `an alert of ${subject} is ${isOver ? 'over' : 'open'}`,
+    async () => (await alertsOf(on, subject)).find(({ closedAt }) => (closedAt !== null) === isOver),
+    limitMs,
+  )
+
+interface Told {
+  change: string
+  kind: string
+  subject: string
+  link: string
+}
+const toldTo = ({ requests }: Receiver): Told[] => requests.map(({ body }) => JSON.parse(body.toString()) as Told)
+const changesOf = (receiver: Receiver, subject: string): string[] =>
+  toldTo(receiver).flatMap((told) => (told.subject === subject ? [told.change] : []))
+
+/** A destination whose receiver fails. */
+async function failing(on: TestApp, receiver: Receiver, name: string) {
+  receiver.answer({ status: 503 })
+  const source = await on.createSource()
+  const destination = await on.connect([source], [`${receiver.url}/in?token=secret-token`], { name })
+  await on.post('/track', source.writeKey, { userId: 'u1', event: 'E' })
+  return { destination, endpointId: destination.settings.webhooks[0]?.id ?? '' }
+}
+
+describe('one node', () => {
+  let node: TestApp
+  beforeAll(async () => {
+    node = await startTestApp()
+  })
+  afterAll(() => node[Symbol.asyncDispose]())
+
+  it('tells a webhook, Slack and by e-mail that an endpoint fails, and that it works again', { timeout }, async () => {
+    await using webhook = await startReceiver()
+    await using slack = await startReceiver()
+    await using mail = await startMailServer()
+    await using receiver = await startReceiver()
+    slack.answerInTurn({ status: 503 }, {})
+    const channels = [
+      await addChannel(node, 'Hook', { kind: 'webhook', url: `${webhook.url}/alerts`, sharedSecret: 'hook-secret' }),
+      await addChannel(node, 'Slack', { kind: 'slack', url: `${slack.url}/services/slack-secret` }),
+      await addChannel(node, 'Mail', {
+        kind: 'email',
+        smtpUrl: mail.url,
+        from: 'postrider@example.com',
+        to: ['one@example.com', 'two@example.com'],
+      }),
+    ]
+    await setRules(node, atOnce)
+    const { endpointId, destination } = await failing(node, receiver, 'CRM')
+    const open = await untilAlert(node, endpointId, false)
+    expect(open).toMatchObject({ kind: 'endpoint_failing', path: `/destinations/${destination.id}`, mutedUntil: null })
+    expect(JSON.stringify(open)).not.toContain('secret-token')
+
+    const [request] = await webhook.received(1)
+    const body = request?.body.toString() ?? ''
+    const link = `https://postrider.example.com/destinations/${destination.id}`
+    expect(JSON.parse(body)).toMatchObject({ type: 'alert', id: open.id, change: 'opened', subject: endpointId, link })
+    expect(request?.headers).toMatchObject({
+      'webhook-id': `${open.id}-opened`,
+      'x-signature': createHmac('sha1', 'hook-secret').update(body).digest('hex'),
+    })
+    // It is told again until it takes it.
+    const told = await slack.received(2)
+    expect(JSON.parse(told[1]?.body.toString() ?? '')).toEqual({ text: expect.stringContaining(link) as string })
+    await until('an e-mail came', () => mail.mails.length > 0, limitMs)
+    expect(mail.mails[0]).toMatch(/^Subject: \[Postrider\] An endpoint fails: CRM/m)
+    expect(mail.mails[0]).toContain('To: one@example.com, two@example.com')
+
+    receiver.answer({})
+    await untilAlert(node, endpointId, true)
+    await until('it was told that it is over', () => changesOf(webhook, endpointId).includes('closed'), limitMs)
+    await until('by e-mail, too', () => mail.mails.some((one) => one.includes('An endpoint works again')), limitMs)
+    expect(changesOf(webhook, endpointId)).toEqual(['opened', 'closed'])
+
+    const { body: listed } = await node.api<{ items: AlertChannel[] }>('GET', '/alert-channels')
+    expect(JSON.stringify(listed)).not.toMatch(/hook-secret|slack-secret/)
+    expect(listed.items.map(({ name, lastError }) => ({ name, lastError }))).toEqual(
+      ['Hook', 'Slack', 'Mail'].map((name) => ({ name, lastError: null })),
+    )
+    for (const { body: channel } of channels)
+      expect((await node.api('DELETE', `/alert-channels/${channel.id}`)).status).toBe(200)
+  })
+
+  it('tells nothing of what is muted, and goes on with its history', { timeout }, async () => {
+    await using webhook = await startReceiver()
+    await using receiver = await startReceiver()
+    await using other = await startReceiver()
+    const { body: channel } = await addChannel(node, 'Hook', { kind: 'webhook', url: webhook.url })
+    await setRules(node, atOnce)
+    const { endpointId } = await failing(node, receiver, 'Muted')
+    const { id } = await untilAlert(node, endpointId, false)
+    await until('it was told', () => changesOf(webhook, endpointId).length === 1, limitMs)
+    expect((await node.api<Alert>('POST', `/alerts/${id}/mute`, { seconds: 3_600 })).body.mutedUntil).not.toBeNull()
+    receiver.answer({})
+    await untilAlert(node, endpointId, true)
+    // What is told after it shows that it had its turn.
+    const beside = await failing(node, other, 'Beside')
+    await until('the other one was told', () => changesOf(webhook, beside.endpointId).length === 1, limitMs)
+    expect(changesOf(webhook, endpointId)).toEqual(['opened'])
+    expect((await node.api<Alert>('POST', `/alerts/${id}/mute`, { seconds: 0 })).body.mutedUntil).toBeNull()
+    await node.api('DELETE', `/alert-channels/${channel.id}`)
+  })
+
+  it('tells that a destination is held, and that it goes on', { timeout }, async () => {
+    await using webhook = await startReceiver()
+    await using receiver = await startReceiver()
+    const { body: channel } = await addChannel(node, 'Hook', { kind: 'webhook', url: webhook.url })
+    await setRules(node, { ...atOnce, endpointFailingAfterSeconds: null })
+    const { destination } = await failing(node, receiver, 'Held')
+    await node.api('PATCH', `/destinations/${destination.id}`, { onFailing: 'hold', holdAfterSeconds: 1 })
+    expect(await untilAlert(node, destination.id, false)).toMatchObject({ kind: 'destination_held', name: 'Held' })
+    receiver.answer({})
+    await untilAlert(node, destination.id, true)
+    await until('both were told', () => changesOf(webhook, destination.id).length === 2, limitMs)
+    expect(changesOf(webhook, destination.id)).toEqual(['opened', 'closed'])
+    await node.api('DELETE', `/alert-channels/${channel.id}`)
+  })
+
+  it('says at once whether a channel takes a test, and why not', { timeout }, async () => {
+    await using slack = await startReceiver()
+    slack.answer({ status: 404, body: 'no_service' })
+    const { body: channel } = await addChannel(node, 'Gone', { kind: 'slack', url: slack.url })
+    const test = () => node.api<{ outcome: string; error?: string }>('POST', `/alert-channels/${channel.id}/test`)
+    expect((await test()).body).toMatchObject({ outcome: 'failed', error: expect.stringContaining('404') as string })
+    slack.answer({})
+    expect((await test()).body).toEqual({ outcome: 'told' })
+    await node.api('DELETE', `/alert-channels/${channel.id}`)
+  })
+
+  it('refuses what is out of bounds, addresses that are not allowed too, and names the member', async () => {
+    const refused = async (settings: object) =>
+      (await node.api<{ path?: string }>('POST', '/alert-channels', { name: 'No', settings })).body.path
+    expect(await refused({ kind: 'slack', url: 'http://10.0.0.1/x' })).toBe('settings.url')
+    const email = { kind: 'email', smtpUrl: 'smtp://127.0.0.1', from: 'a@example.com', to: ['b@example.com'] }
+    expect(await refused({ ...email, smtpUrl: 'smtp://10.0.0.1' })).toBe('settings.smtpUrl')
+    expect(await refused({ ...email, smtpUrl: 'http://127.0.0.1' })).toBe('settings.smtpUrl')
+    expect(await refused({ ...email, to: ['b@example.com\r\nBcc: c@example.com'] })).toBe('settings.to[0]')
+    expect(await refused({ ...email, to: [] })).toBe('settings.to')
+    expect((await setRules(node, { ...atOnce, inboxOlderThanSeconds: 0 })).status).toBe(400)
+    expect((await node.api('POST', '/alerts/none/mute', { seconds: 1 })).status).toBe(404)
+    const made: string[] = []
+    for (let n = 0; n < 20; n++)
+      made.push((await addChannel(node, `${n}`, { kind: 'slack', url: 'http://127.0.0.1:9' })).body.id)
+    expect((await addChannel(node, 'one more', { kind: 'slack', url: 'http://127.0.0.1:9' })).status).toBe(409)
+    for (const id of made) await node.api('DELETE', `/alert-channels/${id}`)
+  })
+})
+
+const missing = findPostgres() === undefined
+if (missing) console.warn('No PostgreSQL binaries here: alerts of two nodes are not tested.')
+
+describe.skipIf(missing)('two nodes on one database', () => {
+  it('tell once; what one saw the other tells', { timeout }, async () => {
+    const postgres = await startPostgres()
+    try {
+      const environment = { DATABASE_URL: await postgres.createDatabase() }
+      const logger = pino({ level: 'fatal' })
+      await using webhook = await startReceiver()
+      await using receiver = await startReceiver()
+      await using other = await startReceiver()
+      webhook.answer({ status: 503 })
+      await using staying = await startTestApp({ environment, logger })
+      const { endpointId } = await tellWithAnother(staying)
+      // The workflow goes on where the other node began it.
+      webhook.answer({})
+      const before = webhook.requests.length
+      await webhook.received(before + 1, limitMs)
+      receiver.answer({})
+      await until('it was told that it is over', () => changesOf(webhook, endpointId).includes('closed'), limitMs)
+      const beside = await failing(staying, other, 'Beside')
+      await until('the next one was told', () => changesOf(webhook, beside.endpointId).length > 0, limitMs)
+      const taken = toldTo({ ...webhook, requests: webhook.requests.slice(before) })
+      const ofFirst = taken.filter(({ subject }) => subject === endpointId).map(({ change }) => change)
+      expect(ofFirst).toEqual(['opened', 'closed'])
+      expect(await alertsOf(staying, endpointId)).toHaveLength(1)
+
+      /** Both look for alerts; the telling has begun and is not taken when the other one is gone. */
+      async function tellWithAnother(on: TestApp) {
+        await using first = await startTestApp({ environment, logger, namespace: on.namespace })
+        await addChannel(first, 'Hook', { kind: 'webhook', url: webhook.url })
+        await setRules(first, atOnce)
+        const made = await failing(first, receiver, 'CRM')
+        await webhook.received(1, limitMs)
+        return made
+      }
+    } finally {
+      await postgres.stop()
+    }
+  })
+})

@@ -1,0 +1,96 @@
+import { Button, Group, Stack, Table, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { AlertChannel } from '../../../../src/schemas/alert.ts'
+import { alertChannelsQuery, deleteAlertChannel, testAlertChannel } from '../../api/alerts.ts'
+import { confirm } from '../../shared/confirm.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
+import { Ago } from '../../shared/time.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+import { NewChannel } from './new-channel.tsx'
+
+/** Where alerts go. */
+export function AlertChannels() {
+  const query = useQuery(alertChannelsQuery)
+  const canChange = useCanChange()
+  return (
+    <Section title="Who is told">
+      <Stack>
+        <QueryView query={query}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Text size="sm">Nobody yet: alerts stand on this page alone.</Text>
+            ) : (
+              <Table verticalSpacing="sm">
+                <Table.Tbody>
+                  {items.map((channel) => (
+                    <ChannelRow key={channel.id} channel={channel} canChange={canChange} />
+                  ))}
+                </Table.Tbody>
+              </Table>
+            )
+          }
+        </QueryView>
+        {canChange && <NewChannel />}
+      </Stack>
+    </Section>
+  )
+}
+
+function ChannelRow({ channel, canChange }: { channel: AlertChannel; canChange: boolean }) {
+  const { id, name, kind, target, lastToldAt, lastError } = channel
+  const test = useChange({ change: () => testAlertChannel(id), stale: ['alerts'] })
+  const remove = useChange({
+    change: () => deleteAlertChannel(id),
+    stale: ['alerts'],
+    done: `${name} has been removed`,
+  })
+  return (
+    <Table.Tr>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+        <Text fw={600}>{name}</Text>
+        <Text size="sm">
+          {kind}: {target}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        {lastToldAt !== null && (
+          <Text size="sm">
+            told <Ago at={lastToldAt} />
+          </Text>
+        )}
+        {lastError !== null && <Text size="sm">{lastError}</Text>}
+        {test.data !== undefined && (
+          <Text size="sm" role="status">
+            {test.data.outcome === 'told' ? 'It took the test alert.' : `Not taken: ${test.data.error ?? ''}`}
+          </Text>
+        )}
+      </Table.Td>
+      {canChange && (
+        <Table.Td>
+          <Group gap={4}>
+            <Button size="xs" variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+              Send a test
+            </Button>
+            <Button
+              size="xs"
+              variant="default"
+              loading={remove.isPending}
+              onClick={() =>
+                confirm({
+                  title: `Remove ${name}?`,
+                  text: 'It is told of no alert any more.',
+                  yes: 'Remove the channel',
+                  onYes: () => remove.mutate(),
+                })
+              }
+            >
+              Remove
+            </Button>
+          </Group>
+        </Table.Td>
+      )}
+    </Table.Tr>
+  )
+}

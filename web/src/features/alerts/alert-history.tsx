@@ -1,0 +1,113 @@
+import { Badge, Button, Group, Table, Text } from '@mantine/core'
+import { IconBell } from '@tabler/icons-react'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import type { Alert } from '../../../../src/schemas/alert.ts'
+import { alertsQuery, muteAlert } from '../../api/alerts.ts'
+import { EmptyState } from '../../shared/empty-state.tsx'
+import { LoadMore } from '../../shared/load-more.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
+import { Section } from '../../shared/section.tsx'
+import { Ago, formatTime } from '../../shared/time.tsx'
+import { useChange } from '../../shared/use-change.ts'
+import { useCanChange } from '../../shared/use-role.ts'
+
+/** For how long a mute is. */
+const mutes = [
+  { label: 'Mute for 1 h', seconds: 3_600 },
+  { label: '24 h', seconds: 86_400 },
+]
+
+const kinds: Record<Alert['kind'], string> = {
+  endpoint_failing: 'Endpoint fails',
+  destination_held: 'Destination held',
+  inbox_old: 'Inbox waits',
+}
+
+/** Open alerts and those that are over, newest first. */
+export function AlertHistory() {
+  const query = useInfiniteQuery(alertsQuery)
+  const canChange = useCanChange()
+  return (
+    <Section title="History">
+      <QueryView query={query}>
+        {({ pages }) => {
+          const alerts = pages.flatMap(({ items }) => items)
+          return alerts.length === 0 ? (
+            <EmptyState icon={<IconBell aria-hidden />} title="No alerts">
+              What fails for long enough stands here, and is told to the channels below.
+            </EmptyState>
+          ) : (
+            <>
+              <Table.ScrollContainer minWidth={300}>
+                <Table verticalSpacing="sm">
+                  <Table.Thead>
+                    <Table.Tr>
+                      <Table.Th>Alert</Table.Th>
+                      <Table.Th>State</Table.Th>
+                      <Table.Th>Since</Table.Th>
+                      {canChange && <Table.Th>Mute</Table.Th>}
+                    </Table.Tr>
+                  </Table.Thead>
+                  <Table.Tbody>
+                    {alerts.map((alert) => (
+                      <AlertRow key={alert.id} alert={alert} canChange={canChange} />
+                    ))}
+                  </Table.Tbody>
+                </Table>
+              </Table.ScrollContainer>
+              <LoadMore query={query} />
+            </>
+          )
+        }}
+      </QueryView>
+    </Section>
+  )
+}
+
+function AlertRow({ alert, canChange }: { alert: Alert; canChange: boolean }) {
+  const { id, kind, name, reason, openedAt, closedAt, mutedUntil } = alert
+  const mute = useChange({ change: (seconds: number) => muteAlert(id, seconds), stale: ['alerts'] })
+  return (
+    <Table.Tr>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+        <Text fw={600}>
+          {kinds[kind]}: {name}
+        </Text>
+        <Text size="sm">{reason}</Text>
+      </Table.Td>
+      <Table.Td>
+        <Group gap={4}>
+          {closedAt === null ? (
+            <Badge color="red" variant="light">
+              Open
+            </Badge>
+          ) : (
+            <Badge variant="default">Over</Badge>
+          )}
+          {mutedUntil !== null && <Badge variant="default">Muted</Badge>}
+        </Group>
+        {mutedUntil !== null && <Text size="sm">until {formatTime(mutedUntil)}</Text>}
+      </Table.Td>
+      <Table.Td>
+        <Ago at={openedAt} />
+      </Table.Td>
+      {canChange && (
+        <Table.Td>
+          <Group gap={4}>
+            {mutedUntil === null ? (
+              mutes.map(({ label, seconds }) => (
+                <Button key={seconds} size="xs" variant="default" onClick={() => mute.mutate(seconds)}>
+                  {label}
+                </Button>
+              ))
+            ) : (
+              <Button size="xs" variant="default" onClick={() => mute.mutate(0)}>
+                Tell again
+              </Button>
+            )}
+          </Group>
+        </Table.Td>
+      )}
+    </Table.Tr>
+  )
+}
