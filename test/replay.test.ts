@@ -30,6 +30,7 @@ const eventsOf = (name: string) => historyOf(name).events ?? []
 
 /** Every path that a delivery, a parcel, and the syncs of an audience can take. */
 const paths = [
+  'alert-told',
   'audience-by-schedule',
   'audience-continued',
   'audience-continued-as-new',
@@ -143,6 +144,7 @@ it('has histories of every workflow whose payloads are sealed', () => {
       'scheduledSync',
       'recheckDestination',
       'holdDestination',
+      'tellAlert',
     ]),
   )
 })

@@ -160,6 +160,21 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       endpoint.answer(ok)
       return app.temporal.client.workflow.getHandle(holdWorkflowId(destination.id))
     },
+    'alert-told': async () => {
+      const channel = await receiver(down, ok)
+      const settings = { kind: 'webhook', url: channel.url }
+      await call('POST', '/alert-channels', { name: 'Recorded', settings })
+      const rules = { endpointFailingAfterSeconds: 1, destinationHeld: false, inboxOlderThanSeconds: null }
+      await call('PUT', '/alert-rules', rules)
+      await deliver('alert', await destinationFor([down]))
+      await until('it is told', () => channel.requests.length > 0)
+      const query = "WorkflowType = 'tellAlert' AND ExecutionStatus = 'Running'"
+      return until('it is listed', async () => {
+        for await (const { workflowId } of app.temporal.client.workflow.list({ query }))
+          return app.temporal.client.workflow.getHandle(workflowId)
+        return undefined
+      })
+    },
     'retry-after-beyond-the-window': async () => {
       const muchLater = { ...down, headers: { 'retry-after': '3600' } }
       return deliver('retry-after', await destinationFor([muchLater, muchLater, ok]), { windowMs: 6_000 })

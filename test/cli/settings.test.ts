@@ -329,6 +329,31 @@ describe('what is there', () => {
   })
 })
 
+describe('alerts', () => {
+  it('get rules and a channel, which is tested and removed', async () => {
+    await using receiver = await startReceiver()
+    const env = { SLACK: `${receiver.url}/services/secret-path` }
+    const rules = { endpointFailingAfterSeconds: 600, destinationHeld: true, inboxOlderThanSeconds: null }
+    expect(await shell.json(['alerts', 'rules', '--endpoint-failing', '10m', '--no-inbox-old'])).toEqual(rules)
+    expect((await shell.run(['alerts', 'rules'])).stdout).toContain('after 600 s')
+    const made = await shell.run(['alerts', 'add-channel', 'Ops', '--kind', 'slack', '--url-env', 'SLACK'], { env })
+    expect(made).toMatchObject({ code: 0 })
+    expect(await shell.json(['alerts', 'test-channel', 'Ops'])).toEqual({ outcome: 'told' })
+    expect(await receiver.received(1)).toMatchObject([{ path: '/services/secret-path' }])
+    const channels = (await shell.run(['alerts', 'channels'])).stdout
+    expect(channels).toContain('Ops')
+    expect(made.stdout + channels).not.toContain('secret-path')
+    receiver.answer({ status: 410 })
+    expect((await shell.run(['alerts', 'test-channel', 'Ops'])).code).toBe(1)
+    expect((await shell.run(['alerts', 'remove-channel', 'Ops', '--yes'])).code).toBe(0)
+    expect(await shell.json(['alerts', 'list'])).toEqual({ items: [] })
+    expect((await shell.run(['alerts', 'mute', 'alert_none', '1h'])).stderr).toContain('alert has the id')
+    expect(
+      (await shell.run(['alerts', 'add-channel', 'Mail', '--kind', 'email', '--url-env', 'SLACK'], { env })).code,
+    ).toBe(2)
+  })
+})
+
 describe('export and apply', () => {
   const file = `
 version: 1
