@@ -29,7 +29,7 @@ import { mappings } from './migrations/0085-mappings.ts'
 import { userKeys } from './migrations/0090-user-keys.ts'
 import { holds } from './migrations/0095-holds.ts'
 import { endpointOptions } from './migrations/0096-endpoint-options.ts'
-import { alerts } from './migrations/0096-alerts.ts'
+import { alerts } from './migrations/0097-alerts.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [

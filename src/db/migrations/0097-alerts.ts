@@ -1,6 +1,6 @@
 /** What operators are told of: rules, channels, and alerts with their history. */
 export const alerts = {
-  name: '0096-alerts',
+  name: '0097-alerts',
   sql: `
     create table alert_rules (
       single boolean primary key default true check (single),
