@@ -11,18 +11,20 @@ import {
   type Membership,
   type Preview,
 } from '../schemas/audience.ts'
+import type { Destination } from '../schemas/destination.ts'
 import { query, segment, type Api } from './shared/api.ts'
 import { usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
-import { findAudience, listAll, listAudiences, listDestinations, pick } from './shared/lookup.ts'
+import { findAudience, listAll, listAudiences, listDestinations, namesOf, pick } from './shared/lookup.ts'
 import { membersUpload } from './shared/members-upload.ts'
 import { collect, collectHeaders, httpUrl } from './shared/options.ts'
-import { facts, table } from './shared/output.ts'
+import { facts, table, type Output } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
 import { addSyncCommands } from './audiences-syncs.ts'
 
-const show = (audience: Audience): string =>
+/** @param destinations  whose names are shown */
+const show = (audience: Audience, destinations: Destination[]): string =>
   facts({
     id: audience.id,
     name: audience.name,
@@ -30,10 +32,15 @@ const show = (audience: Audience): string =>
     kind: audience.kind,
     members: audience.members,
     'members from': audience.membership.kind,
-    destinations: audience.destinationIds.join(', '),
+    destinations: namesOf(audience.destinationIds, destinations),
     schedule: audience.schedule === null ? 'none' : JSON.stringify(audience.schedule),
     state: audience.paused ? 'paused' : 'on',
   })
+
+async function tell(api: Api, out: Output, audience: Audience): Promise<void> {
+  const destinations = out.isJson ? [] : await listDestinations(api)
+  out.result(audience, (one) => show(one, destinations))
+}
 
 interface CreateOptions {
   key?: string
@@ -66,15 +73,17 @@ export function audiencesCommand(): Command {
     .description('show all audiences')
     .action(async (_options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result({ items: await listAudiences(api) }, ({ items }) =>
+      const [audiences, destinations] = await Promise.all([listAudiences(api), out.isJson ? [] : listDestinations(api)])
+      out.result({ items: audiences }, ({ items }) =>
         table(
-          ['id', 'name', 'trait', 'members', 'members from', 'state'],
+          ['id', 'name', 'trait', 'members', 'members from', 'destinations', 'state'],
           items.map((one) => [
             one.id,
             one.name,
             one.key,
             one.members,
             one.membership.kind,
+            namesOf(one.destinationIds, destinations),
             one.paused ? 'paused' : 'on',
           ]),
           'No audiences yet. Create one with: postrider audiences create <name>',
@@ -87,7 +96,7 @@ export function audiencesCommand(): Command {
     .description('show an audience, by id or name')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result(await findAudience(api, wanted), show)
+      await tell(api, out, await findAudience(api, wanted))
     })
 
   command
@@ -113,7 +122,7 @@ export function audiencesCommand(): Command {
         membership: await membershipOf(options),
         ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
       }
-      out.result(await api.call('POST', '/audiences', AudienceSchema, input), show)
+      await tell(api, out, await api.call('POST', '/audiences', AudienceSchema, input))
     })
 
   command
@@ -138,7 +147,7 @@ export function audiencesCommand(): Command {
         ...(!schedule && { schedule: null }),
         ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
       }
-      out.result(await api.call('PATCH', `/audiences/${segment(id)}`, AudienceSchema, change), show)
+      await tell(api, out, await api.call('PATCH', `/audiences/${segment(id)}`, AudienceSchema, change))
     })
 
   command
@@ -166,7 +175,7 @@ export function audiencesCommand(): Command {
       .action(async (wanted: string, _options: unknown, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findAudience(api, wanted)
-        out.result(await api.call('POST', `/audiences/${segment(id)}/${action}`, AudienceSchema), show)
+        await tell(api, out, await api.call('POST', `/audiences/${segment(id)}/${action}`, AudienceSchema))
       })
 
   command

@@ -19,9 +19,9 @@ import { maxRehearsed, RehearsalSchema, type Rehearsal } from '../schemas/rehear
 import { query, segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
-import { findDestination, listDestinations, listSources, pick } from './shared/lookup.ts'
+import { findDestination, listDestinations, listSources, namesOf, pick } from './shared/lookup.ts'
 import { collect, collectHeaders, collectStatuses, duration, httpUrl, wholeNumber } from './shared/options.ts'
-import { facts, table } from './shared/output.ts'
+import { facts, table, type Output } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
 
@@ -57,13 +57,14 @@ const shownOptions = (options: DifferingOptions): string =>
     })
     .join(', ')
 
-const show = (destination: DestinationView): string =>
+/** @param sources  whose names are shown */
+const show = (destination: DestinationView, sources: Source[]): string =>
   [
     facts({
       id: destination.id,
       name: destination.name,
       state: stateOf(destination),
-      sources: destination.sourceIds.join(', '),
+      sources: namesOf(destination.sourceIds, sources),
       delivered:
         destination.successPolicy === 'any'
           ? 'when one endpoint has accepted it'
@@ -86,6 +87,11 @@ const show = (destination: DestinationView): string =>
       'No endpoints.',
     ),
   ].join('\n')
+
+async function tell(api: Api, out: Output, destination: DestinationView): Promise<void> {
+  const sources = out.isJson ? [] : await listSources(api)
+  out.result(destination, (one) => show(one, sources))
+}
 
 interface Settings {
   name?: string
@@ -156,12 +162,14 @@ export function destinationsCommand(): Command {
     .description('show all destinations')
     .action(async (_options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result({ items: await listDestinations(api) }, ({ items }) =>
+      const [destinations, sources] = await Promise.all([listDestinations(api), out.isJson ? [] : listSources(api)])
+      out.result({ items: destinations }, ({ items }) =>
         table(
-          ['id', 'name', 'state', 'health', 'endpoints'],
+          ['id', 'name', 'sources', 'state', 'health', 'endpoints'],
           items.map((item) => [
             item.id,
             item.name,
+            namesOf(item.sourceIds, sources),
             stateOf(item),
             healthOf(item),
             item.settings.webhooks.map(({ url }) => url).join(' '),
@@ -176,7 +184,7 @@ export function destinationsCommand(): Command {
     .description('show a destination, by id or name')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result(await findDestination(api, wanted), show)
+      await tell(api, out, await findDestination(api, wanted))
     })
 
   withSettings(command.command('create <name>'))
@@ -194,7 +202,7 @@ export function destinationsCommand(): Command {
         ...failingSettings(options),
         ...(await shapeOf(options)),
       }
-      out.result(await api.call('POST', '/destinations', DestinationViewSchema, input), show)
+      await tell(api, out, await api.call('POST', '/destinations', DestinationViewSchema, input))
     })
 
   withSettings(command.command('update <destination>'))
@@ -227,7 +235,7 @@ export function destinationsCommand(): Command {
           ...(secretOverlap !== undefined && { secretOverlapSeconds: Math.round(secretOverlap / 1_000) }),
         },
       }
-      out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change), show)
+      await tell(api, out, await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change))
     })
 
   const switches = [
@@ -242,7 +250,7 @@ export function destinationsCommand(): Command {
       .action(async (wanted: string, _options: unknown, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findDestination(api, wanted)
-        out.result(await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change), show)
+        await tell(api, out, await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change))
       })
 
   command
@@ -254,7 +262,7 @@ export function destinationsCommand(): Command {
       const { id, name, paused } = await findDestination(api, wanted)
       if (options.yes !== true) await confirmDiscard(api, { id, name, paused })
       const path = `/destinations/${segment(id)}`
-      out.result(await api.call('PATCH', path, DestinationViewSchema, { enabled: false }), show)
+      await tell(api, out, await api.call('PATCH', path, DestinationViewSchema, { enabled: false }))
     })
 
   command

@@ -151,7 +151,8 @@ describe('destinations', () => {
     expect(await shell.json(['destinations', 'update', 'CRM', '--no-mapping'])).toMatchObject({ mapping: null })
     const listed = (await shell.run(['destinations', 'list'])).stdout
     expect(listed).toContain(`${receiver.url}/too`)
-    expect(listed).toMatch(/CRM +on +2 untried/)
+    expect(listed).toMatch(/CRM +App +on +2 untried/)
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toMatch(/sources +App\n/)
     expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toMatch(/\/too .*untried/)
     expect(await shell.json(['destinations', 'delete', 'CRM', '--yes'])).toEqual({ deleted: made.id })
   })
@@ -190,6 +191,8 @@ describe('audiences', () => {
       'Test destination',
     ])
     expect(made).toMatchObject({ key: 'big_spenders', membership: { kind: 'push' } })
+    for (const command of [['list'], ['show', 'Big spenders']])
+      expect((await shell.run(['audiences', ...command])).stdout).toContain('Test destination')
     const preview = await shell.json(['audiences', 'preview', 'Big spenders', members])
     expect(preview).toMatchObject({ rowsRead: 3, destinations: [{ added: 3, removed: 0 }] })
     expect(receiver.requests).toHaveLength(0)

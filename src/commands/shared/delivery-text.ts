@@ -8,6 +8,7 @@ import {
 } from '../../schemas/delivery.ts'
 import { segment, type Api } from './api.ts'
 import { CommandError } from './failure.ts'
+import { namesOf } from './lookup.ts'
 import { colored, facts, printable, table } from './output.ts'
 
 /** A delivery with its attempts; undefined when nothing has the id. */
@@ -44,7 +45,7 @@ export const deliveryTable = (deliveries: Delivery[], destinations: { id: string
       one.type,
       one.event,
       one.erased ? 'erased' : one.userId,
-      one.destinationIds.map((id) => destinations.find((known) => known.id === id)?.name ?? id).join(', '),
+      namesOf(one.destinationIds, destinations),
       one.attempts,
       one.reason,
       one.id,

@@ -70,3 +70,7 @@ export function existing<Item extends { id: string; name: string }>(items: Item[
     )
   return named[0]
 }
+
+/** What things are called, in a line; of those that are gone, the ids. */
+export const namesOf = (ids: readonly string[], things: readonly { id: string; name: string }[]): string =>
+  ids.map((id) => things.find((known) => known.id === id)?.name ?? id).join(', ')
