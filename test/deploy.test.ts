@@ -234,7 +234,8 @@ describe('Dockerfile', () => {
       .object({ scripts: z.object({ start: z.string() }) })
       .parse(JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')))
     const [, command = '[]'] = /^CMD (\[.*\])$/m.exec(dockerfile) ?? []
-    expect((JSON.parse(command) as string[]).join(' ')).toBe(scripts.start)
+    // Under npm a shell stands before the node, which takes its place.
+    expect(`exec ${(JSON.parse(command) as string[]).join(' ')}`).toBe(scripts.start)
     expect(/^USER (\w+)$/m.exec(dockerfile)?.[1]).toBe('node')
     expect(/^EXPOSE (\d+)$/m.exec(dockerfile)?.[1]).toBe(imageEnvironment['PORT'])
   })
