@@ -14,6 +14,7 @@ import {
 } from '../schemas/destination.ts'
 import { EndpointOptionsSchema, type DifferingOptions, type EndpointOptions } from '../schemas/endpoint-options.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
+import type { Source } from '../schemas/source.ts'
 import { messageTypes } from '../schemas/message.ts'
 import { maxRehearsed, RehearsalSchema, type Rehearsal } from '../schemas/rehearsal.ts'
 import { query, segment, type Api } from './shared/api.ts'
