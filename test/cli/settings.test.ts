@@ -152,7 +152,7 @@ describe('destinations', () => {
     const listed = (await shell.run(['destinations', 'list'])).stdout
     expect(listed).toContain(`${receiver.url}/too`)
     expect(listed).toMatch(/CRM +App +on +2 untried/)
-    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toMatch(/sources +App\n/)
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toMatch(/sources: +App\n/)
     expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toMatch(/\/too .*untried/)
     expect(await shell.json(['destinations', 'delete', 'CRM', '--yes'])).toEqual({ deleted: made.id })
   })
