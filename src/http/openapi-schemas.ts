@@ -37,7 +37,7 @@ import {
 } from '../schemas/delivery.ts'
 import { DestinationPatchSchema, DestinationViewSchema, NewDestinationSchema } from '../schemas/destination.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
-import { FilterSchema } from '../schemas/filter.ts'
+import { FilterSchema, RuleSchema } from '../schemas/filter.ts'
 import { FirstOutcomeSchema } from '../schemas/first-outcome.ts'
 import { MappingSchema } from '../schemas/mapping.ts'
 import { OverviewSchema } from '../schemas/overview.ts'
@@ -83,6 +83,7 @@ const named = {
   Preview: PreviewSchema,
   Readiness: ReadinessSchema,
   Rehearsal: RehearsalSchema,
+  Rule: RuleSchema,
   Session: SessionSchema,
   SignIn: SignInSchema,
   Source: SourceSchema,
@@ -95,7 +96,7 @@ const named = {
   TurnedAwayEvent: TurnedAwayEventSchema,
 } satisfies Record<string, z.ZodType>
 
-/** To be called before routes are described. */
+/** To be called before routes are described: not where schemas are made, as names must be unique in a process, and some have a second copy of them. */
 export function nameSchemas(): void {
   for (const [id, schema] of Object.entries(named) as [string, z.ZodType][])
     if (z.globalRegistry.get(schema)?.id !== id) z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id })

@@ -14,6 +14,7 @@ const tags = [
   { name: 'session', description: 'Signing in to the web app' },
   { name: 'tokens', description: 'API tokens of programs and people' },
   { name: 'audit-log', description: 'Who changed what' },
+  { name: 'alerts', description: 'Who is told that something is wrong, when, and what was told' },
   { name: 'overview', description: 'Figures and state of the installation' },
   { name: 'catalog', description: 'Types of sources and destinations' },
   { name: 'sources', description: 'Where events come from' },

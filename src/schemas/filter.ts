@@ -24,32 +24,30 @@ const ScalarSchema = z.union([z.string().max(maxTextLength), z.number(), z.boole
 export type Scalar = z.infer<typeof ScalarSchema>
 
 /** A comparison (`path`, `op`, `value`), or rules that are put together (`all`, `any`, `not`): exactly one of these. */
-export const RuleSchema = z
-  .strictObject({
-    get all(): z.ZodOptional<z.ZodArray<typeof RuleSchema>> {
-      return z.array(RuleSchema).min(1).optional().describe('Rules that must all hold')
-    },
-    get any(): z.ZodOptional<z.ZodArray<typeof RuleSchema>> {
-      return z.array(RuleSchema).min(1).optional().describe('Rules of which at least one must hold')
-    },
-    get not(): z.ZodOptional<typeof RuleSchema> {
-      return RuleSchema.optional().describe('A rule that must not hold')
-    },
-    path: z
-      .string()
-      .min(1)
-      .max(maxPathLength)
-      .optional()
-      .describe('Where the value stands, as in `properties.products.0.sku`; a dot in a name is written `\\.`'),
-    op: z.enum(ruleOperators).optional().describe('How the value at the path is compared'),
-    value: z
-      .union([ScalarSchema, z.array(ScalarSchema).min(1).max(maxAlternatives)], {
-        error: `must be a text of at most ${maxTextLength} characters, a number, true, false, null, or 1 to ${maxAlternatives} of these in an array`,
-      })
-      .optional()
-      .describe('What it is compared with: an array for `oneOf`, nothing for `exists`'),
-  })
-  .meta({ id: 'Rule' })
+export const RuleSchema = z.strictObject({
+  get all(): z.ZodOptional<z.ZodArray<typeof RuleSchema>> {
+    return z.array(RuleSchema).min(1).optional().describe('Rules that must all hold')
+  },
+  get any(): z.ZodOptional<z.ZodArray<typeof RuleSchema>> {
+    return z.array(RuleSchema).min(1).optional().describe('Rules of which at least one must hold')
+  },
+  get not(): z.ZodOptional<typeof RuleSchema> {
+    return RuleSchema.optional().describe('A rule that must not hold')
+  },
+  path: z
+    .string()
+    .min(1)
+    .max(maxPathLength)
+    .optional()
+    .describe('Where the value stands, as in `properties.products.0.sku`; a dot in a name is written `\\.`'),
+  op: z.enum(ruleOperators).optional().describe('How the value at the path is compared'),
+  value: z
+    .union([ScalarSchema, z.array(ScalarSchema).min(1).max(maxAlternatives)], {
+      error: `must be a text of at most ${maxTextLength} characters, a number, true, false, null, or 1 to ${maxAlternatives} of these in an array`,
+    })
+    .optional()
+    .describe('What it is compared with: an array for `oneOf`, nothing for `exists`'),
+})
 export type Rule = z.infer<typeof RuleSchema>
 
 /** Which events a destination takes: those that fit all members that are there. */

@@ -21,7 +21,7 @@ import { runScript } from '../support/run-script.ts'
 import { makeServerFolder } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
-const timeout = 300_000
+const timeout = 420_000
 
 /** It is seen for 9 s, ended within 15 s, and started. */
 const mendLimitMs = 120_000

@@ -10,13 +10,13 @@ const workflows = 20
 const readers = 12
 /** Reads are given up within this time, most of them early, so that some are in the middle of a query on a slow machine, too. */
 const longestReadMs = 64
-const limitMs = 90_000
+const limitMs = 180_000
 const lookTimeoutMs = 10_000
 /** One error may be that of a query that was just given up. */
 const brokenLooks = 2
 
 /** Gives up reads in the middle until the server answers with errors of its database alone. It takes some seconds.
- *  @throws Error when it does not within a minute and a half */
+ *  @throws Error when it does not within three minutes */
 export async function jamDatabase(address: string): Promise<void> {
   const connection = connectPlainly(address)
   const looking = connectPlainly(address)

@@ -335,7 +335,12 @@ it(
     // To wait for a turn is no retry.
     expect(await outcomeAttribute(waiting)).toBeUndefined()
     expect((await failureOf(inVain)).result.destinations[0]?.endpoints).toMatchObject([
-      { outcome: 'failed', attempts: 0, reason: 'not attempted: endpoint saturated' },
+      {
+        outcome: 'failed',
+        attempts: 0,
+        // On a slow machine the first of those that hang have ended by now.
+        reason: expect.stringMatching(/^not attempted: (endpoint saturated$|the endpoint is down since )/) as string,
+      },
       { outcome: 'delivered', attempts: 1 },
     ])
     hanging.answer({})

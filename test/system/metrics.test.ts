@@ -154,8 +154,8 @@ describe('with a port of its own for everything else', () => {
     const others = ['/metrics', '/docs', '/openapi.json', '/api/v1/sources', '/', '/login']
     const answers = await Promise.all(others.map((path) => fetch(`${ingestUrl}${path}`)))
     expect(answers.map(({ status }) => status)).toEqual(others.map(() => 404))
-    const description = (await (await fetch(`${node.url}/openapi.json`)).json()) as { paths: object }
-    expect(Object.keys(description.paths)).toEqual(expect.arrayContaining(['/v1/track', '/api/v1/sources', '/metrics']))
+    const described = { '/v1/track': {}, '/api/v1/sources': {}, '/metrics': {} }
+    expect(await (await fetch(`${node.url}/openapi.json`)).json()).toMatchObject({ paths: described })
   })
 })
 

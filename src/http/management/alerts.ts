@@ -68,13 +68,30 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
     ({ params, body }) => muteAlert(database, params.id, body.seconds),
   )
 
-  app.get('/alert-rules', { schema: { tags, security, response: { 200: AlertRulesSchema, ...errorResponses } } }, () =>
-    readAlertRules(database),
+  app.get(
+    '/alert-rules',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'What begins an alert',
+        response: { 200: AlertRulesSchema, ...errorResponses },
+      },
+    },
+    () => readAlertRules(database),
   )
 
   app.put(
     '/alert-rules',
-    { schema: { tags, security, body: AlertRulesSchema, response: { 200: AlertRulesSchema, ...errorResponses } } },
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Replace all rules',
+        body: AlertRulesSchema,
+        response: { 200: AlertRulesSchema, ...errorResponses },
+      },
+    },
     async ({ body }) => {
       await replaceAlertRules(database, body)
       return body
@@ -87,6 +104,7 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
       schema: {
         tags,
         security,
+        summary: 'Who is told of alerts',
         response: { 200: z.object({ items: z.array(AlertChannelSchema) }), ...errorResponses },
       },
     },
@@ -99,6 +117,7 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
       schema: {
         tags,
         security,
+        summary: 'Tell one more of alerts',
         body: NewAlertChannelSchema,
         response: { 201: AlertChannelSchema, ...errorResponses },
       },
@@ -111,7 +130,15 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
 
   app.delete(
     '/alert-channels/:id',
-    { schema: { tags, security, params: IdParamsSchema, response: { 200: DoneSchema, ...errorResponses } } },
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Tell a channel nothing any more',
+        params: IdParamsSchema,
+        response: { 200: DoneSchema, ...errorResponses },
+      },
+    },
     async ({ params }) => {
       await deleteAlertChannel(database, params.id)
       return { success: true as const }
