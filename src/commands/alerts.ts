@@ -15,7 +15,7 @@ import {
 import { DoneSchema, segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { listAll, pick } from './shared/lookup.ts'
-import { collect, duration } from './shared/options.ts'
+import { collect, duration, environmentVariable } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -184,15 +184,10 @@ const showRules = ({ endpointFailingAfterSeconds, destinationHeld, inboxOlderTha
 }
 
 function settingsOf({ kind, urlEnv, secretEnv, from, to }: ChannelOptions): AlertChannelSettings {
-  const url = variable(urlEnv)
+  const url = environmentVariable(process.env, urlEnv)
   if (kind === 'slack') return { kind, url }
-  if (kind === 'webhook') return { kind, url, ...(secretEnv !== undefined && { sharedSecret: variable(secretEnv) }) }
+  if (kind === 'webhook')
+    return { kind, url, ...(secretEnv !== undefined && { sharedSecret: environmentVariable(process.env, secretEnv) }) }
   if (from === undefined || to === undefined) throw usageError('e-mail needs --from and --to')
   return { kind, smtpUrl: url, from, to }
-}
-
-function variable(name: string): string {
-  const value = process.env[name]
-  if (value === undefined || value === '') throw usageError(`the environment variable ${name} is not set`)
-  return value
 }

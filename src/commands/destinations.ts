@@ -17,7 +17,7 @@ import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import type { Source } from '../schemas/source.ts'
 import { messageTypes } from '../schemas/message.ts'
 import { maxRehearsed, RehearsalSchema, type Rehearsal } from '../schemas/rehearsal.ts'
-import { query, segment, type Api } from './shared/api.ts'
+import { DoneSchema, query, segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findDestination, listDestinations, listSources, namesOf, pick } from './shared/lookup.ts'
@@ -312,7 +312,7 @@ export function destinationsCommand(): Command {
       const { api, out } = await openSession(self)
       const destination = await findDestination(api, wanted)
       await confirm(`Delete the destination ${destination.name}? Deliveries that wait for it are discarded.`, options)
-      await api.call('DELETE', `/destinations/${segment(destination.id)}`, z.object({ success: z.literal(true) }))
+      await api.call('DELETE', `/destinations/${segment(destination.id)}`, DoneSchema)
       out.result({ deleted: destination.id }, () => `Deleted ${destination.id}.`)
     })
   return command

@@ -3,11 +3,10 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { Command, Option } from 'commander'
-import { z } from 'zod'
 import { DestinationSchema, type Destination, type DestinationView } from '../schemas/destination.ts'
 import { isReceiver, startReceiver } from '../receiver/receiver.ts'
 import type { Source } from '../schemas/source.ts'
-import { segment, type Api } from './shared/api.ts'
+import { DoneSchema, segment, type Api } from './shared/api.ts'
 import { isLoopback } from './shared/addresses.ts'
 import { CommandError } from './shared/failure.ts'
 import { forward } from './shared/forward.ts'
@@ -150,7 +149,7 @@ async function leave(api: Api, { id, name }: Destination, url: string, isRemoved
       return
     }
     if (isRemoved) {
-      await api.call('DELETE', path, z.object({ success: z.literal(true) }))
+      await api.call('DELETE', path, DoneSchema)
       out.note(`${printable(name)} is deleted.`)
       return
     }

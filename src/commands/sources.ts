@@ -1,9 +1,8 @@
 /** `postrider sources`: where events come from. */
 
 import { Command } from 'commander'
-import { z } from 'zod'
 import { SourceSchema, type Source } from '../schemas/source.ts'
-import { segment } from './shared/api.ts'
+import { DoneSchema, segment } from './shared/api.ts'
 import { usageError } from './shared/failure.ts'
 import { findSource, listSources } from './shared/lookup.ts'
 import { duration } from './shared/options.ts'
@@ -105,7 +104,7 @@ export function sourcesCommand(): Command {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
       await confirm(`Delete the source ${source.name}? Its events are refused from then on.`, options)
-      await api.call('DELETE', `/sources/${segment(source.id)}`, z.object({ success: z.literal(true) }))
+      await api.call('DELETE', `/sources/${segment(source.id)}`, DoneSchema)
       out.result({ deleted: source.id }, () => `Deleted ${source.id}.`)
     })
   return command

@@ -5,7 +5,7 @@ import { newSyncId } from '../ids.ts'
 import type { BadRow, Sync, SyncKind, SyncPhase, SyncStatus } from '../schemas/audience.ts'
 import type { Database, Queryable } from './database.ts'
 import { completeRowSet } from './audiences-staging.ts'
-import { pageOf, type Page, type PageRequest } from './page.ts'
+import { notOfThisList, pageOf, type Page, type PageRequest } from './page.ts'
 
 /** A status as the table has it: `waiting`, which the API shows as running without a start, and those of the API. */
 type StoredStatus = SyncStatus | 'waiting'
@@ -95,8 +95,7 @@ function rateOf({ sent, handed_on, failed, sending_at, ended_at }: SyncRow): num
 export async function listSyncs(database: Queryable, audienceId: string, request: PageRequest): Promise<Page<Sync>> {
   const before = request.cursor === undefined ? undefined : Buffer.from(request.cursor, 'base64url').toString()
   const number = before?.split(' ')[0]
-  if (number !== undefined && !/^\d{1,18}$/.test(number))
-    throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
+  if (number !== undefined && !/^\d{1,18}$/.test(number)) throw notOfThisList()
   const rows = await database.query<SyncRow & { position: string }>(
     `select *, number::text as position from audience_syncs
      where audience_id = $1 and ($2::bigint is null or number < $2) order by number desc limit $3`,

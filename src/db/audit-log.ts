@@ -1,9 +1,8 @@
 /** The audit log: written before a change and completed after it, so that none goes without a trace. */
 
-import { AppError } from '../errors.ts'
 import type { AuditEntry, AuditFilter, AuditOutcome } from '../schemas/audit.ts'
 import type { Queryable } from './database.ts'
-import type { Page, PageRequest } from './page.ts'
+import { notOfThisList, type Page, type PageRequest } from './page.ts'
 
 /** How long entries are kept, and how many of them. */
 const keepDays = 365
@@ -89,8 +88,7 @@ export async function listAuditEntries(
   filter: AuditFilter,
   { limit, cursor }: PageRequest,
 ): Promise<Page<AuditEntry>> {
-  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
-    throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
+  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor)) throw notOfThisList()
   const rows = await database.query<AuditRow>(
     `select id, at, actor, action, subject, outcome, before, after from audit_log
      where ($1::bigint is null or id < $1::bigint) and ($3::text is null or actor = $3)

@@ -54,7 +54,8 @@ export const jsonCursors = <Position>(schema: z.ZodType<Position>) => ({
   },
 })
 
-const notOfThisList = (): AppError =>
+/** What answers a cursor that another list, or nobody, made. */
+export const notOfThisList = (): AppError =>
   new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
 
 /** SQL expression of a row's cursor position; the text keeps the microseconds that a Date loses. */

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import { maxLiveText } from '../schemas/live-event.ts'
 import type { TurnedAwayDetail, TurnedAwayEvent, TurnedAwayFilter } from '../schemas/turned-away.ts'
 import type { Queryable } from './database.ts'
-import type { Page, PageRequest } from './page.ts'
+import { notOfThisList, type Page, type PageRequest } from './page.ts'
 
 /** Events that are kept of one source, and of all together. */
 export const keptPerSource = 10_000
@@ -65,8 +65,7 @@ export async function listTurnedAway(
   filter: TurnedAwayFilter,
   { limit, cursor }: PageRequest,
 ): Promise<Page<TurnedAwayEvent>> {
-  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
-    throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
+  if (cursor !== undefined && !/^\d{1,18}$/.test(cursor)) throw notOfThisList()
   const rows = await database.query<Row>(
     `select ${columns} from turned_away
      where ($1::text is null or source_id = $1) and ($2::text is null or fate = $2) and ($3::text is null or reason = $3)

@@ -33,15 +33,14 @@ export async function sentRequests(
         : await mapper.map({ destinationId, mappingId }, message)
     const endpoints = destination.settings.webhooks.filter(({ id }) => endpointIds.includes(id))
     return endpoints.map((endpoint) => {
-      const { method } = endpoint
-      if (mapped.kind === 'failed')
-        return { endpointId: endpoint.id, url: endpoint.url, ...(method && { method }), headers: {}, body: null }
+      const { id: endpointId, url, method } = endpoint
+      const target = { endpointId, url, ...(method && { method }) }
+      if (mapped.kind === 'failed') return { ...target, headers: {}, body: null }
       const last = timeline.findLast(({ endpointId }) => endpointId === endpoint.id)
       const at = last === undefined ? new Date() : new Date(last.at)
       const { secrets } = destination
-      const request = messageRequest({ messageId, body: mapped.body, endpoint, secrets, at })
-      const { url, headers, body } = request
-      return { endpointId: endpoint.id, url, ...(method && { method }), headers, body }
+      const { headers, body } = messageRequest({ messageId, body: mapped.body, endpoint, secrets, at })
+      return { ...target, headers, body }
     })
   })
   return { body: unmapped, requests: (await Promise.all(requests)).flat() }

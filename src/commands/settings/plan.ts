@@ -3,7 +3,7 @@
 import { createTwoFilesPatch } from 'diff'
 import type { Api } from '../shared/api.ts'
 import { pick } from '../shared/lookup.ts'
-import { usageError } from '../shared/failure.ts'
+import { environmentVariable } from '../shared/options.ts'
 import type { Current } from './current.ts'
 import { kinds, type Change, type PlanContext, type PlanOptions } from './change.ts'
 import { toYaml, type SettingsFile } from './file.ts'
@@ -26,11 +26,7 @@ export function planChanges(
     api,
     current,
     file,
-    secret({ env: name }) {
-      const value = env[name]
-      if (value === undefined || value === '') throw usageError(`the environment variable ${name} is not set`)
-      return value
-    },
+    secret: ({ env: name }) => environmentVariable(env, name),
     idOf: (kind, name) =>
       made.get(`${kind}/${name}`) ?? pick<{ id: string; name: string }>(kind.slice(0, -1), current[kind], name).id,
     created: (kind, name, id) => made.set(`${kind}/${name}`, id),

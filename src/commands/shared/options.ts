@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError, Option } from 'commander'
 import ms from 'ms'
+import { usageError } from './failure.ts'
 
 const durationMs = (text: string): number | undefined =>
   /^\d+(\.\d+)?\s*(ms|s|m|h|d|w)$/i.test(text) ? ms(text as ms.StringValue) : undefined
@@ -63,4 +64,12 @@ export function jsonObject(text: string): Record<string, unknown> {
     // Reported below.
   }
   throw new InvalidArgumentError('It must be a JSON object such as \'{"plan":"pro"}\'.')
+}
+
+/** What a variable holds whose name was given in place of a secret.
+ *  @throws CommandError (usage) when it is not set */
+export function environmentVariable(environment: NodeJS.ProcessEnv, name: string): string {
+  const value = environment[name]
+  if (value === undefined || value === '') throw usageError(`the environment variable ${name} is not set`)
+  return value
 }

@@ -11,6 +11,7 @@ import { formatOf, readMembers } from '../../audiences/read-members.ts'
 import { stageMembers, stagingGroupSize, type StagedRows } from '../../audiences/stage-members.ts'
 import { listMembers } from '../../db/audiences-members.ts'
 import { createRowSet, dropRowSet, writeRows } from '../../db/audiences-staging.ts'
+import { notOfThisList } from '../../db/page.ts'
 import { AppError } from '../../errors.ts'
 import {
   AudienceMemberSchema,
@@ -97,7 +98,7 @@ export const audienceMemberRoutes: FastifyPluginAsyncZod<AudienceRouteDependenci
 function lastUserId(cursor = ''): string {
   const reading = MemberSearchSchema.safeParse(Buffer.from(cursor, 'base64url').toString('utf8'))
   if (reading.success) return reading.data
-  throw new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
+  throw notOfThisList()
 }
 
 /** Bodies reach the handlers as streams, whatever their type. */
