@@ -5,7 +5,7 @@ import { DeliveryDetailSchema, DeliverySchema } from '../schemas/delivery.ts'
 import { segment } from './shared/api.ts'
 import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
 import { deliveryFacts, deliveryTable } from './shared/delivery-text.ts'
-import { listAll, listDestinations } from './shared/lookup.ts'
+import { listAll, listDestinations, withDeleted } from './shared/lookup.ts'
 import { wholeNumber } from './shared/options.ts'
 import { printableJson } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
@@ -24,7 +24,8 @@ export function deliveriesCommand(): Command {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
       const items = await listAll(api, '/deliveries', DeliverySchema, { limit, filter })
-      const destinations = out.isJson ? [] : await listDestinations(api)
+      const ids = items.flatMap(({ destinationIds }) => destinationIds)
+      const destinations = out.isJson ? [] : await withDeleted(api, ids, await listDestinations(api))
       out.result({ items }, () => deliveryTable(items, destinations))
     })
 

@@ -30,6 +30,7 @@ import { userKeys } from './migrations/0090-user-keys.ts'
 import { holds } from './migrations/0095-holds.ts'
 import { endpointOptions } from './migrations/0096-endpoint-options.ts'
 import { alerts } from './migrations/0097-alerts.ts'
+import { deletedNames } from './migrations/0099-deleted-names.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -64,6 +65,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   holds,
   endpointOptions,
   alerts,
+  deletedNames,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -11,7 +11,7 @@ const named = {
 } as const
 
 /** Any number that no other program on the same database uses for its advisory lock. */
-const advisoryLock = 7_766_351_002
+const advisoryLock = 7_766_351_003
 
 export interface NameRule {
   /** Whether a name that another one has is refused; one that stays as it is never is. */

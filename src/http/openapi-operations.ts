@@ -42,6 +42,7 @@ export const operations: Record<string, { id: string; summary?: string } | undef
   'delete /api/v1/alert-channels/{id}': { id: 'deleteAlertChannel' },
   'post /api/v1/alert-channels/{id}/test': { id: 'testAlertChannel' },
   'get /api/v1/catalog': { id: 'getCatalog', summary: 'Types of sources and destinations' },
+  'get /api/v1/deleted-names': { id: 'listDeletedNames' },
   'get /api/v1/sources': { id: 'listSources', summary: 'Sources' },
   'post /api/v1/sources': { id: 'createSource', summary: 'Make a source, with a write key of its own' },
   'get /api/v1/sources/{id}': { id: 'getSource', summary: 'A source' },

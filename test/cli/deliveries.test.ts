@@ -145,6 +145,16 @@ describe('deliveries', () => {
     expect((await shell.run(['deliveries', 'show', 'event/none/none'])).code).toBe(5)
   })
 
+  it('names a destination that is deleted as it was called', async () => {
+    const shop = await node.createSource('Shop')
+    const { id } = await node.connect([shop], [receiver.url], { name: 'Old CRM' })
+    await node.post('/track', shop.writeKey, { userId: 'u1', event: 'Sent', messageId: 'before-the-end' })
+    const list = ['deliveries', 'list', '--source', 'Shop', '--message-id', 'before-the-end']
+    await until('it is delivered', async () => (await shell.run(list)).stdout.includes('delivered'))
+    await node.api('DELETE', `/destinations/${id}`)
+    expect((await shell.run(list)).stdout).toContain('Old CRM (deleted)')
+  })
+
   it('shows them as they begin and change', async () => {
     await using tail = shell.start(['deliveries', 'tail', '--source', 'Website', '--json'])
     receiver.answer({ status: 503 })

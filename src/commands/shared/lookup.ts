@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
+import { DeletedNameSchema, maxDeletedIds } from '../../schemas/deleted-name.ts'
 import { DestinationViewSchema, type DestinationView } from '../../schemas/destination.ts'
 import { SourceSchema, type Source } from '../../schemas/source.ts'
 import { query, type Api } from './api.ts'
@@ -69,6 +70,19 @@ export function existing<Item extends { id: string; name: string }>(items: Item[
       `${named.map(({ id }) => id).join(' and ')} have the same name, ${name}: rename all but one first`,
     )
   return named[0]
+}
+
+/** Names of these ids, and of those that are not among the present things but were deleted.
+ *  @param present  things that are there */
+export async function withDeleted(
+  api: Api,
+  ids: readonly string[],
+  present: readonly { id: string; name: string }[],
+): Promise<{ id: string; name: string }[]> {
+  const gone = [...new Set(ids)].filter((wanted) => !present.some(({ id }) => id === wanted)).slice(0, maxDeletedIds)
+  if (gone.length === 0) return [...present]
+  const { items } = await api.call('GET', `/deleted-names${query({ ids: gone.join(',') })}`, pageOf(DeletedNameSchema))
+  return [...present, ...items.map(({ id, name }) => ({ id, name: `${name} (deleted)` }))]
 }
 
 /** What things are called, in a line; of those that are gone, the ids. */

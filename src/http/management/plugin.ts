@@ -16,6 +16,7 @@ import { auditLogRoutes } from './audit-log.ts'
 import { auditChanges } from './audit-log-hooks.ts'
 import type { Gate } from './authenticate.ts'
 import { catalogRoutes } from './catalog.ts'
+import { deletedNameRoutes } from './deleted-names.ts'
 import { deletionRequestRoutes, type DeletionRouteDependencies } from './deletion-requests.ts'
 import { deliveryRoutes, type DeliveryRouteDependencies } from './deliveries.ts'
 import { destinationRoutes, type DestinationDependencies } from './destinations.ts'
@@ -74,6 +75,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(onboardingRoutes, dependencies)
   await app.register(statusRoutes, dependencies)
   await app.register(catalogRoutes)
+  await app.register(deletedNameRoutes, { database })
   await app.register(sourceRoutes, dependencies)
   await app.register(liveRoutes, dependencies)
   await app.register(turnedAwayRoutes, dependencies)

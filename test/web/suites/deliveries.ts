@@ -18,6 +18,28 @@ export const deliveries = (web: WebTest) =>
       return body.items.map(({ status }) => status).sort()
     }
 
+    it('name what they came from and went to after it is deleted', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Old shop')
+      const { id } = await web.node.connect([source], [receiver.url], { name: 'Old CRM' })
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Last order', messageId: 'last' })
+      await eventually(() => statuses(source.id)).toEqual(['delivered'])
+      await web.node.api('DELETE', `/destinations/${id}`)
+      await web.node.api('DELETE', `/sources/${source.id}`)
+
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      const row = page.getByRole('row', { name: /Last order/ })
+      await row.getByText('Old shop (deleted)').waitFor()
+      await row.getByText('to Old CRM (deleted)').waitFor()
+      await row.getByRole('link', { name: 'Last order' }).click()
+      const result = page.getByRole('group', { name: 'Result of Old CRM (deleted)' })
+      await result.getByText('1 attempt').waitFor()
+      expect(await result.getByRole('link').count()).toBe(0)
+      await page.getByText('Old shop (deleted)', { exact: true }).waitFor()
+      expect(errors).toEqual([])
+    })
+
     it('shows why they fail, and wakes them once the endpoint is repaired', async () => {
       await using broken = await startReceiver()
       await using repaired = await startReceiver()

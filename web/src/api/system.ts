@@ -2,10 +2,11 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Activity } from '../../../src/schemas/activity.ts'
 import type { ApiToken, CreatedApiToken, NewApiToken } from '../../../src/schemas/access.ts'
 import type { AuditEntry, AuditFilter } from '../../../src/schemas/audit.ts'
+import type { DeletedName } from '../../../src/schemas/deleted-name.ts'
 import type { Overview, OverviewQuery } from '../../../src/schemas/overview.ts'
 import type { Onboarding, Status } from '../../../src/schemas/system.ts'
 import { pagedQuery, readAll } from './query-client.ts'
-import { request, segment } from './request.ts'
+import { request, segment, type Page } from './request.ts'
 
 /** How often what the pages of state show is read again, in milliseconds. */
 const refreshMs = 5_000
@@ -46,6 +47,23 @@ export const statusQuery = queryOptions({
 
 export const auditLogQuery = (filter: AuditFilter) =>
   pagedQuery<AuditEntry>(['audit-log'], '/audit-log', { ...filter, limit: 50 })
+
+/** Most ids in one question about deleted things. */
+const maxDeletedIds = 100
+
+/** What deleted things were called. @param ids  of those, and of others: the first of them are asked for */
+export function deletedNamesQuery(ids: readonly string[]) {
+  const asked = [...new Set(ids)].sort().slice(0, maxDeletedIds)
+  return queryOptions({
+    queryKey: ['deleted-names', asked],
+    queryFn: async ({ signal }) =>
+      (await request<Page<DeletedName>>('GET', '/deleted-names', { query: { ids: asked.join(',') }, signal })).items,
+    enabled: asked.length > 0,
+    placeholderData: keepPreviousData,
+    // A name that is kept stays as it is.
+    staleTime: 60_000,
+  })
+}
 
 export const tokensQuery = queryOptions({
   queryKey: ['tokens'],

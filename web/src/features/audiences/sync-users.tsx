@@ -1,13 +1,13 @@
 import { Button, Code, Group, ScrollArea, Select, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Sync, SyncUser, SyncUserOutcome } from '../../../../src/schemas/audience.ts'
 import { syncUsersQuery } from '../../api/audiences.ts'
-import { destinationsQuery } from '../../api/destinations.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
+import { useNames } from '../../shared/names.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 
 /** Pause in typing before a search, in milliseconds. */
@@ -89,9 +89,7 @@ function SyncUsers({ sync: { id, audienceId, status } }: { sync: Sync }) {
 }
 
 function UserTable({ users }: { users: SyncUser[] }) {
-  const { data: destinations = [] } = useQuery(destinationsQuery)
-  const nameOf = (destinationId: string | null): string =>
-    destinations.find(({ id }) => id === destinationId)?.name ?? destinationId ?? 'deleted'
+  const named = useNames(users.flatMap(({ destinationId }) => destinationId ?? []))
   if (users.length === 0) return <Text c="dimmed">No user fits.</Text>
   return (
     <ScrollArea.Autosize mah={480} viewportProps={{ tabIndex: 0 }} role="region" aria-label="Users">
@@ -111,7 +109,7 @@ function UserTable({ users }: { users: SyncUser[] }) {
               <Table.Td>
                 {changeTexts[change]} {value !== null && <Code>{JSON.stringify(value)}</Code>}
               </Table.Td>
-              <Table.Td dir="auto">{nameOf(destinationId)}</Table.Td>
+              <Table.Td dir="auto">{destinationId === null ? 'deleted' : named(destinationId).name}</Table.Td>
               <Table.Td>
                 {deliveryId === null ? (
                   outcomeTexts[outcome]

@@ -1,13 +1,11 @@
 import { Checkbox, Stack, Table, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { memo, useCallback, useDeferredValue, type Dispatch, type SetStateAction } from 'react'
 import type { Delivery } from '../../../../src/schemas/delivery.ts'
-import { destinationsQuery } from '../../api/destinations.ts'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Link } from '../../shared/link.tsx'
+import { useNames } from '../../shared/names.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { Ago, Countdown } from '../../shared/time.tsx'
-import { useOriginNames } from './origin.tsx'
 import { RedeliveryBadge } from './redelivery.tsx'
 import { StatusBadge } from './status-badge.tsx'
 
@@ -21,9 +19,8 @@ interface Props {
 }
 
 export function DeliveryTable({ deliveries, selection }: Props) {
-  const originOf = useOriginNames(deliveries.map(({ sourceId }) => sourceId))
-  const destinations = useQuery(destinationsQuery).data ?? []
-  const nameOf = (wanted: string): string => destinations.find(({ id }) => id === wanted)?.name ?? wanted
+  const named = useNames(deliveries.flatMap(({ sourceId, destinationIds }) => [sourceId, ...destinationIds]))
+  const nameOf = (id: string): string => named(id).name
   const withUrls = useEndpointUrls()
   const rows = useDeferredValue(deliveries, deliveries.slice(0, firstRows))
   const change = selection?.onChange
@@ -67,7 +64,7 @@ export function DeliveryTable({ deliveries, selection }: Props) {
           <Row
             key={delivery.id}
             delivery={delivery}
-            sourceName={originOf(delivery.sourceId)}
+            sourceName={nameOf(delivery.sourceId)}
             destinationNames={delivery.destinationIds.map(nameOf).join(', ')}
             reason={delivery.reason === null ? null : readableReason(withUrls(delivery.reason))}
             {...(selection && { isChosen: selection.selected.has(delivery.id), onChoose: choose })}

@@ -1,33 +1,38 @@
 import { Group, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import type { DeliveryDestination, DeliveryDetail, DeliveryEndpoint } from '../../../../src/schemas/delivery.ts'
-import { destinationsQuery } from '../../api/destinations.ts'
 import { Link } from '../../shared/link.tsx'
+import { useNames, type Named } from '../../shared/names.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { StatusBadge } from './status-badge.tsx'
 
 /** What the delivery has come to at each of its destinations, endpoint by endpoint. */
 export function DestinationResults({ delivery }: { delivery: DeliveryDetail }) {
-  const destinations = useQuery(destinationsQuery).data ?? []
+  const named = useNames(delivery.destinations.map(({ destinationId }) => destinationId))
   return (
     <Stack gap="md">
       {delivery.destinations.map((result) => (
         <DestinationResult
           key={result.destinationId}
           result={result}
-          name={destinations.find(({ id }) => id === result.destinationId)?.name ?? result.destinationId}
+          {...named(result.destinationId)}
         />
       ))}
     </Stack>
   )
 }
 
-const DestinationResult = ({ result: { destinationId, status, endpoints }, name }: ResultProps) => (
+const DestinationResult = ({ result: { destinationId, status, endpoints }, name, isDeleted }: ResultProps) => (
   <div role="group" aria-label={`Result of ${name}`}>
     <Group gap="xs" mb={4}>
-      <Link to="/destinations/$id" params={{ id: destinationId }} fw={600} style={{ overflowWrap: 'anywhere' }}>
-        {name}
-      </Link>
+      {isDeleted ? (
+        <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+          {name}
+        </Text>
+      ) : (
+        <Link to="/destinations/$id" params={{ id: destinationId }} fw={600} style={{ overflowWrap: 'anywhere' }}>
+          {name}
+        </Link>
+      )}
       <StatusBadge status={status} />
     </Group>
     <Stack component="ul" gap={4} m={0} p={0} style={{ listStyle: 'none' }}>
@@ -38,9 +43,8 @@ const DestinationResult = ({ result: { destinationId, status, endpoints }, name 
   </div>
 )
 
-interface ResultProps {
+interface ResultProps extends Named {
   result: DeliveryDestination
-  name: string
 }
 
 const EndpointRow = ({ endpoint: { endpointId, url, status, attempts, reason } }: { endpoint: DeliveryEndpoint }) => (

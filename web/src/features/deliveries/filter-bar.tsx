@@ -7,8 +7,8 @@ import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { loadFile } from '../../shared/load-file.ts'
 import { messageTypes } from '../../shared/message-types.ts'
+import { useNames } from '../../shared/names.ts'
 import { readFilter, statuses } from './filter.ts'
-import { useOriginNames } from './origin.tsx'
 import { statusLooks } from './status-badge.tsx'
 
 /** With its calendar, which is large: loaded beside the rows. */
@@ -28,9 +28,9 @@ export function FilterBar({ filter, onChange }: Props) {
   const sources = useQuery(sourcesQuery).data ?? []
   const destinations = useQuery(destinationsQuery).data ?? []
   const { sourceId } = filter
-  const nameOf = useOriginNames(sourceId === undefined ? [] : [sourceId])
+  const named = useNames(sourceId === undefined ? [] : [sourceId])
   const isOther = sourceId !== undefined && !sources.some(({ id }) => id === sourceId)
-  const origins = [...sources, ...(isOther ? [{ id: sourceId, name: nameOf(sourceId) }] : [])]
+  const origins = [...sources, ...(isOther ? [{ id: sourceId, name: named(sourceId).name }] : [])]
   const set = (member: keyof DeliveryFilter, value: string | null): void =>
     onChange(readFilter({ ...filter, [member]: value ?? undefined }))
   const choice = (member: 'status' | 'type' | 'sourceId' | 'destinationId') => ({
