@@ -30,6 +30,11 @@ const httpUrl = z
   .string()
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https URL')
 
+const originUrl = httpUrl.refine(
+  (text) => !URL.canParse(text) || text.replace(/\/$/, '') === new URL(text).origin,
+  'must be a protocol, a host and a port at most, as in https://events.example.com',
+)
+
 const networks = z.string().transform((text, context) => {
   const list = text.split(',').map((part) => part.trim())
   const cidrs = list.filter((part) => part !== '')
@@ -115,6 +120,7 @@ const EnvironmentSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.prefault('8080'),
   POSTRIDER_ADMIN_PORT: port.optional(),
+  POSTRIDER_INGEST_URL: originUrl.optional(),
   POSTRIDER_ROLES: roles.prefault('api,worker'),
   POSTRIDER_DATA_DIR: z.string().default('.postrider'),
   DATABASE_URL: postgresUrl.optional(),
@@ -158,6 +164,8 @@ export interface Config {
   port: number
   /** Port of everything but the ingest API; absent: the same. */
   adminPort: number | undefined
+  /** Where sources send, as they reach it; absent: the host of the web app. */
+  ingestUrl: string | undefined
   roles: Roles
   dataDir: string
   /** PostgreSQL; absent: PGlite in the data folder. */
@@ -237,6 +245,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     host: env.HOST,
     port: env.PORT,
     adminPort: env.POSTRIDER_ADMIN_PORT,
+    ingestUrl: env.POSTRIDER_INGEST_URL && new URL(env.POSTRIDER_INGEST_URL).origin,
     roles: env.POSTRIDER_ROLES,
     dataDir: env.POSTRIDER_DATA_DIR,
     databaseUrl: env.DATABASE_URL,

@@ -14,7 +14,7 @@ import { within } from './within.ts'
 const lookLimitMs = 2_000
 
 export interface StatusDependencies {
-  config: Pick<Config, 'databaseUrl' | 'retentionMs' | 'retry'>
+  config: Pick<Config, 'databaseUrl' | 'ingestUrl' | 'retentionMs' | 'retry'>
   database: Database
   temporal: Temporal
   /** Port of the ingest API; null where it is that of the web app. */
@@ -66,6 +66,7 @@ export function statusReader({
         databaseVersion === undefined
           ? 0
           : await within(lookLimitMs, 'the database', inboxDepth(database)).catch(() => 0),
+      ingestUrl: config.ingestUrl ?? null,
       ingestPort,
     }
   }

@@ -47,6 +47,8 @@ describe('settings', () => {
     ['DATABASE_URL', 'postgres://user:1/ss@localhost/db'],
     ['DATABASE_URL', 'postgres://user:p%ss@localhost/db'],
     ['TEMPORAL_UI_URL', 'ui.example'],
+    ['POSTRIDER_INGEST_URL', 'events.example'],
+    ['POSTRIDER_INGEST_URL', 'https://events.example/v1'],
     ['POSTRIDER_PARCELS', 'never'],
     ['POSTRIDER_ROLES', 'all'],
     ['POSTRIDER_ROLES', 'api,'],

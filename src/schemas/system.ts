@@ -51,6 +51,10 @@ export const StatusSchema = z.object({
     })
     .describe('The retry window, the first pause and the longest one, in milliseconds'),
   inboxDepth: z.int().describe('Events that wait in the inbox'),
+  ingestUrl: z
+    .string()
+    .nullable()
+    .describe('Where sources send, as `POSTRIDER_INGEST_URL` has it; null: at the host of the web app'),
   ingestPort: z
     .int()
     .nullable()

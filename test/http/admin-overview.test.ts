@@ -205,6 +205,7 @@ describe('the status', () => {
       retentionMs: 24 * 3_600_000,
       retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000 },
       inboxDepth: 0,
+      ingestUrl: null,
       ingestPort: null,
     })
   })

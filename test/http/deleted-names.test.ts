@@ -22,7 +22,8 @@ it('are kept of sources, destinations and audiences, as they were called last', 
   expect(await names(ids)).toEqual([])
 
   const kinds = ['sources', 'destinations', 'audiences']
-  for (const [n, kind] of kinds.entries()) expect((await node.api('DELETE', `/${kind}/${ids[n]}`)).status).toBeLessThan(300)
+  for (const [n, kind] of kinds.entries())
+    expect((await node.api('DELETE', `/${kind}/${ids[n]}`)).status).toBeLessThan(300)
   const kept = await names([...ids, 'src_never'])
   expect(new Map(kept.map(({ id, name }) => [id, name]))).toEqual(
     new Map([

@@ -179,13 +179,26 @@ describe('the chart', () => {
         spec.rules.flatMap(({ host, http }) => http.paths.map(({ path, backend }) => [host, path, backend])),
       )
     const to = (name: string, port: string): object => ({ service: { name, port: { name: port } } })
-    const events = ['events.example.com', '/v1', to('shop-postrider', 'http')]
-    expect(ofValues('cloud.yaml')).toEqual([events])
+    const events = ['/v1', '/client.js', '/client.tgz'].map((path) => [
+      'events.example.com',
+      path,
+      to('shop-postrider', 'http'),
+    ])
+    expect(ofValues('cloud.yaml')).toEqual(events)
     expect(ofValues('everything.yaml')).toEqual([
-      events,
+      ...events,
       ['postrider.example.com', '/', to('shop-postrider-admin', 'admin')],
     ])
     expect(ofValues('least.yaml')).toEqual([])
+    const ingestUrlOf = (values: string): string | undefined =>
+      ofKind<Deployment>(rendered.get(values) ?? [], 'Deployment')[0]?.spec.template.spec.containers[0].env.find(
+        ({ name }) => name === 'POSTRIDER_INGEST_URL',
+      )?.value
+    expect(['cloud.yaml', 'everything.yaml', 'least.yaml'].map(ingestUrlOf)).toEqual([
+      'http://events.example.com',
+      'https://events.example.com',
+      undefined,
+    ])
   })
 
   it.each([

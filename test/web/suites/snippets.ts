@@ -64,6 +64,17 @@ export const snippets = (web: WebTest) =>
         expect((await fetch(`${ingestUrl}/${file}`)).status, file).toBe(200)
     })
 
+    it('lead to the address that the installation has for sources', async () => {
+      const address = 'https://events.example.com'
+      await using node = await startTestApp({ environment: { POSTRIDER_INGEST_URL: `${address}/` } })
+      const source = await node.createSource('Behind a proxy')
+      const { page } = await web.open({ signedInTo: node.url })
+      await page.goto(`${node.url}/sources/${source.id}`)
+      expect(await copied(page, 'curl')).toContain(`curl ${address}/v1/track`)
+      for (const name of ['Node', 'Browser', 'Go', 'Python', 'Kotlin', 'Swift'])
+        expect(await copied(page, name)).toContain('events.example.com')
+    })
+
     it('name all that a program in another language needs', async () => {
       const source = await web.node.createSource('Translated')
       const { page } = await web.open({ signedInTo: web.node.url })

@@ -1,5 +1,6 @@
 import { Tabs, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import type { Status } from '../../../../src/schemas/system.ts'
 import { statusQuery } from '../../api/system.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
@@ -126,8 +127,9 @@ const snippets: Snippet[] = [
 
 const hostOf = (server: string): string => new URL(server).host
 
-/** Where sources send. The app may have a port of its own. */
-function ingestAddress(ingestPort: number | null): string {
+/** Where sources send. The app may have a port or a host of its own. */
+function ingestAddress({ ingestUrl, ingestPort }: Status): string {
+  if (ingestUrl !== null) return ingestUrl
   const url = new URL(window.location.origin)
   if (ingestPort !== null) url.port = String(ingestPort)
   return url.origin
@@ -137,7 +139,7 @@ export function Snippets({ writeKey }: { writeKey: string }) {
   const status = useQuery(statusQuery)
   return (
     <QueryView query={status}>
-      {({ ingestPort }) => <SnippetTabs server={ingestAddress(ingestPort)} writeKey={writeKey} />}
+      {(known) => <SnippetTabs server={ingestAddress(known)} writeKey={writeKey} />}
     </QueryView>
   )
 }
