@@ -41,8 +41,19 @@ function treeOf(paths: readonly string[]): Branch {
 function changeEntries(value: object, change: (name: string, entry: unknown) => unknown): unknown {
   if (Array.isArray(value))
     return value.map((entry: unknown, index) => change(String(index), entry)).filter((entry) => entry !== gone)
-  const entries = Object.entries(value).map(([name, entry]) => [name, change(name, entry)] as const)
-  return Object.fromEntries(entries.filter(([, entry]) => entry !== gone))
+  const changed: Record<string, unknown> = {}
+  for (const [name, before] of Object.entries(value)) {
+    const entry = change(name, before)
+    if (entry !== gone) setOwn(changed, name, entry)
+  }
+  return changed
+}
+
+/** An assignment would take `__proto__` for the prototype. */
+function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__')
+    Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
+  else target[name] = value
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
@@ -58,11 +69,16 @@ function keepIn(value: unknown, { path, next }: Branch): unknown {
 
 function changeIn(value: unknown, { path, next }: Branch, change: (value: unknown, path: string) => unknown): unknown {
   if (path !== undefined) return change(value, path)
-  if (!isObject(value)) return value
+  if (!isObject(value) || !hasAny(value, next)) return value
   return changeEntries(value, (name, entry) => {
     const branch = next.get(name)
     return branch === undefined ? entry : changeIn(entry, branch, change)
   })
+}
+
+function hasAny(value: object, next: Branch['next']): boolean {
+  for (const name of next.keys()) if (Object.hasOwn(value, name)) return true
+  return false
 }
 
 export type Change = (event: object) => object
@@ -90,11 +106,11 @@ export function movePaths(places: Readonly<Record<string, string>>): Change {
   const remove = dropPaths(Object.keys(places))
   const moves = Object.entries(places).map(([from, to]) => ({ read: readPath(from), to, names: namesIn(to) }))
   return (event) => {
-    const found = moves.map((move) => ({ ...move, value: move.read(event) }))
-    return found.reduce(
-      (before, { value, names, to }) => (value === undefined ? before : (put(before, names, value, to) as object)),
-      remove(event),
-    )
+    const found = moves.map(({ read }) => read(event))
+    return moves.reduce((before, { names, to }, index) => {
+      const value = found[index]
+      return value === undefined ? before : (put(before, names, value, to) as object)
+    }, remove(event))
   }
 }
 
@@ -104,18 +120,19 @@ export function putAll(values: Readonly<Record<string, unknown>>): Change {
   return (event) => places.reduce((before, { path, names, value }) => put(before, names, value, path) as object, event)
 }
 
-/** @throws PathError where something on the way is no object, or no entry of its list */
-function put(parent: unknown, names: readonly string[], value: unknown, path: string): unknown {
-  const [name, ...rest] = names
+/** @param depth  how many of the names lead to `parent`
+ *  @throws PathError where something on the way is no object, or no entry of its list */
+function put(parent: unknown, names: readonly string[], value: unknown, path: string, depth = 0): unknown {
+  const name = names[depth]
   if (name === undefined) return value
   if (Array.isArray(parent)) {
     const index = parent.findIndex((_, place) => String(place) === name)
     if (index === -1) throw new PathError(path, 'there is no such entry in the list')
-    return parent.with(index, put(parent[index], rest, value, path))
+    return parent.with(index, put(parent[index], names, value, path, depth + 1))
   }
   if (!isObject(parent) && parent !== undefined && parent !== null)
     throw new PathError(path, 'a value on the way there is no object')
   const before = parent as Record<string, unknown> | null | undefined
   const entry = isObject(before) && Object.hasOwn(before, name) ? before[name] : undefined
-  return { ...before, [name]: put(entry, rest, value, path) }
+  return { ...before, [name]: put(entry, names, value, path, depth + 1) }
 }

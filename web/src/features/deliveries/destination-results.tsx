@@ -11,11 +11,7 @@ export function DestinationResults({ delivery }: { delivery: DeliveryDetail }) {
   return (
     <Stack gap="md">
       {delivery.destinations.map((result) => (
-        <DestinationResult
-          key={result.destinationId}
-          result={result}
-          {...named(result.destinationId)}
-        />
+        <DestinationResult key={result.destinationId} result={result} {...named(result.destinationId)} />
       ))}
     </Stack>
   )

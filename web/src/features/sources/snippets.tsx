@@ -138,9 +138,7 @@ function ingestAddress({ ingestUrl, ingestPort }: Status): string {
 export function Snippets({ writeKey }: { writeKey: string }) {
   const status = useQuery(statusQuery)
   return (
-    <QueryView query={status}>
-      {(known) => <SnippetTabs server={ingestAddress(known)} writeKey={writeKey} />}
-    </QueryView>
+    <QueryView query={status}>{(known) => <SnippetTabs server={ingestAddress(known)} writeKey={writeKey} />}</QueryView>
   )
 }
 
