@@ -14,6 +14,7 @@ import {
 } from '../schemas/audience.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Database, Queryable } from './database.ts'
+import { keepName } from './deleted-names.ts'
 import { holdToNameRule, type NameRule } from './unique-name.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 
@@ -223,7 +224,7 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
     },
     markDeleted: (id, notify) =>
       database.transaction(async (tx) => {
-        await read(tx, id)
+        await keepName(tx, await read(tx, id))
         await tx.query('update audiences set deleted_at = now() where id = $1', [id])
         if (!notify) await tx.query('update audience_links set connected = false where audience_id = $1', [id])
       }),

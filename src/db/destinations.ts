@@ -4,6 +4,7 @@ import type { Destination, DestinationPatch, NewDestination } from '../schemas/d
 import type { SecretBox } from '../secrets.ts'
 import { connectSources, replaceEndpoints, replaceSecret, setPaused } from './change-destination.ts'
 import type { Database, Queryable } from './database.ts'
+import { keepName } from './deleted-names.ts'
 import { endUnwantedHold } from './destination-holds.ts'
 import { requestRecheck } from './destination-rechecks.ts'
 import { replaceMapping } from './mappings.ts'
@@ -86,8 +87,12 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
     delete: (id) =>
       database.transaction(async (tx) => {
         await raiseSettingsVersion(tx)
-        const rows = await tx.query('delete from destinations where id = $1 returning id', [id])
-        if (rows.length === 0) throw notFound(id)
+        const [deleted] = await tx.query<{ id: string; name: string }>(
+          'delete from destinations where id = $1 returning id, name',
+          [id],
+        )
+        if (deleted === undefined) throw notFound(id)
+        await keepName(tx, deleted)
         await requestRecheck(tx, id)
       }),
   }

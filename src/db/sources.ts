@@ -2,6 +2,7 @@ import { AppError } from '../errors.ts'
 import { newSourceId, newWriteKey } from '../ids.ts'
 import type { NewSource, Source, SourcePatch } from '../schemas/source.ts'
 import type { Database, Queryable } from './database.ts'
+import { keepName } from './deleted-names.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 import { raiseSettingsVersion } from './settings-version.ts'
 import { holdToNameRule, type NameRule } from './unique-name.ts'
@@ -165,6 +166,9 @@ async function keepPresentKey(tx: Queryable, id: string, overlapSeconds: number)
 export async function deleteSource(database: Database, id: string): Promise<void> {
   await database.transaction(async (tx) => {
     await raiseSettingsVersion(tx)
-    found(await tx.query<SourceRow>(`delete from sources where id = $1 returning ${columns}`, [id]), id)
+    await keepName(
+      tx,
+      found(await tx.query<SourceRow>(`delete from sources where id = $1 returning ${columns}`, [id]), id),
+    )
   })
 }

@@ -1,7 +1,8 @@
-/** What was deleted was called so. */
+/** What deleted things were called, as the management API tells it. */
 
 import { z } from 'zod'
 
+/** What a source, destination or audience was called that is deleted. */
 export const DeletedNameSchema = z.object({
   id: z.string().describe('Id of the source, destination or audience'),
   name: z.string().describe('Its name when it was deleted'),

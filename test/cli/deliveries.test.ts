@@ -146,10 +146,10 @@ describe('deliveries', () => {
   })
 
   it('names a destination that is deleted as it was called', async () => {
-    const shop = await node.createSource('Shop')
+    const shop = await node.createSource('Former shop')
     const { id } = await node.connect([shop], [receiver.url], { name: 'Old CRM' })
     await node.post('/track', shop.writeKey, { userId: 'u1', event: 'Sent', messageId: 'before-the-end' })
-    const list = ['deliveries', 'list', '--source', 'Shop', '--message-id', 'before-the-end']
+    const list = ['deliveries', 'list', '--source', 'Former shop', '--message-id', 'before-the-end']
     await until('it is delivered', async () => (await shell.run(list)).stdout.includes('delivered'))
     await node.api('DELETE', `/destinations/${id}`)
     expect((await shell.run(list)).stdout).toContain('Old CRM (deleted)')
