@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Context } from '@temporalio/activity'
-import { attemptKey } from '../src/contracts/attempts.ts'
+import { attemptKey, withinEvidenceBound } from '../src/contracts/attempts.ts'
 import type {
   Attempt,
   AttemptInput,
@@ -15,15 +15,16 @@ import type {
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { namedUsers } from '../src/contracts/named-users.ts'
-import { isSealedMessage, type MessageContent } from '../src/contracts/sealed-message.ts'
+import { isSealedMessage, type MessageContent, type OpenMessage } from '../src/contracts/sealed-message.ts'
 import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
 import type { AttemptKind, AttemptResult } from '../src/delivery/admission.ts'
 import { encodeBody } from '../src/delivery/body.ts'
+import { evidenceOf, maxEvidenceBytes } from '../src/delivery/evidence.ts'
 import { gatedEndpoint, type Gate } from '../src/delivery/gate.ts'
 import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
-import { postMessage, type OutboundMessage } from '../src/delivery/post-message.ts'
+import { messageRequest } from '../src/delivery/post-message.ts'
 import type { Recovery } from '../src/delivery/recovery.ts'
-import { CalledOffError, SendAbortedError, type Sender } from '../src/delivery/send.ts'
+import { CalledOffError, SendAbortedError, type Sender, type SendRequest } from '../src/delivery/send.ts'
 import type { UnlessMade } from '../src/delivery/unless-made.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
@@ -50,7 +51,7 @@ export interface AttemptDependencies {
   mapper: Mapper
   sender: Sender
   /** Opens a message; answers undefined when its user was erased. @throws while the key cannot be read */
-  openMessage: (sealed: string) => Promise<MessageContent | undefined>
+  openMessage: (sealed: string) => Promise<OpenMessage | undefined>
   /** Users to whom nothing goes out any more. */
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Says whether an attempt may go now; one that may not is deferred. */
@@ -126,7 +127,7 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
         () => attempt(dependencies, 'retry', input, { ...ofOneEvent('retry', input, number, isOrdered), told: made }),
         () => record,
       )
-      const attempts = [...made, ...attemptsOf(outcome)].slice(-maxRecordedAttempts)
+      const attempts = withinEvidenceBound([...made, ...attemptsOf(outcome)].slice(-maxRecordedAttempts))
       const isToGoOn = outcome.kind === 'deferred' || outcome.kind === 'unavailable'
       if (isToGoOn && !isCancelled()) throw waitsOn(input, outcome, attempts, isOrdered)
       return { outcome, attempts }
@@ -169,6 +170,8 @@ export interface AttemptContext {
   isOrdered?: boolean
   /** Called when the endpoint has a place for it. */
   onAdmitted?: () => void
+  /** Most bytes of evidence that are kept of it; as many as of any unless given. */
+  evidenceBytes?: number
 }
 
 const ofOneEvent = (
@@ -214,8 +217,9 @@ async function attemptNow(
   if (found.kind !== 'ready') return found
   const { destination, endpoint } = found
   const { gate, suppression } = dependencies
-  const content = await contentOf(dependencies, input)
-  if (content === undefined) return userDeleted
+  const opened = await contentOf(dependencies, input)
+  if (opened === undefined) return userDeleted
+  const { content } = opened
   // `upToDate` is awaited only where there is something to wait for.
   const look = suppression.upToDate()
   if (look !== undefined) await look
@@ -242,15 +246,34 @@ async function attemptNow(
     at: at.toISOString(),
   }
   const traced = traceAttempt(dependencies.tracing, input, { event: context.event, endpoint, number, begunAt })
+  let request: SendRequest | undefined
+  const told = (outcome: SendOutcome): AttemptOutcome => {
+    const evidence =
+      request &&
+      opened.sealJson(evidenceOf(request, outcome, Math.min(maxEvidenceBytes, context.evidenceBytes ?? Infinity)))
+    return toAttemptOutcome(outcome, { ...made, ...(evidence && { evidence }) }, pausedSoFarMs(destination))
+  }
   try {
     const { messageId } = content
-    const outbound = { messageId, body, at, isCalledOff, traceparent: traced?.traceparent }
-    const outcome = await post(dependencies.sender, found, outbound, signal)
+    // The reason is asked before the secrets, which throw where they cannot be read.
+    const { unreadableReason } = destination
+    if (unreadableReason === undefined)
+      request = messageRequest({
+        messageId,
+        body,
+        at,
+        traceparent: traced?.traceparent,
+        endpoint,
+        secrets: destination.secrets,
+      })
+    const outcome = request
+      ? await dependencies.sender.send({ ...request, isCalledOff }, signal)
+      : unreadable(unreadableReason ?? '')
     traced?.end(outcome)
-    if (destination.unreadableReason === undefined) result = attemptResult(outcome)
+    if (request) result = attemptResult(outcome)
     log(dependencies.logger, input, outcome, context)
     dependencies.observe(observation(input, outcome, context))
-    return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
+    return told(outcome)
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
     const why = error instanceof SendAbortedError ? stoppedBecause() : undefined
@@ -258,7 +281,7 @@ async function attemptNow(
     const outcome = stopped(at, why)
     traced?.end(outcome)
     dependencies.observe({ ...observation(input, outcome, context), isStopped: true })
-    return toAttemptOutcome(outcome, made, pausedSoFarMs(destination))
+    return told(outcome)
   } finally {
     admission.leave(result)
   }
@@ -268,20 +291,10 @@ async function attemptNow(
 function contentOf(
   { openMessage }: Pick<AttemptDependencies, 'openMessage'>,
   { messageId, message }: AttemptInput,
-): MessageContent | undefined | Promise<MessageContent | undefined> {
-  return isSealedMessage(message) ? openMessage(message.sealed) : { messageId, message }
-}
-
-function post(
-  sender: Sender,
-  { destination, endpoint }: Ready,
-  outbound: Omit<OutboundMessage, 'endpoint' | 'secrets'>,
-  signal: AbortSignal | undefined,
-): Promise<SendOutcome> {
-  const { unreadableReason } = destination
-  // The reason is asked before the secrets, which throw where they cannot be read.
-  if (unreadableReason !== undefined) return Promise.resolve(unreadable(unreadableReason))
-  return postMessage(sender, { ...outbound, endpoint, secrets: destination.secrets }, signal)
+): OpenMessage | undefined | Promise<OpenMessage | undefined> {
+  return isSealedMessage(message)
+    ? openMessage(message.sealed)
+    : { content: { messageId, message }, sealJson: (json) => json }
 }
 
 /** The bytes that the endpoint gets, the same in every attempt, or what comes of an attempt for which there are none. */
@@ -373,7 +386,6 @@ function toAttemptOutcome(
     durationMs: Math.round(outcome.durationMs),
     ...(outcome.status !== undefined && { status: outcome.status }),
     ...(outcome.kind !== 'delivered' && { error: outcome.reason }),
-    ...(outcome.kind !== 'delivered' && outcome.excerpt !== undefined && { excerpt: outcome.excerpt }),
   }
   switch (outcome.kind) {
     case 'delivered':

@@ -28,6 +28,8 @@ export interface Round {
   dueBy: number
   /** Awaited before each attempt: others may go first. */
   turn?: () => Promise<void> | undefined
+  /** Most bytes of evidence of one attempt. */
+  evidenceBytes: number
   /** Called with each event when its last attempt of the round is over. */
   onThrough: (event: EventProgress) => void
 }
@@ -61,7 +63,7 @@ interface Due {
 
 export async function attemptRound(
   dependencies: AttemptDependencies,
-  { kind, pace, dueBy, turn, onThrough }: Round,
+  { kind, pace, dueBy, turn, evidenceBytes, onThrough }: Round,
   events: readonly RoundEvent[],
 ): Promise<RoundResult> {
   const lastBegin = performance.now() + roundMs
@@ -121,6 +123,7 @@ export async function attemptRound(
         number: due.attempts + 1,
         told: due.made,
         onAdmitted,
+        evidenceBytes,
       }
       const outcome = await attempt(dependencies, kind, input, context).catch(faultOfOurs)
       note(due, outcome)

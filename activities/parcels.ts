@@ -4,6 +4,7 @@ import { Context } from '@temporalio/activity'
 import { failureTypes, mappingIdAt, type HeldEventInput } from '../src/contracts/delivery.ts'
 import {
   beginEvent,
+  evidenceBytesOf,
   isOpenAt,
   isUntriedAt,
   nextRoundAt,
@@ -70,7 +71,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
         }
         const pace = { retry, windowEndsAt: now + retry.windowMs }
         const turn = () => load.precedence.turnOf(parcelId())
-        const round = { kind: 'first', pace, dueBy: now, turn, onThrough } as const
+        const evidenceBytes = evidenceBytesOf(progress)
+        const round = { kind: 'first', pace, dueBy: now, turn, evidenceBytes, onThrough } as const
         const { progress: after, times } = await attemptRound(dependencies, round, placed(open, events))
         for (const event of after) progress[event.place] = event
         return { progress, times: openTimes(times, progress), isRecorded: await recorder.end(after) }
@@ -102,7 +104,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           : []
       })
       const dueBy = isWoken() ? Infinity : Date.now()
-      const round = { kind: 'retry', pace, dueBy, onThrough: recorder.note } as const
+      const evidenceBytes = evidenceBytesOf(progress)
+      const round = { kind: 'retry', pace, dueBy, evidenceBytes, onThrough: recorder.note } as const
       const result = await heartbeating(
         () => attemptRound(dependencies, round, open),
         () => ({ progress }),

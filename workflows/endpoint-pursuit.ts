@@ -1,6 +1,7 @@
 /** One endpoint after its first attempt: its course, and what changes it from outside. */
 
 import { CancellationScope, isCancellation, patched, Trigger } from '@temporalio/workflow'
+import { withoutEvidence } from '../src/contracts/attempts.ts'
 import type {
   AttemptOutcome,
   HeldEventInput,
@@ -158,5 +159,5 @@ async function attemptNow(course: Course): Promise<void> {
 
 function heldEndpoint({ attempts }: Course, endpointId: string): HeldEndpoint {
   const lastAttempt = attempts.last()
-  return { endpointId, attempts: attempts.count(), ...(lastAttempt && { lastAttempt }) }
+  return { endpointId, attempts: attempts.count(), ...(lastAttempt && { lastAttempt: withoutEvidence(lastAttempt) }) }
 }

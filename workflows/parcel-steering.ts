@@ -1,6 +1,7 @@
 /** What an operator does to single events of a parcel. */
 
 import { defineSignal, setHandler } from '@temporalio/workflow'
+import { withoutEvidence } from '../src/contracts/attempts.ts'
 import type { HeldEventInput, DestinationStanding, EndpointResult } from '../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../src/contracts/names.ts'
 import { destinationOutcome, isOver, openEndpoints } from '../src/contracts/parcel-progress.ts'
@@ -54,7 +55,12 @@ function standingOf(parcel: Parcel, destination: DestinationProgress): Destinati
     settled,
     waiting: openEndpoints(destination).map(({ endpointId, attempts, made }) => {
       const lastAttempt = made.at(-1)
-      return { endpointId, attempts, isOrdered: true, ...(lastAttempt !== undefined && { lastAttempt }) }
+      return {
+        endpointId,
+        attempts,
+        isOrdered: true,
+        ...(lastAttempt && { lastAttempt: withoutEvidence(lastAttempt) }),
+      }
     }),
   }
 }
@@ -66,6 +72,6 @@ function resultOf({ endpointId, end = 'superseded', attempts, made, reason }: En
     outcome: end,
     attempts,
     ...(reason !== undefined && { reason }),
-    ...(end === 'failed' && lastAttempt !== undefined && { lastAttempt }),
+    ...(end === 'failed' && lastAttempt && { lastAttempt: withoutEvidence(lastAttempt) }),
   }
 }

@@ -1,15 +1,14 @@
 /** Replaces secrets in what viewers and the audit log get to see. */
 
-import { isOwn } from '../delivery/headers.ts'
+import { isOwn, mask } from '../delivery/headers.ts'
 import { isSignature } from '../delivery/sign.ts'
-
-export const mask = '********'
 
 /** Members that are secrets wherever they stand in an answer of the management API. */
 const secretMembers = new Set(['writeKey', 'sharedSecret', 'token', 'password'])
 
-/** Members whose values are the caller's own data, where a name like `token` means nothing. */
-const dataMembers = new Set(['message', 'traits'])
+/** Members whose values are the caller's own data, where a name like `token` means nothing, or an answer, whose secrets are masked before
+ *  it is kept. */
+const dataMembers = new Set(['message', 'traits', 'response'])
 
 /** A copy in which secrets and the values of static headers are masked; names of headers stay, and so do the headers that
  *  Postrider sets itself, but for signatures: who has one can post the request that it is for. */

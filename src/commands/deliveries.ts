@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { DeliveryDetailSchema, DeliverySchema } from '../schemas/delivery.ts'
 import { segment } from './shared/api.ts'
 import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
-import { deliveryFacts, deliveryTable } from './shared/delivery-text.ts'
+import { attemptEvidence, deliveryFacts, deliveryTable } from './shared/delivery-text.ts'
 import { listAll, listDestinations, withDeleted } from './shared/lookup.ts'
 import { wholeNumber } from './shared/options.ts'
 import { printableJson } from './shared/output.ts'
@@ -40,10 +40,12 @@ export function deliveriesCommand(): Command {
   command
     .command('show <id>')
     .description('show a delivery with its attempts and its event')
-    .action(async (id: string, _options: unknown, self: Command) => {
+    .option('--headers', 'show the request and the answer of each attempt, as they were')
+    .action(async (id: string, { headers = false }: { headers?: boolean }, self: Command) => {
       const { api, out } = await openSession(self)
       const delivery = await api.call('GET', `/deliveries/${segment(id)}`, DeliveryDetailSchema)
-      out.result(delivery, () => `${deliveryFacts(delivery)}\n\n${printableJson(delivery.message)}`)
+      const attempts = headers ? delivery.timeline.map((attempt) => `\n\n${attemptEvidence(attempt)}`).join('') : ''
+      out.result(delivery, () => `${deliveryFacts(delivery)}${attempts}\n\n${printableJson(delivery.message)}`)
     })
 
   withFilters(command.command('tail'))

@@ -50,7 +50,7 @@ export const examples: Record<string, readonly string[]> = {
   'destinations delete': ['destinations delete CRM'],
   'deliveries list': ['deliveries list --status failed --since 2h', 'deliveries list --user-id u1 --limit 200 --json'],
   'deliveries count': ['deliveries count --status held --destination CRM'],
-  'deliveries show': ['deliveries show event/src_1/msg_1'],
+  'deliveries show': ['deliveries show event/src_1/msg_1', 'deliveries show event/src_1/msg_1 --headers'],
   'deliveries tail': ['deliveries tail --source Website', 'deliveries tail --status failed --json'],
   'deliveries retry': [
     'deliveries retry event/src_1/msg_1',

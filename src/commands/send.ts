@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Argument, Command } from 'commander'
-import { mask } from '../access/mask.ts'
+import { mask } from '../delivery/headers.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import { eventTypes } from '../schemas/message.ts'

@@ -97,7 +97,10 @@ function composeActivities(
     catchUp: settings.catchUp,
     mapper,
     sender,
-    openMessage: async (sealed) => (await temporal.messages.open(sealed)) as MessageContent | undefined,
+    openMessage: async (sealed) => {
+      const opened = await temporal.messages.openToSeal(sealed)
+      return opened && { content: opened.value as MessageContent, sealJson: opened.sealJson }
+    },
     suppression,
     gate,
     unlessMade: createUnlessMade(),

@@ -5,9 +5,13 @@ import type { Attempt } from './delivery.ts'
 /** Names an attempt among those of a delivery. */
 export const attemptKey = ({ endpointId, at, id = '' }: Attempt): string => `${at} ${endpointId} ${id}`
 
-/** Each once, oldest first: what was attempted stands in all that was written later. */
+/** Each once, oldest first: what was attempted stands in all that was written later, where the evidence of older ones is left out. */
 export function distinctAttempts(attempts: readonly Attempt[]): Attempt[] {
-  const byKey = new Map(attempts.map((attempt) => [attemptKey(attempt), attempt]))
+  const byKey = new Map<string, Attempt>()
+  for (const attempt of attempts) {
+    const key = attemptKey(attempt)
+    byKey.set(key, { ...byKey.get(key), ...attempt })
+  }
   return [...byKey.values()].sort((a, b) => a.at.localeCompare(b.at))
 }
 
@@ -24,5 +28,21 @@ export function withAllUrls(attempts: readonly Attempt[]): Attempt[] {
   return attempts.map((attempt) => {
     last = attempt.url ?? last
     return last === undefined ? attempt : { ...attempt, url: last }
+  })
+}
+
+/** The attempt itself, without what was sent and answered. */
+export const withoutEvidence = ({ evidence: _, excerpt: __, ...attempt }: Attempt): Attempt => attempt
+
+/** Most characters of evidence in a list of one endpoint's attempts: that of a hundred attempts where answers are as short as most. */
+const maxEvidenceLength = 64 * 1024
+
+/** Leaves out the evidence of the oldest attempts where it is too much for one list. */
+export function withinEvidenceBound(attempts: readonly Attempt[]): Attempt[] {
+  let length = attempts.reduce((sum, { evidence = '' }) => sum + evidence.length, 0)
+  return attempts.map((attempt) => {
+    if (length <= maxEvidenceLength) return attempt
+    length -= attempt.evidence?.length ?? 0
+    return withoutEvidence(attempt)
   })
 }

@@ -164,8 +164,10 @@ export interface Attempt {
   status?: number
   /** Why it failed, in words for the operator; absent on success. */
   error?: string
-  /** Beginning of a failed answer's body, cleaned. */
+  /** Beginning of a failed answer's body, cleaned; in attempts of early versions, whose evidence is no more than this. */
   excerpt?: string
+  /** What was sent and answered: the JSON of an `Evidence`, sealed where the event is; absent where it is not kept. */
+  evidence?: string
 }
 
 /** What came of one attempt. */

@@ -1,6 +1,7 @@
 /** What follows at an endpoint: one decision for single events and parcels, in workflows and activities. Pure: time and chance
  *  are given. */
 
+import { withoutEvidence } from './attempts.ts'
 import type { Attempt, AttemptOutcome, DestinationState, EndpointResult, RetrySchedule } from './delivery.ts'
 import { obeyedRetryAfterMs, retryDelayMs } from './retry-delay.ts'
 
@@ -165,5 +166,5 @@ export const endpointResult = (
   outcome: end,
   attempts,
   ...(reason !== undefined && { reason }),
-  ...(end === 'failed' && lastAttempt && { lastAttempt }),
+  ...(end === 'failed' && lastAttempt && { lastAttempt: withoutEvidence(lastAttempt) }),
 })

@@ -1,6 +1,6 @@
 /** How far the events of a parcel are. Pure: the workflow and its activities use it alike. */
 
-import { withAllUrls, withoutSameUrls } from './attempts.ts'
+import { withAllUrls, withoutEvidence, withoutSameUrls } from './attempts.ts'
 import type { Attempt, AttemptOutcome, DeliveryTarget, DestinationResult } from './delivery.ts'
 import { nextStep, type EndpointState, type Moment } from './next-step.ts'
 import type { DestinationProgress, EndpointProgress, EventProgress, ParcelEvent, ParcelEventStatus } from './parcels.ts'
@@ -23,11 +23,9 @@ const beginDestination = ({ destinationId, successPolicy, endpointIds }: Deliver
   endpoints: endpointIds.map((endpointId) => ({ endpointId, attempts: 0, made: [], waits: 'turn' })),
 })
 
-/** Characters of an answer's excerpt that are kept of the newest attempt: what is told of a hundred events at five endpoints each
- *  stays below the 2 MB that Temporal takes. */
-const maxExcerpt = 200
-
-const keep = (made: readonly Attempt[]): Attempt[] => withoutSameUrls(made.slice(-maxKept))
+/** The newest attempts, the newest one alone with its evidence: the table has that of the others. */
+const keep = (made: readonly Attempt[]): Attempt[] =>
+  withoutSameUrls([...made.slice(-maxKept, -1).map(withoutEvidence), ...made.slice(-1)])
 
 /** The event with as many attempts at each endpoint as Temporal keeps. */
 export const withNewestAttempts = (event: EventProgress): EventProgress => ({
@@ -38,10 +36,16 @@ export const withNewestAttempts = (event: EventProgress): EventProgress => ({
   })),
 })
 
-const withoutExcerpt = ({ excerpt: _, ...attempt }: Attempt): Attempt => attempt
+/** Most bytes of evidence that a parcel has in Temporal: what is told of a hundred events at five endpoints each stays below the 2 MB that
+ *  it takes. */
+const maxEvidenceBytes = 256 * 1024
 
-const brief = (attempt: Attempt): Attempt =>
-  attempt.excerpt === undefined ? attempt : { ...attempt, excerpt: attempt.excerpt.slice(0, maxExcerpt) }
+/** Most bytes of evidence that each attempt of these events may have. */
+export const evidenceBytesOf = (events: readonly EventProgress[]): number =>
+  Math.floor(maxEvidenceBytes / Math.max(1, endpointsOf(events)))
+
+const endpointsOf = (events: readonly EventProgress[]): number =>
+  events.flatMap(({ destinations }) => destinations).reduce((sum, { endpoints }) => sum + endpoints.length, 0)
 
 /** The retry window of a destination, and its pauses. */
 export type Pace = Pick<EndpointState, 'retry' | 'windowEndsAt'>
@@ -59,8 +63,7 @@ export function afterAttempt(
   const { endpointId, reason } = before
   const foundAt = moment.now
   const attempt = 'attempt' in outcome ? outcome.attempt : undefined
-  const made =
-    attempt === undefined ? before.made : keep([...withAllUrls(before.made).map(withoutExcerpt), brief(attempt)])
+  const made = attempt === undefined ? before.made : keep([...withAllUrls(before.made), attempt])
   const counted = { endpointId, attempts: before.attempts + (attempt === undefined ? 0 : 1), made }
   const step = nextStep({ ...pace, attempts: counted.attempts, reason }, outcome, moment)
   switch (step.kind) {

@@ -1,12 +1,12 @@
 /** What is known of an event of a parcel, put together from accounts that come side by side. Pure. */
 
-import { distinctAttempts, withAllUrls, withoutSameUrls } from './attempts.ts'
+import { distinctAttempts, withAllUrls, withinEvidenceBound, withoutSameUrls } from './attempts.ts'
 import type { Attempt } from './delivery.ts'
 import { destinationOf } from './parcel-progress.ts'
 import type { EndpointProgress, EventProgress } from './parcels.ts'
 
 /** Most attempts of an event at an endpoint that are known, the newest ones: as many as of an event with a workflow of its own. Each
- *  takes about 140 bytes; the default pauses make about 28 of them in the retry window of 4 hours. */
+ *  takes about 140 bytes and its evidence 400; the default pauses make about 28 of them in the retry window of 4 hours. */
 const maxKnown = 100
 
 /** The event as it is known after one more account of it. The destinations of a parcel are pursued side by side, and an account has
@@ -33,7 +33,7 @@ function endpointWithNews(known: EndpointProgress, news: EndpointProgress, isOwn
 }
 
 const allMade = (known: readonly Attempt[], news: readonly Attempt[]): Attempt[] =>
-  withoutSameUrls(distinctAttempts([...withAllUrls(known), ...withAllUrls(news)]).slice(-maxKnown))
+  withoutSameUrls(withinEvidenceBound(distinctAttempts([...withAllUrls(known), ...withAllUrls(news)]).slice(-maxKnown)))
 
 /** Whether an endpoint is further than the news of it say: an end is for good. What was found later counts, for a round that Temporal gave
  *  up may write after the one that came next. Where that is not known, more attempts count; then a round of its own destination, and of

@@ -18,6 +18,14 @@ export interface MessageContent {
   message: MessageBody
 }
 
+/** A message that is open, and how more of the same event is kept. */
+export interface OpenMessage {
+  /** What was sealed of it. */
+  content: MessageContent
+  /** Seals the JSON of something with the keys of the event's users; leaves it as it is where there are none. */
+  sealJson: (json: string) => string
+}
+
 /** A message as Temporal has it: in clear where it speaks of no user, and where an earlier version started its delivery. */
 export type HeldMessage = MessageBody | SealedMessage
 

@@ -2,8 +2,8 @@
 
 import type { Queryable } from './database.ts'
 
-/** SQL of progress without what receivers answered. */
-const withoutExcerpts = String.raw`regexp_replace(progress::text, ',"excerpt":"([^"\\]|\\.)*"', '', 'g')::json`
+/** SQL of progress without what was sent to receivers and what they answered. */
+const withoutEvidence = String.raw`regexp_replace(progress::text, ',"(excerpt|evidence)":"([^"\\]|\\.)*"', '', 'g')::json`
 
 /** Removes names of users and events, and answers of receivers.
  *  @param scope  of events of these sources; null: of all
@@ -15,7 +15,7 @@ export async function eraseCarried(
 ): Promise<number> {
   const rows = await database.query(
     `update parcel_events set erased = true, user_id = null, event = null,
-       input = case when ended_at is null then input end, progress = ${withoutExcerpts}
+       input = case when ended_at is null then input end, progress = ${withoutEvidence}
      where left(user_id, 255) = any(select left(id, 255) from unnest($1::text[]) as id) and user_id = any($1)
        and ($2::text[] is null or source_id = any($2)) and received_at <= $3
      returning 1`,

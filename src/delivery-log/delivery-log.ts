@@ -23,6 +23,7 @@ import type { WhilePresent } from '../within.ts'
 import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
 import { tellKeptAway } from './kept-away.ts'
+import { shownAttempts } from './shown-attempts.ts'
 import { sentRequests, type SentRequestsDependencies } from './sent-requests.ts'
 
 /** Destinations that are down for which it is counted what waits for them; of more, the first. */
@@ -182,24 +183,29 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   const readStarted = async (id: string): Promise<DeliveryDetail | undefined> => {
     const delivery = await readDelivery(temporal, id, isPaused)
     if (delivery !== undefined) {
-      const { input, targets, facts, workflowId, runId, ...detail } = delivery
+      const { input, targets, made, facts, workflowId, runId, ...detail } = delivery
+      const timeline = await shownAttempts(temporal, made, input?.messageId)
       return {
         ...detail,
-        ...(await contentOf(input, detail.timeline, dependencies)),
-        destinations: destinationsOf({ ...detail, targets, facts }, findDestination),
+        timeline,
+        ...(await contentOf(input, timeline, dependencies)),
+        destinations: destinationsOf({ ...detail, timeline, targets, facts }, findDestination),
         temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, workflowId, runId),
       }
     }
     const event = await findCarried(database, id)
     const carried = event && (await readCarried(temporal, event, isPaused))
     if (event === undefined || carried === undefined) return undefined
-    const { input, targets, facts, runId, ...detail } = carried
+    const { input: known, targets, made, facts, runId, ...detail } = carried
     const row = carriedRow(event)
+    const input = row.erased ? undefined : known
+    const timeline = await shownAttempts(temporal, made, input?.messageId)
     return {
       ...row,
       ...detail,
-      ...(await contentOf(row.erased ? undefined : input, detail.timeline, dependencies)),
-      destinations: destinationsOf({ ...row, ...detail, targets, facts }, findDestination),
+      timeline,
+      ...(await contentOf(input, timeline, dependencies)),
+      destinations: destinationsOf({ ...row, ...detail, timeline, targets, facts }, findDestination),
       temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
     }
   }

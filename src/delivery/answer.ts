@@ -5,7 +5,7 @@ export interface Answer {
   status: number
   /** Headers of the answer, by their names in lower case. */
   headers: Record<string, string | string[] | undefined>
-  /** Beginning of the body, as it came over the wire; empty for a success, which nobody reads on. */
+  /** Beginning of the body, as it came over the wire. */
   body: Buffer
   /** From the start of the exchange to the head of the answer, in milliseconds. */
   durationMs: number

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import { isSuccess, type Answer } from './answer.ts'
 import type { EndpointOptions } from '../schemas/endpoint-options.ts'
-import { cleanExcerpt } from './excerpt.ts'
+import { cleanExcerpt, hideSecrets } from './excerpt.ts'
 import type { SendOutcome } from './outcome.ts'
 import { parseRetryAfter } from './retry-after.ts'
 
@@ -14,23 +14,34 @@ const maxLocationLength = 200
 
 /** The outcome of an attempt that was answered.
  *  @param successStatuses  statuses of success beside 2xx
- *  @param secretsOf  texts of the request that the excerpt must not repeat */
+ *  @param secretsOf  texts of the request that what is kept of the answer must not repeat */
 export const classifyAnswer = (
   { status, headers, body, durationMs }: Answer,
   successStatuses: EndpointOptions['successStatuses'] | undefined,
   secretsOf: () => readonly string[],
 ): SendOutcome => {
-  if (isSuccess(status, successStatuses)) return { kind: 'delivered', status, durationMs }
-  const excerpt = isPlain(headers['content-encoding']) ? cleanExcerpt(body, secretsOf()) : undefined
-  const failure = { status, durationMs, ...(excerpt !== undefined && { excerpt }) }
+  const secrets = secretsOf()
+  const excerpt = isPlain(headers['content-encoding']) ? cleanExcerpt(body, secrets) : undefined
+  const answered = {
+    status,
+    durationMs,
+    answerHeaders: shownHeaders(headers, secrets),
+    ...(excerpt !== undefined && { excerpt }),
+  }
+  if (isSuccess(status, successStatuses)) return { kind: 'delivered', ...answered }
   if (status < 400)
-    return { kind: 'rejected', code: 'redirect', reason: redirectReason(status, headers['location']), ...failure }
-  const answer = { code: 'http_status' as const, reason: `The endpoint answered ${named(status)}.`, ...failure }
+    return { kind: 'rejected', code: 'redirect', reason: redirectReason(status, headers['location']), ...answered }
+  const answer = { code: 'http_status' as const, reason: `The endpoint answered ${named(status)}.`, ...answered }
   if (status < 500 && !passingClientErrors.has(status)) return { kind: 'rejected', ...answer }
   const retryAfter = statusesWithRetryAfter.has(status) ? single(headers['retry-after']) : undefined
   const retryAfterMs = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, new Date())
   return { kind: 'unavailable', ...answer, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
+
+const shownHeaders = (headers: Answer['headers'], secrets: readonly string[]): [name: string, value: string][] =>
+  Object.entries(headers).flatMap(([name, values = []]) =>
+    [values].flat().map((value): [string, string] => [name, hideSecrets(value, secrets)]),
+  )
 
 const named = (status: number): string => [status, STATUS_CODES[status]].filter(Boolean).join(' ')
 

@@ -10,6 +10,9 @@ import type { Use } from './connections.ts'
 export const maxBodyBytes = 64 * 1024
 /** How long a body may take after its head, in milliseconds; the answer counts anyway. */
 export const maxBodyMs = 1000
+/** How much of a success is waited for, in bytes and in milliseconds after its head: most have their short body beside it. */
+const shownBytes = 2 * 1024
+const shownWithinMs = 100
 
 /** The head of the answer did not come within the limit. */
 export class AttemptTimeoutError extends Error {
@@ -44,27 +47,27 @@ interface Outbound {
   successStatuses: EndpointOptions['successStatuses'] | undefined
 }
 
-const noBody = Buffer.alloc(0)
-
 /** Time limits that all exchanges of a sender share. */
 export interface ExchangeLimits {
   head: Deadlines
+  /** Of the beginning of a success's body. */
+  shown: Deadlines
   body: Deadlines
 }
 
 /** Limits for exchanges.
  *  @returns those for a time for name look-up, connect, TLS and the head of the answer together, in milliseconds: few are in use */
 export function createLimits(): (timeoutMs: number) => ExchangeLimits {
-  const body = createDeadlines(maxBodyMs)
+  const [shown, body] = [createDeadlines(shownWithinMs), createDeadlines(maxBodyMs)]
   const known = new Map<number, ExchangeLimits>()
   return (timeoutMs) => {
-    const limits = known.get(timeoutMs) ?? { head: createDeadlines(timeoutMs), body }
+    const limits = known.get(timeoutMs) ?? { head: createDeadlines(timeoutMs), shown, body }
     known.set(timeoutMs, limits)
     return limits
   }
 }
 
-/** Posts a request, and resolves with a success as soon as the head of the answer is there. The connection is kept when the answer is read to its end. Where no
+/** Posts a request, and resolves with a success as soon as its head is there, and shortly after it the beginning of its body. The connection is kept when the answer is read to its end. Where no
  *  connection is free the limit runs from the moment at which there is one.
  *  @throws CalledOffError; AttemptTimeoutError when the head is late, the signal's reason when that fires first, and the error of the
  *    network otherwise, each a FailedExchange; the connection is then closed, which also stops what still runs on it */
@@ -94,12 +97,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #waiting: Waiting
   #startedAt: number | undefined
   #controller: Dispatcher.DispatchController | undefined
-  #answer: Answer | undefined
-  /** The body of an answer that is no success. */
-  #chunks: Buffer[] | undefined
+  #answer: Omit<Answer, 'body'> | undefined
+  /** What is kept of the body. */
+  #chunks: Buffer[] = []
   #received = 0
+  /** Of a success less is kept. */
+  #isSuccess = false
   #isFinished = false
   #headLimit: Deadline | undefined
+  #shownLimit: Deadline | undefined
   #bodyLimit: Deadline | undefined
 
   constructor(use: Use, outbound: Outbound, limits: ExchangeLimits, signal: AbortSignal | undefined, waiting: Waiting) {
@@ -135,17 +141,22 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.#signal?.removeEventListener('abort', this.#onAbort)
     if (this.#headLimit !== undefined) this.#limits.head.lift(this.#headLimit)
-    this.#bodyLimit = this.#limits.body.set(() => this.#finish(false))
     const durationMs = performance.now() - (this.#startedAt ?? 0)
-    this.#answer = { status, headers, body: noBody, durationMs }
-    if (isSuccess(status, this.#outbound.successStatuses)) this.#waiting.resolve(this.#answer)
-    else this.#chunks = []
+    this.#answer = { status, headers, durationMs }
+    this.#isSuccess = isSuccess(status, this.#outbound.successStatuses)
+    if (!this.#isSuccess) return this.#limitBody()
+    this.#shownLimit = this.#limits.shown.set(() => {
+      this.#resolve()
+      this.#limitBody()
+    })
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     // The chunk is copied: it is a view of a larger buffer that undici goes on using.
-    if (this.#received < maxBodyBytes) this.#chunks?.push(Buffer.from(chunk.subarray(0, maxBodyBytes - this.#received)))
+    const mostKept = this.#isSuccess ? shownBytes : maxBodyBytes
+    if (this.#received < mostKept) this.#chunks.push(Buffer.from(chunk.subarray(0, mostKept - this.#received)))
     this.#received += chunk.length
+    if (this.#isSuccess && this.#received >= shownBytes) this.#resolve()
     if (this.#received > maxBodyBytes) this.#finish(false)
   }
 
@@ -164,6 +175,15 @@ class Exchange implements Dispatcher.DispatchHandler {
     void setImmediate(() => {
       if (this.#answer === undefined) this.#fail(this.#signal?.reason as Error)
     })
+
+  #limitBody(): void {
+    this.#bodyLimit = this.#limits.body.set(() => this.#finish(false))
+  }
+
+  /** The first time counts. */
+  #resolve(): void {
+    if (this.#answer !== undefined) this.#waiting.resolve({ ...this.#answer, body: Buffer.concat(this.#chunks) })
+  }
 
   #start(): void {
     this.#startedAt = performance.now()
@@ -187,9 +207,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isFinished) return
     this.#isFinished = true
     if (this.#headLimit !== undefined) this.#limits.head.lift(this.#headLimit)
+    if (this.#shownLimit !== undefined) this.#limits.shown.lift(this.#shownLimit)
     if (this.#bodyLimit !== undefined) this.#limits.body.lift(this.#bodyLimit)
-    if (this.#answer !== undefined && this.#chunks !== undefined)
-      this.#waiting.resolve({ ...this.#answer, body: Buffer.concat(this.#chunks) })
+    this.#resolve()
     this.#use.done()
     // undici must not have a connection closed in the midst of its work on it.
     if (!reusable && this.#controller !== undefined)

@@ -5,6 +5,9 @@ import type { EndpointOptions } from '../schemas/endpoint-options.ts'
 /** Longest name of a static header, in characters. */
 export const maxHeaderNameLength = 256
 
+/** Stands in the place of a secret that nobody gets to see. */
+export const mask = '********'
+
 const productToken = 'Postrider/1.0'
 
 const mediaTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const

@@ -21,7 +21,7 @@ export type FailureCode =
   | 'invalid_url'
   | 'invalid_request'
 
-export interface Failure {
+export interface Failure extends Answered {
   code: FailureCode
   /** A sentence for the operator: what happened, and how to mend it where that is known. */
   reason: string
@@ -29,12 +29,18 @@ export interface Failure {
   status?: number
   /** Milliseconds from the moment a socket was free (or the attempt refused) until the head of the answer or the failure. */
   durationMs: number
+}
+
+/** What an outcome has of the answer, when there was one. */
+interface Answered {
   /** First part of the answer's body, cleaned; at most 1 KB. */
   excerpt?: string
+  /** Headers of the answer, names in lower case; what the request held of secrets is hidden in them. */
+  answerHeaders?: [name: string, value: string][]
 }
 
 /** The endpoint took the message: it answered with any 2xx, or with another status by which it does so. */
-export interface Delivered {
+export interface Delivered extends Answered {
   kind: 'delivered'
   status: number
   durationMs: number

@@ -22,18 +22,24 @@ export const signatureHeaders = (options: {
 }): Record<string, string> => {
   const oldest = options.secrets.at(-1)
   if (oldest === undefined) return {}
-  const webhookId = headerSafe(options.messageId)
-  const timestamp = String(Math.floor(options.at.getTime() / 1000))
-  const signed = `${webhookId}.${timestamp}.${options.body}`
+  const { messageId, at } = options
+  const named = idAndTime(messageId, at)
+  const signed = `${named['webhook-id']}.${named['webhook-timestamp']}.${options.body}`
   return {
     'X-Signature': createHmac('sha1', oldest).update(options.body).digest('hex'),
-    'webhook-id': webhookId,
-    'webhook-timestamp': timestamp,
+    'webhook-id': named['webhook-id'],
+    'webhook-timestamp': named['webhook-timestamp'],
     'webhook-signature': options.secrets
       .map((secret) => `v1,${createHmac('sha256', keyOf(secret)).update(signed).digest('base64')}`)
       .join(' '),
   }
 }
+
+/** The headers that are signed with the body. */
+export const idAndTime = (messageId: string, at: Date): Record<'webhook-id' | 'webhook-timestamp', string> => ({
+  'webhook-id': headerSafe(messageId),
+  'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+})
 
 /** Whether a header carries a signature, in whatever case it is written. */
 export const isSignature = (name: string): boolean => /^(x|webhook)-signature$/i.test(name)

@@ -1,7 +1,7 @@
 /** Deliveries, as the management API shows and steers them. */
 
 import { z } from 'zod'
-import { DifferingOptionsSchema } from './endpoint-options.ts'
+import { DifferingOptionsSchema, EndpointOptionsSchema } from './endpoint-options.ts'
 import { MessageTypeSchema } from './message.ts'
 
 /** Where a delivery stands: in the inbox, on its way, between attempts, waiting for a paused destination, or ended.
@@ -83,7 +83,33 @@ export const DeliveryAttemptSchema = z.object({
     .describe('From the beginning of the request to the end of its answer or its failure, in milliseconds'),
   status: z.int().nullable().describe('HTTP status of the answer; null when there was none'),
   error: z.string().nullable().describe('Why it failed, in words; null on success'),
-  excerpt: z.string().nullable().describe("Beginning of a failed answer's body, cleaned: at most 1,024 bytes"),
+  request: z
+    .object({
+      method: EndpointOptionsSchema.shape.method.describe('Method of the request'),
+      headers: z
+        .record(z.string(), z.string())
+        .describe("Its headers, those of the signature included; values of the endpoint's own are masked"),
+      contentType: EndpointOptionsSchema.shape.contentType.describe('How its body was written'),
+    })
+    .nullable()
+    .describe(
+      'The request as it was made, whatever the settings are now; null where it is not kept, as of attempts of earlier versions, or none was made',
+    ),
+  response: z
+    .object({
+      headers: z
+        .array(
+          z.object({
+            name: z.string().describe('Name of the header, in lower case'),
+            value: z.string().describe('Its value; masked in cookies and in headers named after secrets'),
+          }),
+        )
+        .describe('Headers of the answer: the first 50, 3,072 bytes in all, and less in large parcels'),
+    })
+    .nullable()
+    .describe('What was answered beside `status` and `excerpt`; null where there was no answer, or it is not kept'),
+  isCut: z.boolean().describe('Whether headers were too many or too long, so that some are not kept'),
+  excerpt: z.string().nullable().describe("Beginning of the answer's body, cleaned: at most 1,024 bytes"),
 })
 export type DeliveryAttempt = z.infer<typeof DeliveryAttemptSchema>
 
@@ -150,7 +176,7 @@ export const DeliveryDetailSchema = DeliverySchema.extend({
       }),
     )
     .describe(
-      'The request to each of its endpoints, as it goes out with the settings of now; signed for the time of the last attempt',
+      'The request to each of its endpoints, as an attempt would make it with the settings of now; signed for the time of the last attempt. What was sent stands in `timeline`',
     ),
   destinations: z.array(DeliveryDestinationSchema).describe('What it has come to at each of its destinations'),
   timeline: z.array(DeliveryAttemptSchema).describe('Attempts of all endpoints, oldest first'),

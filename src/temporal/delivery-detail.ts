@@ -13,7 +13,7 @@ import {
 } from '../contracts/delivery.ts'
 import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
-import { readShown, toDelivery, toDeliveryAttempt, toIso, type ExecutionInfo } from './delivery-row.ts'
+import { readShown, toDelivery, toIso, type ExecutionInfo } from './delivery-row.ts'
 import { describeExecution } from './describe-execution.ts'
 import { readStory, type DeliveryStory } from './delivery-story.ts'
 import { factsOfResults, type EndpointFacts } from './endpoint-facts.ts'
@@ -33,11 +33,13 @@ import { underEachId } from './under-each-id.ts'
 /** What Temporal knows of a delivery. */
 export interface StartedDelivery extends Omit<
   DeliveryDetail,
-  'message' | 'body' | 'requests' | 'destinations' | 'temporalUiUrl'
+  'message' | 'body' | 'requests' | 'destinations' | 'timeline' | 'temporalUiUrl'
 > {
   /** Undefined when its user was erased. */
   input: DeliverEventInput | undefined
   targets: DeliveryTarget[]
+  /** Its attempts, oldest first. */
+  made: Attempt[]
   /** What is known of its endpoints beyond the attempts. */
   facts: EndpointFacts
   workflowId: string
@@ -81,7 +83,7 @@ export async function readDelivery(
       attempts: attempts.length,
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
       reason: reasonOf(delivery, story, pendingActivities, attempts),
-      timeline: attempts.map(toDeliveryAttempt),
+      made: attempts,
       pending,
       steering: [...orderedBy(info), ...before.steering, ...story.steering],
     }

@@ -1,9 +1,9 @@
 /** What a row of Temporal's visibility says of a delivery. */
 
 import proto, { type temporal } from '@temporalio/proto'
-import type { Attempt, OutcomeAttribute } from '../contracts/delivery.ts'
+import type { OutcomeAttribute } from '../contracts/delivery.ts'
 import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
-import type { Delivery, DeliveryAttempt, StartedStatus } from '../schemas/delivery.ts'
+import type { Delivery, StartedStatus } from '../schemas/delivery.ts'
 import { fromKeyword } from './keyword.ts'
 import type { Temporal } from './connection.ts'
 import { decode } from './opened.ts'
@@ -95,10 +95,4 @@ const valueOf = (payload: temporal.api.common.v1.IPayload | null | undefined): u
 export function toIso(time: temporal.api.workflow.v1.IWorkflowExecutionInfo['startTime']): string | null {
   if (!time?.seconds) return null
   return new Date(Number(time.seconds) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000)).toISOString()
-}
-
-/** An attempt, as the delivery log shows it. */
-export function toDeliveryAttempt(attempt: Attempt): DeliveryAttempt {
-  const { endpointId, at, durationMs, url = null, status = null, error = null, excerpt = null } = attempt
-  return { endpointId, url, at, durationMs, status, error, excerpt }
 }

@@ -14,7 +14,7 @@ import {
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import { factsOfProgress, type EndpointFacts } from './endpoint-facts.ts'
 import type { Temporal } from './connection.ts'
-import { toDeliveryAttempt, toIso } from './delivery-row.ts'
+import { toIso } from './delivery-row.ts'
 import { describeExecution } from './describe-execution.ts'
 import { isNotFound } from './grpc-errors.ts'
 import { first, historyOf, localResult, noteTimers, type HistoryEvent, type RunningTimer } from './history.ts'
@@ -35,13 +35,12 @@ export interface CarriedStanding {
   progress: EventProgress | null
 }
 
-export interface CarriedDetail extends Pick<
-  DeliveryDetail,
-  'attempts' | 'nextAttemptAt' | 'timeline' | 'pending' | 'steering'
-> {
+export interface CarriedDetail extends Pick<DeliveryDetail, 'attempts' | 'nextAttemptAt' | 'pending' | 'steering'> {
   /** Undefined when its user was erased. */
   input: DeliverEventInput | undefined
   targets: DeliveryTarget[]
+  /** Its attempts, oldest first. */
+  made: Attempt[]
   facts: EndpointFacts
   /** Of the parcel; undefined when its workflow has not started. */
   runId: string | undefined
@@ -56,7 +55,7 @@ export async function readCarried(
   const story = await readParcelStory(temporalServer, parcelId, id)
   const known = story?.input ?? input
   if (known === null) return undefined
-  const timeline = distinctAttempts([...(story?.attempts ?? []), ...(progress ? attemptsIn(progress) : [])])
+  const made = distinctAttempts([...(story?.attempts ?? []), ...(progress ? attemptsIn(progress) : [])])
   const isCancelled = story?.steering.some(({ action }) => action === 'cancel') ?? false
   const isOpen = endedAt === null && !isCancelled
   const pending = isOpen && story !== undefined && progress !== null ? pendingOf(story, progress, isPaused) : []
@@ -65,9 +64,9 @@ export async function readCarried(
     input: await openInput(temporalServer.messages, known),
     targets: known.targets,
     facts: factsOfProgress(progress),
-    attempts: Math.max(attempts, timeline.length),
+    attempts: Math.max(attempts, made.length),
     nextAttemptAt: nextTimes[0] ?? null,
-    timeline: timeline.map(toDeliveryAttempt),
+    made,
     pending,
     steering: story?.steering ?? [],
     runId: story?.runId,

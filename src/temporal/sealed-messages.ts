@@ -36,6 +36,8 @@ export interface SealedMessages {
   /** What was sealed; undefined when a key was destroyed.
    *  @throws AppError unavailable as `DataKeys.byIds` */
   open(sealed: string): Promise<unknown>
+  /** The same, and how the JSON of more is sealed with the same keys. */
+  openToSeal(sealed: string): Promise<{ value: unknown; sealJson: (json: string) => string } | undefined>
 }
 
 export interface SealableEvent {
@@ -47,6 +49,14 @@ export interface SealableEvent {
 
 export function createSealedMessages(): SealedMessages {
   let dataKeys: DataKeys | undefined
+  const openToSeal: SealedMessages['openToSeal'] = async (sealed) => {
+    const [names = '', data = ''] = sealed.split(':', 2)
+    const keys = await dataKeys?.byIds(names.split(','))
+    if (keys === undefined) return undefined
+    const key = keyOf(keys)
+    const value: unknown = JSON.parse(open(key, Buffer.from(names), Buffer.from(data, 'base64')).toString())
+    return { value, sealJson: sealUnder(names, key) }
+  }
   return {
     use(keys) {
       dataKeys = keys
@@ -59,12 +69,8 @@ export function createSealedMessages(): SealedMessages {
       let next = 0
       return owners.map(({ length }) => (length === 0 ? undefined : sealWith(found.slice(next, (next += length)))))
     },
-    async open(sealed) {
-      const [names = '', data = ''] = sealed.split(':', 2)
-      const keys = await dataKeys?.byIds(names.split(','))
-      if (keys === undefined) return undefined
-      return JSON.parse(open(keyOf(keys), Buffer.from(names), Buffer.from(data, 'base64')).toString()) as unknown
-    },
+    open: async (sealed) => (await openToSeal(sealed))?.value,
+    openToSeal,
   }
 }
 
@@ -76,10 +82,14 @@ function ownersOf({ sourceId, message, deliveryId }: SealableEvent): { sourceId:
 }
 
 function sealWith(keys: readonly DataKey[]): SealForUsers {
-  const names = keys.map(({ id }) => id).join(',')
-  const key = keyOf(keys)
-  return (value) => `${names}:${seal(key, Buffer.from(names), Buffer.from(JSON.stringify(value))).toString('base64')}`
+  const sealJson = sealUnder(keys.map(({ id }) => id).join(','), keyOf(keys))
+  return (value) => sealJson(JSON.stringify(value))
 }
+
+const sealUnder =
+  (names: string, key: Buffer) =>
+  (json: string): string =>
+    `${names}:${seal(key, Buffer.from(names), Buffer.from(json)).toString('base64')}`
 
 /** Of several keys each is needed: an event that speaks of two users is gone with either of them. */
 const keyOf = (keys: readonly DataKey[]): Buffer =>

@@ -142,6 +142,8 @@ describe('deliveries', () => {
     expect(text.stdout).toContain((shown as DeliveryDetail).temporalUiUrl ?? '')
     // Without what would steer the terminal.
     expect(text.stdout).toContain('"note": "a 31mb"')
+    const { stdout } = await shell.run(['deliveries', 'show', id, '--headers'])
+    expect(stdout).toMatch(/^> POST http.+\n> User-Agent: Postrider\/1\.0\n(> .+\n)+< 200\n(< .+\n)+/m)
     expect((await shell.run(['deliveries', 'show', 'event/none/none'])).code).toBe(5)
   })
 

@@ -72,6 +72,10 @@ describe.concurrent('the list of attempts', () => {
     expect(toldStatuses(ofRetry)).toEqual([503, 500, 503, 200])
     expect(retry.receiver.requests).toHaveLength(5)
     expect([ofFirst.attempts, ofRetry.attempts]).toEqual([2, 4])
+    for (const { request, response } of [...ofFirst.timeline, ...ofRetry.timeline]) {
+      expect(request?.headers).toMatchObject({ 'User-Agent': 'Postrider/1.0' })
+      expect(response?.headers.map(({ name }) => name)).toContain('date')
+    }
   })
 
   it('has each that failed while Temporal was killed', { timeout: limit }, async (context) => {

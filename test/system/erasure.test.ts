@@ -133,8 +133,14 @@ describe.skipIf(findPostgres() === undefined)('erasure', { timeout: 4 * limitMs 
     await using refusing = await startReceiver()
     await using failing = await startReceiver()
     const isNotice = ({ body }: { body: Buffer }): boolean => body.includes('"delete"')
-    refusing.answer({ status: 404 })
-    failing.answer((request) => ({ status: isNotice(request) ? 200 : 503 }))
+    // Receivers repeat what they were sent.
+    const echo = (status: number, { body }: { body: Buffer }) => {
+      const user = users.find((one) => body.includes(one))
+      return { status, body: body.toString(), headers: { 'x-echo': user } }
+    }
+    taking.answer((request) => echo(200, request))
+    refusing.answer((request) => echo(404, request))
+    failing.answer((request) => echo(isNotice(request) ? 200 : 503, request))
     const [taken, refused, retried, held] = await Promise.all(
       [taking, refusing, failing, taking].map((receiver) => connected(receiver)),
     )
@@ -166,7 +172,10 @@ describe.skipIf(findPostgres() === undefined)('erasure', { timeout: 4 * limitMs 
     }
     expect(await inParcels()).toBeGreaterThan(0)
     const before = await inTemporal(database, node.namespace)
-    for (const user of users) expect(before).toContain(`${user}-total`)
+    for (const user of users) {
+      expect(before).toContain(`${user}-total`)
+      expect(before).toContain(`"x-echo","${user}"`)
+    }
 
     const request = await requestDeletion([`${gone}-user`])
     const told = await untilRequest(request, ({ status }) => status === 'completed')
@@ -190,6 +199,12 @@ describe.skipIf(findPostgres() === undefined)('erasure', { timeout: 4 * limitMs 
       for (const action of ['retry', 'redeliver'])
         expect(await node.api('POST', `${path(id)}/${action}`)).toMatchObject({ status: 410, body: { code: 'erased' } })
     }
+    const attemptsOf = async (user: string) =>
+      (await Promise.all((single[user] ?? []).map(detailOf))).flatMap((one) => one.timeline)
+    for (const one of await attemptsOf(gone))
+      expect(one).toMatchObject({ request: null, response: null, excerpt: null })
+    for (const one of await attemptsOf(kept))
+      expect(one.response?.headers).toContainEqual({ name: 'x-echo', value: kept })
     const carried = await detailOf(eventWorkflowId(taken.source.id, 'flood-0'))
     expect(carried).toMatchObject({ erased: true, status: 'delivered', userId: null, event: null, message: null })
     for (const id of single[kept] ?? [])

@@ -24,6 +24,33 @@ export async function readDelivery(api: Api, id: string): Promise<DeliveryDetail
 export const attemptLine = ({ at, endpointId, status, error, durationMs }: DeliveryAttempt): string =>
   printable(`  ${at}  ${endpointId}  ${status ?? error ?? 'no answer'}  ${Math.round(durationMs)} ms`)
 
+/** What an attempt sent and got, as it was then. */
+export function attemptEvidence({
+  at,
+  url,
+  status,
+  request,
+  response,
+  isCut,
+  error,
+  excerpt,
+}: DeliveryAttempt): string {
+  if (request === null) return printable(`attempt ${at}: its request is not kept`)
+  const sent = Object.entries(request.headers).map(([name, value]) => `> ${name}: ${value}`)
+  const got = response?.headers.map(({ name, value }) => `< ${name}: ${value}`) ?? []
+  return [
+    `attempt ${at}`,
+    `> ${request.method} ${url ?? ''}`,
+    ...sent,
+    `< ${status ?? error ?? 'no answer'}`,
+    ...got,
+    ...(isCut ? ['  (headers that were too many or too long are left out)'] : []),
+    ...(excerpt === null ? [] : [`  ${excerpt}`]),
+  ]
+    .map(printable)
+    .join('\n')
+}
+
 export const deliveryLine = ({ startedAt, status, type, event, userId, attempts, reason, id }: Delivery): string =>
   [
     startedAt,

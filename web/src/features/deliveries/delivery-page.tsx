@@ -66,7 +66,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
         <Section title="Attempts">
           <DeliveryTimeline delivery={delivery} />
         </Section>
-        <Section title="Request">
+        <Section title="Request now">
           <SentRequest delivery={delivery} />
         </Section>
       </Stack>

@@ -3,6 +3,7 @@ import { IconCheck, IconClock, IconHandStop, IconX } from '@tabler/icons-react'
 import type { DeliveryAttempt, DeliveryDetail } from '../../../../src/schemas/delivery.ts'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Countdown, formatSpan, formatTime } from '../../shared/time.tsx'
+import { AttemptEvidence } from './attempt-evidence.tsx'
 
 /** What an operator did, as an entry of the history. */
 const steeringDone: Record<DeliveryDetail['steering'][number]['action'], string> = {
@@ -81,7 +82,8 @@ const Bullet = ({ isGood }: { isGood: boolean }) =>
     <IconX size={14} color="var(--mantine-color-red-7)" aria-label="failed" />
   )
 
-function Attempt({ attempt: { at, durationMs, status, error, excerpt } }: { attempt: DeliveryAttempt }) {
+function Attempt({ attempt }: { attempt: DeliveryAttempt }) {
+  const { at, durationMs, status, error, excerpt } = attempt
   return (
     <Stack gap={6} align="flex-start">
       <Group gap="xs">
@@ -96,7 +98,7 @@ function Attempt({ attempt: { at, durationMs, status, error, excerpt } }: { atte
           {error}
         </Text>
       )}
-      {excerpt !== null && excerpt !== '' && (
+      {error !== null && excerpt !== null && (
         <Code
           block
           tabIndex={0}
@@ -109,11 +111,18 @@ function Attempt({ attempt: { at, durationMs, status, error, excerpt } }: { atte
           {excerpt}
         </Code>
       )}
+      <AttemptEvidence attempt={attempt} />
     </Stack>
   )
 }
 
-function NoAttempt({ delivery: { status } }: { delivery: DeliveryDetail }) {
+function NoAttempt({ delivery: { status, attempts } }: { delivery: DeliveryDetail }) {
+  if (attempts !== null && attempts > 0)
+    return (
+      <Text c="dimmed">
+        Its attempt is counted, and nothing else of it is kept: its node was stopped at that moment.
+      </Text>
+    )
   if (status === 'held')
     return <Alert color="grape">Its destination is paused. The first attempt is made when it is resumed.</Alert>
   if (status === 'queued')

@@ -4,7 +4,7 @@ import type { DeliveryDetail } from '../../../../src/schemas/delivery.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { curlCommand } from './curl-command.ts'
 
-/** The body and the headers that endpoints get, and a command that repeats the request. */
+/** The body and the headers that endpoints get with the settings of now, and a command that repeats the request. */
 export function SentRequest({ delivery }: { delivery: DeliveryDetail }) {
   const { body, requests } = delivery
   if (body === null) return <Text c="dimmed">The user was deleted, and what this event held was erased.</Text>
@@ -65,7 +65,8 @@ function OpenRequest({ event, requests }: Pick<DeliveryDetail, 'requests'> & { e
                 ].join('\n')}
               />
               <Text size="xs" c="dimmed" mt="xs">
-                As the current settings make them, signed for the time of the last attempt.
+                As the current settings make them, signed for the time of the last attempt. What was sent stands under
+                each attempt.
               </Text>
             </>
           )}
