@@ -35,14 +35,14 @@ export async function recordProgress(database: Database, records: readonly Parce
   await database.transaction(async (tx) => write(tx, together(records, await lockKnown(tx, parts))))
 }
 
-/** Whether more may be known of an event than an account of it has: by other destinations, by attempts that are not among the newest,
+/** Whether more may be known of an event than an account of it has: by other destinations, by the evidence of all attempts but the newest,
  *  by a round whose outcome did not reach the workflow, or by one that came later and wrote sooner. All others are written as they are, for
  *  that takes a third of the time. */
 const isPart = ({ isFirst = false, destinationId }: ParcelRecord, { destinations }: EventProgress): boolean =>
   !isFirst &&
   (destinationId === undefined ||
     destinations.length > 1 ||
-    destinations.some(({ endpoints }) => endpoints.some(({ end, attempts, made }) => !end || attempts > made.length)))
+    destinations.some(({ endpoints }) => endpoints.some(({ end, attempts }) => !end || attempts > 1)))
 
 interface ParcelEventProgress {
   parcelId: string

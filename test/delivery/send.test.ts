@@ -58,7 +58,12 @@ describe('send', () => {
 
   it.each([200, 201, 202, 204, 299])('counts %i as delivered', async (status) => {
     receiver.answer({ status })
-    expect(await send()).toEqual({ kind: 'delivered', status, durationMs: expect.any(Number) as number })
+    expect(await send()).toEqual({
+      kind: 'delivered',
+      status,
+      durationMs: expect.any(Number) as number,
+      answerHeaders: expect.arrayContaining([['date', expect.any(String)]]) as unknown,
+    })
   })
 
   it.each([500, 502, 503, 504, 599, 408, 425, 429])('counts %i as a failure that may pass', async (status) => {
