@@ -4,9 +4,11 @@ import { Command } from 'commander'
 import {
   DeletionRequestDetailSchema,
   DeletionRequestSchema,
+  LiftedSuppressionsSchema,
   type DeletionRequestDetail,
+  type LiftedSuppressions,
 } from '../schemas/deletion-request.ts'
-import { segment } from './shared/api.ts'
+import { segment, type Api } from './shared/api.ts'
 import { findSource, listAll } from './shared/lookup.ts'
 import { collect, wholeNumber } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
@@ -31,6 +33,22 @@ const show = (request: DeletionRequestDetail): string =>
     erased: request.erasedAt ?? 'not yet: when the last notification has ended',
     'keys destroyed': request.keys,
   })
+
+const showLifted = ({ lifted, remaining }: LiftedSuppressions): string =>
+  [
+    lifted === 0
+      ? 'None of them was suppressed there.'
+      : `Events of ${users(lifted)} are delivered again, from now on.`,
+    ...(remaining === 0
+      ? []
+      : [`Still suppressed in all sources: ${users(remaining)}. Lift that without --source.`]),
+  ].join('\n')
+
+const users = (count: number): string => (count === 1 ? '1 user' : `${count} users`)
+
+/** Ids of the sources that are named; undefined where none are. */
+const sourceIdsOf = async (api: Api, named: string[] | undefined): Promise<string[] | undefined> =>
+  named && (await Promise.all(named.map((one) => findSource(api, one)))).map(({ id }) => id)
 
 export function deletionRequestsCommand(): Command {
   const command = new Command('deletion-requests').description('tell destinations that users are to be deleted')
@@ -75,12 +93,21 @@ export function deletionRequestsCommand(): Command {
     .option('--yes', 'do not ask for confirmation')
     .action(async (userIds: string[], options: { source?: string[]; suppress?: true; yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
-      const sourceIds =
-        options.source && (await Promise.all(options.source.map((one) => findSource(api, one)))).map(({ id }) => id)
+      const sourceIds = await sourceIdsOf(api, options.source)
       const whom = userIds.length === 1 ? 'this user' : `these ${userIds.length} users`
       await confirm(`Tell the destinations to delete ${whom}? It cannot be taken back.`, options)
       const body = { userIds, sourceIds, suppress: options.suppress }
       out.result(await api.call('POST', '/deletion-requests', DeletionRequestDetailSchema, body), show)
+    })
+
+  command
+    .command('lift <user...>')
+    .description('deliver later events of these users again, which `create --suppress` has dropped')
+    .option('--source <source>', 'only from this source, by id or name (repeat for several)', collect)
+    .action(async (userIds: string[], options: { source?: string[] }, self: Command) => {
+      const { api, out } = await openSession(self)
+      const body = { userIds, sourceIds: await sourceIdsOf(api, options.source) }
+      out.result(await api.call('POST', '/suppressions/lift', LiftedSuppressionsSchema, body), showLifted)
     })
   return command
 }

@@ -104,6 +104,7 @@ export const examples: Record<string, readonly string[]> = {
     'deletion-requests create user-1 user-2',
     'deletion-requests create user-1 --suppress --yes',
   ],
+  'deletion-requests lift': ['deletion-requests lift user-1', 'deletion-requests lift user-1 --source Website'],
   export: ['export > postrider.yaml', 'export --output postrider.json'],
   apply: ['apply postrider.yaml --dry-run', 'apply postrider.yaml --yes', 'apply postrider.yaml --prune'],
   complete: [

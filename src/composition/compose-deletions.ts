@@ -63,6 +63,7 @@ export function composeDeletions(dependencies: {
       requests.wake()
       if (suppress) await suppression.agree()
     },
+    onLifted: () => suppression.agree(),
   })
   const activities = createDeletionActivities({
     // Neither the inbox nor memberships have an index by user.

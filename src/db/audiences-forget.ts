@@ -33,8 +33,10 @@ export async function noteForget(database: Queryable): Promise<void> {
   await database.query('update audience_forgets set times = times + 1')
 }
 
-/** How often users were taken off the audiences so far. */
-export async function countForgets(database: Queryable): Promise<string> {
-  const [row] = await database.query<{ times: string }>('select times from audience_forgets')
-  return row?.times ?? '0'
+/** How often users were taken off the audiences so far, and how often suppressions were lifted. */
+export async function countForgets(database: Queryable): Promise<{ forgets: string; lifts: string }> {
+  const [row] = await database.query<{ forgets: string; lifts: string }>(
+    'select times as forgets, lifts from audience_forgets',
+  )
+  return row ?? { forgets: '0', lifts: '0' }
 }

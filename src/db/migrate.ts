@@ -31,6 +31,7 @@ import { holds } from './migrations/0095-holds.ts'
 import { endpointOptions } from './migrations/0096-endpoint-options.ts'
 import { alerts } from './migrations/0097-alerts.ts'
 import { deletedNames } from './migrations/0099-deleted-names.ts'
+import { liftedSuppressions } from './migrations/0102-lifted-suppressions.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -66,6 +67,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   endpointOptions,
   alerts,
   deletedNames,
+  liftedSuppressions,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

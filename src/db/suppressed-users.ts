@@ -9,6 +9,11 @@ export const maxSuppressed = 1_000_000
 /** A number that no other advisory lock on the database has. */
 const advisoryLock = 7_766_351_002
 
+/** Until the end of the transaction nobody else changes who is suppressed. */
+export async function lockSuppressed(tx: Queryable): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [advisoryLock])
+}
+
 /** Suppresses users; those who are suppressed already stay so. The numbers rise in the order in which they become visible,
  *  so that `suppressedAfter` misses none.
  *  @param scope  ids of the sources that they are users of; null: of all sources, and of the audiences */
@@ -17,7 +22,7 @@ export async function addSuppressed(
   scope: readonly string[] | null,
   userIds: readonly string[],
 ): Promise<void> {
-  await tx.query('select pg_advisory_xact_lock($1)', [advisoryLock])
+  await lockSuppressed(tx)
   await tx.query(`insert into suppressed_users (hash) select unnest(${hashesIn('$1')}) on conflict (hash) do nothing`, [
     userHashes(scope, userIds),
   ])

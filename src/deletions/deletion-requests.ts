@@ -2,11 +2,18 @@
 
 import type { Database } from '../db/database.ts'
 import { createDeletionRequest, getDeletionRequest, listDeletionRequests } from '../db/deletion-requests.ts'
+import { liftSuppression } from '../db/lift-suppression.ts'
 import type { Page, PageRequest } from '../db/page.ts'
 import { countSuppressed, maxSuppressed } from '../db/suppressed-users.ts'
 import { AppError } from '../errors.ts'
 import { newDeletionRequestId } from '../ids.ts'
-import type { DeletionRequest, DeletionRequestDetail, NewDeletionRequest } from '../schemas/deletion-request.ts'
+import type {
+  DeletionRequest,
+  DeletionRequestDetail,
+  LiftedSuppressions,
+  LiftSuppressions,
+  NewDeletionRequest,
+} from '../schemas/deletion-request.ts'
 
 export interface DeletionRequests {
   /** @throws AppError bad_request when a source is unknown; conflict when no more users can be suppressed */
@@ -15,6 +22,9 @@ export interface DeletionRequests {
   read(id: string): Promise<DeletionRequestDetail>
   /** @throws AppError bad_request when the cursor is not one of this list */
   list(page: PageRequest): Promise<Page<DeletionRequest>>
+  /** Ends the suppression of users: what they send from then on goes out again.
+   *  @throws AppError bad_request when a source is unknown; conflict while a request of one of the users is being carried out */
+  lift(input: LiftSuppressions): Promise<LiftedSuppressions>
 }
 
 export interface DeletionRequestDependencies {
@@ -25,18 +35,23 @@ export interface DeletionRequestDependencies {
   countNotifications: (requestId: string) => Promise<{ delivered: number; failed: number }>
   /** Called after a request was stored; the request is answered when this resolves. */
   onCreated: (request: { suppress: boolean }) => Promise<void>
+  /** Called after suppressions were lifted; the call is answered when this resolves. */
+  onLifted: () => Promise<void>
 }
 
 export function createDeletionRequests(dependencies: DeletionRequestDependencies): DeletionRequests {
-  const { database, sources, countNotifications, onCreated } = dependencies
+  const { database, sources, countNotifications, onCreated, onLifted } = dependencies
 
-  const affectedSources = (asked: string[] | undefined): string[] => {
-    const known = sources()
+  const expectKnown = (known: Map<string, boolean>, asked: string[] | undefined): void =>
     asked?.forEach((id, index) => {
       if (known.has(id)) return
       const path = `sourceIds[${index}]`
       throw new AppError('bad_request', `${path}: no source has the id ${id}`, { path })
     })
+
+  const affectedSources = (asked: string[] | undefined): string[] => {
+    const known = sources()
+    expectKnown(known, asked)
     return (asked ?? [...known.keys()]).filter((id) => known.get(id) === true)
   }
 
@@ -64,5 +79,19 @@ export function createDeletionRequests(dependencies: DeletionRequestDependencies
     },
     read,
     list: (page) => listDeletionRequests(database, page),
+    async lift(input) {
+      const known = sources()
+      expectKnown(known, input.sourceIds)
+      const userIds = [...new Set(input.userIds)]
+      const order = { userIds, scope: input.sourceIds ?? null, sourceIds: [...known.keys()] }
+      const outcome = await liftSuppression(database, order)
+      if (outcome.kind === 'under_way') {
+        const path = `userIds[${input.userIds.indexOf(userIds[outcome.index] ?? '')}]`
+        const message = `${path}: a deletion request of this user is being carried out; lift the suppression when it is completed`
+        throw new AppError('conflict', message, { path })
+      }
+      if (outcome.lifted > 0) await onLifted()
+      return { lifted: outcome.lifted, remaining: outcome.remaining }
+    },
   }
 }

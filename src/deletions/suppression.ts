@@ -32,7 +32,7 @@ export interface Suppression {
   isCurrent: () => boolean
   /** How often users were taken off the audiences, as far as this node knows. */
   forgets: () => string
-  /** Reads what this node was asked for, and resolves once no node goes by what stood before.
+  /** Reads what this node was asked for, suppressions and their ends, and resolves once no node goes by what stood before.
    *  @throws what the database throws */
   agree(): Promise<void>
   /** Reads all for the first time, and follows what other nodes are asked for from then on; before that, nobody is
@@ -43,32 +43,42 @@ export interface Suppression {
 
 /** @param isShared  other nodes may work on the same database */
 export function watchSuppression(database: Database, { isShared }: { isShared: boolean }, logger: Logger): Suppression {
-  const hashes = new Set<string>()
+  let hashes = new Set<string>()
   let last = '0'
   let forgets = '0'
+  let lifts = '0'
   let readAt = -Infinity
   let isAway = false
   let catchingUp: Promise<void> | undefined
 
-  const readHashes = async (): Promise<void> => {
-    for (;;) {
-      const page = await suppressedAfter(database, last, pageSize)
-      for (const { hash } of page) hashes.add(hash.toString('latin1'))
-      const number = page.at(-1)?.number
-      // Another read may have been faster.
-      if (number !== undefined && BigInt(number) > BigInt(last)) last = number
-      if (page.length < pageSize) return
+  /** Adds the hashes behind a number. @returns the last number */
+  const readInto = async (known: Set<string>, after: string): Promise<string> => {
+    for (let number = after; ;) {
+      const page = await suppressedAfter(database, number, pageSize)
+      for (const { hash } of page) known.add(hash.toString('latin1'))
+      number = page.at(-1)?.number ?? number
+      if (page.length < pageSize) return number
     }
   }
 
-  const refresh = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     const begunAt = performance.now()
-    await readHashes()
     const counted = await countForgets(database)
-    if (BigInt(counted) > BigInt(forgets)) forgets = counted
-    readAt = Math.max(readAt, begunAt)
+    if (counted.lifts === lifts) last = await readInto(hashes, last)
+    else {
+      const known = new Set<string>()
+      last = await readInto(known, '0')
+      hashes = known
+      lifts = counted.lifts
+    }
+    forgets = counted.forgets
+    readAt = begunAt
     isAway = false
   }
+
+  let reading = Promise.resolve()
+  /** One after the other: an earlier read must not add whom a later one found lifted. */
+  const refresh = (): Promise<void> => (reading = reading.then(read, read))
 
   const failures = createFailureLog(logger, 'suppression.not_read')
   const poll = async (): Promise<void> => {

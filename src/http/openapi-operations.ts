@@ -138,6 +138,10 @@ export const operations: Record<string, { id: string; summary?: string } | undef
   },
   'get /api/v1/deletion-requests': { id: 'listDeletionRequests', summary: 'Deletion requests, newest first' },
   'get /api/v1/deletion-requests/{id}': { id: 'getDeletionRequest', summary: 'How far a deletion request is' },
+  'post /api/v1/suppressions/lift': {
+    id: 'liftSuppressions',
+    summary: 'Deliver the events of users again whose deletion requests suppressed them',
+  },
   'post /codec/decode': { id: 'decodePayloads' },
   'post /codec/encode': { id: 'encodePayloads' },
 }

@@ -25,6 +25,8 @@ import { PayloadsSchema } from '../schemas/codec.ts'
 import {
   DeletionRequestDetailSchema,
   DeletionRequestSchema,
+  LiftedSuppressionsSchema,
+  LiftSuppressionsSchema,
   NewDeletionRequestSchema,
 } from '../schemas/deletion-request.ts'
 import {
@@ -70,6 +72,8 @@ const named = {
   Error: ErrorSchema,
   Filter: FilterSchema,
   FirstOutcome: FirstOutcomeSchema,
+  LiftedSuppressions: LiftedSuppressionsSchema,
+  LiftSuppressions: LiftSuppressionsSchema,
   Mapping: MappingSchema,
   MemberChange: MemberChangeSchema,
   NewApiToken: NewApiTokenSchema,

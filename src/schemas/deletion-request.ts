@@ -5,11 +5,16 @@ import { z } from 'zod'
 /** Most users of one request. */
 export const maxDeletionUsers = 5_000
 
+/** Most users whose suppression ends at a time. */
+export const maxLiftedUsers = 1_000
+
 /** Most sources that one request names. */
 export const maxDeletionSources = 100
 
 /** Longest user id, in characters: an event's is never longer, as a call has at most 32 KB (`spec/`, "Limits"). */
 const maxUserIdLength = 32_768
+
+const SourceIdsSchema = z.array(z.string().max(255)).min(1).max(maxDeletionSources)
 
 const UserIdSchema = z
   .string()
@@ -24,12 +29,7 @@ export const NewDeletionRequestSchema = z.strictObject({
     .min(1)
     .max(maxDeletionUsers)
     .describe('Users to delete, 1 to 5,000; each id 1 to 32,768 characters'),
-  sourceIds: z
-    .array(z.string().max(255))
-    .min(1)
-    .max(maxDeletionSources)
-    .optional()
-    .describe('Only these sources; all with a destination that is switched on unless given'),
+  sourceIds: SourceIdsSchema.optional().describe('Only these sources; all with a destination that is switched on unless given'),
   suppress: z
     .boolean()
     .default(false)
@@ -79,3 +79,25 @@ export const DeletionRequestDetailSchema = DeletionRequestSchema.extend({
   failed: z.int().nullable().describe('Notifications that no endpoint took; null while Temporal does not answer'),
 })
 export type DeletionRequestDetail = z.infer<typeof DeletionRequestDetailSchema>
+
+/** Users who are to be heard again after a deletion request with `suppress`. */
+export const LiftSuppressionsSchema = z.strictObject({
+  userIds: z
+    .array(UserIdSchema)
+    .min(1)
+    .max(maxLiftedUsers)
+    .describe('Users whose later events are to be delivered again, 1 to 1,000; each id 1 to 32,768 characters'),
+  sourceIds: SourceIdsSchema.optional().describe(
+    'Only for these sources, where the requests named them; everywhere unless given',
+  ),
+})
+export type LiftSuppressions = z.infer<typeof LiftSuppressionsSchema>
+
+/** What came of lifting suppressions. */
+export const LiftedSuppressionsSchema = z.object({
+  lifted: z.int().describe('How many of the users were suppressed there'),
+  remaining: z
+    .int()
+    .describe('How many of them are suppressed still: in all sources, which a call that names sources does not end'),
+})
+export type LiftedSuppressions = z.infer<typeof LiftedSuppressionsSchema>

@@ -287,6 +287,11 @@ describe('what operators ask for', () => {
     })
     expect(shown).toMatch(/^erased: +\d{4}-/m)
     expect(shown).toMatch(/^keys destroyed: +\d+$/m)
+    const lift = ['deletion-requests', 'lift', 'u1', 'u2']
+    const lifted = (await shell.run([...lift, '--source', 'With users'])).stdout
+    expect(lifted).toContain('Events of 2 users are delivered again, from now on.')
+    expect((await shell.run(lift)).stdout).toContain('None of them was suppressed there.')
+    expect(await shell.json(lift)).toEqual({ lifted: 0, remaining: 0 })
     await node.api('DELETE', `/sources/${source.id}`)
   })
 })

@@ -3,6 +3,8 @@ import type { DeletionRequests } from '../../deletions/deletion-requests.ts'
 import {
   DeletionRequestDetailSchema,
   DeletionRequestSchema,
+  LiftedSuppressionsSchema,
+  LiftSuppressionsSchema,
   NewDeletionRequestSchema,
 } from '../../schemas/deletion-request.ts'
 import { errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
@@ -58,5 +60,19 @@ export const deletionRequestRoutes: FastifyPluginAsyncZod<DeletionRouteDependenc
       },
     },
     ({ params }) => deletionRequests.read(params.id),
+  )
+
+  app.post(
+    '/suppressions/lift',
+    {
+      bodyLimit,
+      schema: {
+        tags,
+        security,
+        body: LiftSuppressionsSchema,
+        response: { 200: LiftedSuppressionsSchema, ...errorResponses },
+      },
+    },
+    ({ body }) => deletionRequests.lift(body),
   )
 }

@@ -165,6 +165,12 @@ const openers: Opener[] = [
     name: 'Request a deletion',
   },
   {
+    file: 'features/deletion-requests/deletion-requests-page.tsx',
+    path: () => '/deletion-requests',
+    from: button('Lift suppressions'),
+    name: 'Lift suppressions',
+  },
+  {
     file: 'features/settings/audit-log.tsx',
     path: () => '/settings?tab=audit',
     from: (page) => page.getByRole('button', { name: /^Show Created / }).first(),

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Audience } from '../../../src/schemas/audience.ts'
 import type { AuditEntry } from '../../../src/schemas/audit.ts'
+import type { DeletionRequestDetail } from '../../../src/schemas/deletion-request.ts'
 import { startReceiver } from '../../support/receiver.ts'
+import { until } from '../../support/wait.ts'
 import { eventually, type WebTest } from '../browser.ts'
 
 export const finding = (web: WebTest) =>
@@ -61,6 +63,34 @@ export const finding = (web: WebTest) =>
         .getByRole('link')
         .click()
       await page.getByRole('heading', { name: 'Forgetful', level: 1 }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('who is suppressed, and who not any more', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Comeback')
+      await web.node.connect([source], [receiver.url])
+      const { body } = await web.node.api<DeletionRequestDetail>('POST', '/deletion-requests', {
+        userIds: ['back-1'],
+        sourceIds: [source.id],
+        suppress: true,
+      })
+      await until('it is carried out', async () => {
+        const answer = await web.node.api<DeletionRequestDetail>('GET', `/deletion-requests/${body.id}`)
+        return answer.body.status === 'completed'
+      })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deletion-requests`)
+      await page.getByRole('button', { name: 'Lift suppressions' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('User ids').fill('back-1')
+      await dialog.getByRole('button', { name: 'Lift the suppression of 1 user' }).click()
+      await page.getByText('Events of 1 user are delivered again').waitFor()
+      await web.node.post('/track', source.writeKey, { userId: 'back-1', event: 'Back', messageId: 'came-back' })
+      await until('the event arrives', () => receiver.requests.some(({ body }) => body.includes('came-back')))
+
+      await page.goto(`${web.node.url}/settings?tab=audit`)
+      await page.getByRole('row', { name: /admin Lifted suppressions of 1 user/ }).waitFor()
       expect(errors).toEqual([])
     })
 

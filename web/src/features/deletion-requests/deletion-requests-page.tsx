@@ -1,22 +1,20 @@
-import { Badge, Button, Checkbox, MultiSelect, Stack, Table, Text, Textarea } from '@mantine/core'
+import { Badge, Button, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconUserX } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { DeletionRequest } from '../../../../src/schemas/deletion-request.ts'
-import { deletionRequestsQuery, requestDeletion } from '../../api/deletion-requests.ts'
+import { deletionRequestsQuery } from '../../api/deletion-requests.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
-import { explain } from '../../shared/error-notice.tsx'
-import { FormProblem } from '../../shared/form-problem.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Ago } from '../../shared/time.tsx'
-import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
+import { LiftSuppressions } from './lift-suppressions.tsx'
+import { NewRequest } from './new-request.tsx'
 
 const refreshMs = 3_000
 
@@ -26,6 +24,7 @@ const statusColors: Record<DeletionRequest['status'], string> = { waiting: 'gray
 export function DeletionRequestsPage() {
   const canChange = useCanChange()
   const [isOpen, { open, close }] = useDisclosure()
+  const [isLifting, lifting] = useDisclosure()
   const query = useInfiniteQuery({
     ...deletionRequestsQuery,
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
@@ -36,7 +35,16 @@ export function DeletionRequestsPage() {
       <PageHeader
         title="Deletion requests"
         description="Users to be deleted. Each destination is told once per user and source; the user ids are forgotten once that is done, and when the last notification has ended, nobody can read the users' events any more."
-        actions={create}
+        actions={
+          canChange && (
+            <>
+              <Button variant="default" onClick={lifting.open}>
+                Lift suppressions
+              </Button>
+              {create}
+            </>
+          )
+        }
       />
       <QueryView query={query}>
         {({ pages }) => {
@@ -52,6 +60,9 @@ export function DeletionRequestsPage() {
       <LoadMore query={query} />
       <Dialog opened={isOpen} onClose={close} title="Request a deletion" closeOnClickOutside={false}>
         <NewRequest onDone={close} />
+      </Dialog>
+      <Dialog opened={isLifting} onClose={lifting.close} title="Lift suppressions" closeOnClickOutside={false}>
+        <LiftSuppressions onDone={lifting.close} />
       </Dialog>
     </>
   )
@@ -132,51 +143,5 @@ function Erased({ request: { erasedAt, deliveries, keys } }: { request: Deletion
         {keys === 1 ? 'key' : 'keys'}
       </Text>
     </>
-  )
-}
-
-function NewRequest({ onDone }: { onDone: () => void }) {
-  const sources = useQuery(sourcesQuery).data ?? []
-  const [lines, setLines] = useState('')
-  const [sourceIds, setSourceIds] = useState<string[]>([])
-  const [suppress, setSuppress] = useState(false)
-  const [problem, setProblem] = useState<string>()
-  const userIds = lines.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
-  const ask = useChange({
-    change: () => requestDeletion({ userIds, suppress, ...(sourceIds.length > 0 && { sourceIds }) }),
-    stale: ['deletion-requests'],
-    done: 'The deletion has been requested',
-    onDone,
-    onFailed: (error) => setProblem(explain(error)),
-  })
-  return (
-    <Stack>
-      <Textarea
-        label="User ids"
-        description="One per line"
-        required
-        autosize
-        minRows={3}
-        maxRows={12}
-        value={lines}
-        onChange={({ currentTarget }) => setLines(currentTarget.value)}
-      />
-      <MultiSelect
-        label="Sources"
-        description="All sources, unless you select some"
-        data={sources.map(({ id, name }) => ({ value: id, label: name }))}
-        value={sourceIds}
-        onChange={setSourceIds}
-      />
-      <Checkbox
-        label="Also drop later events of these users, for good"
-        checked={suppress}
-        onChange={({ currentTarget }) => setSuppress(currentTarget.checked)}
-      />
-      <FormProblem title="Not requested" problem={problem} />
-      <Button color="red" disabled={userIds.length === 0} loading={ask.isPending} onClick={() => ask.mutate()}>
-        Delete {userIds.length === 1 ? '1 user' : `${userIds.length.toLocaleString()} users`}
-      </Button>
-    </Stack>
   )
 }

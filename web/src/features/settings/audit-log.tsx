@@ -112,6 +112,7 @@ const kinds = [
   { value: 'audiences', label: 'Audiences' },
   { value: 'deliveries', label: 'Deliveries' },
   { value: 'deletion-requests', label: 'Deletion requests' },
+  { value: 'suppressions', label: 'Suppressions' },
   { value: 'tokens', label: 'API tokens' },
   { value: 'session', label: 'Sign-ins' },
 ]

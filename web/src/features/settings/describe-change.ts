@@ -10,6 +10,7 @@ const nouns: Record<string, string> = {
   tokens: 'API token',
   session: 'session',
   'deletion-requests': 'deletion request',
+  suppressions: 'suppressions',
   alerts: 'alert',
   'alert-rules': 'alert rules',
   'alert-channels': 'alert channel',
@@ -29,6 +30,7 @@ const verbs: Record<string, string> = {
   pause: 'Paused the schedule of',
   resume: 'Resumed the schedule of',
   mute: 'Muted',
+  lift: 'Lifted',
   hold: 'Held, while it fails,',
   sync: 'Synced',
   resync: 'Sent every member of',
@@ -60,6 +62,8 @@ export function subjectName(entry: AuditEntry): string {
   const { subject, before, after } = entry
   const matched = matchedBy(entry)
   if (matched !== undefined) return `${matched.toLocaleString()} that matched a filter`
+  const lifted = liftedFor(entry)
+  if (lifted !== undefined) return `of ${lifted.toLocaleString()} ${lifted === 1 ? 'user' : 'users'}`
   for (const state of [after, before])
     if (typeof state === 'object' && state !== null && 'name' in state && typeof state.name === 'string')
       return state.name
@@ -70,6 +74,12 @@ export function subjectName(entry: AuditEntry): string {
 export function matchedBy({ action, after }: AuditEntry): number | undefined {
   if (!action.startsWith('deliveries.') || typeof after !== 'object' || after === null) return undefined
   return 'matched' in after && typeof after.matched === 'number' ? after.matched : undefined
+}
+
+/** Of how many users suppressions were lifted; undefined for any other action. */
+function liftedFor({ action, after }: AuditEntry): number | undefined {
+  if (action !== 'suppressions.lift' || typeof after !== 'object' || after === null) return undefined
+  return 'lifted' in after && typeof after.lifted === 'number' ? after.lifted : undefined
 }
 
 /** Members that differ, as paths with both values as JSON. */

@@ -1,0 +1,48 @@
+import { MultiSelect, Textarea } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { sourcesQuery } from '../../api/sources.ts'
+
+/** Users, as they are typed, and the sources that they are users of; none: all. */
+export interface UsersOfSources {
+  lines: string
+  sourceIds: string[]
+}
+
+export const nobody: UsersOfSources = { lines: '', sourceIds: [] }
+
+/** As the API takes them. */
+export const bodyOf = ({ lines, sourceIds }: UsersOfSources): { userIds: string[]; sourceIds?: string[] } => ({
+  userIds: lines.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()])),
+  ...(sourceIds.length > 0 && { sourceIds }),
+})
+
+interface Props {
+  value: UsersOfSources
+  onChange: (value: UsersOfSources) => void
+  sourcesDescription: string
+}
+
+export function UsersOfSourcesFields({ value, onChange, sourcesDescription }: Props) {
+  const sources = useQuery(sourcesQuery).data ?? []
+  return (
+    <>
+      <Textarea
+        label="User ids"
+        description="One per line"
+        required
+        autosize
+        minRows={3}
+        maxRows={12}
+        value={value.lines}
+        onChange={({ currentTarget }) => onChange({ ...value, lines: currentTarget.value })}
+      />
+      <MultiSelect
+        label="Sources"
+        description={sourcesDescription}
+        data={sources.map(({ id, name }) => ({ value: id, label: name }))}
+        value={value.sourceIds}
+        onChange={(sourceIds) => onChange({ ...value, sourceIds })}
+      />
+    </>
+  )
+}
