@@ -39,9 +39,7 @@ const showLifted = ({ lifted, remaining }: LiftedSuppressions): string =>
     lifted === 0
       ? 'None of them was suppressed there.'
       : `Events of ${users(lifted)} are delivered again, from now on.`,
-    ...(remaining === 0
-      ? []
-      : [`Still suppressed in all sources: ${users(remaining)}. Lift that without --source.`]),
+    ...(remaining === 0 ? [] : [`Still suppressed in all sources: ${users(remaining)}. Lift that without --source.`]),
   ].join('\n')
 
 const users = (count: number): string => (count === 1 ? '1 user' : `${count} users`)

@@ -22,10 +22,7 @@ export type Lifting =
   /** What one of them had sent before the deletion is still being called off. */
   | { kind: 'under_way'; index: number }
 
-export async function liftSuppression(
-  database: Database,
-  { userIds, scope, sourceIds }: LiftOrder,
-): Promise<Lifting> {
+export async function liftSuppression(database: Database, { userIds, scope, sourceIds }: LiftOrder): Promise<Lifting> {
   return database.patient.transaction(async (tx) => {
     await lockSuppressed(tx)
     const index = await firstUnderWay(tx, userIds)

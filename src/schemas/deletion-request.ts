@@ -29,7 +29,9 @@ export const NewDeletionRequestSchema = z.strictObject({
     .min(1)
     .max(maxDeletionUsers)
     .describe('Users to delete, 1 to 5,000; each id 1 to 32,768 characters'),
-  sourceIds: SourceIdsSchema.optional().describe('Only these sources; all with a destination that is switched on unless given'),
+  sourceIds: SourceIdsSchema.optional().describe(
+    'Only these sources; all with a destination that is switched on unless given',
+  ),
   suppress: z
     .boolean()
     .default(false)

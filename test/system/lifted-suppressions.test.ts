@@ -26,22 +26,29 @@ const arrived = ({ requests }: Receiver): Arrived[] =>
 const messagesOf = (receiver: Receiver, userId: string): (string | undefined)[] =>
   arrived(receiver).flatMap((one) => (one.userId === userId && one.type !== 'delete' ? [one.messageId] : []))
 
-/** Deletes users, suppresses them, and waits until their keys are destroyed. */
-async function erase(node: TestApp, body: { userIds: string[]; sourceIds?: string[] }): Promise<DeletionRequestDetail> {
+/** Deletes users, suppresses them, and waits until the request is so far. */
+async function suppress(
+  node: TestApp,
+  body: { userIds: string[]; sourceIds?: string[] },
+  isSo: (request: DeletionRequestDetail) => boolean = ({ status }) => status === 'completed',
+): Promise<DeletionRequestDetail> {
   const { status, body: made } = await node.api<DeletionRequestDetail>('POST', '/deletion-requests', {
     ...body,
     suppress: true,
   })
   expect(status).toBe(202)
   return until(
-    'the keys are destroyed',
+    'the deletion request is so far',
     async () => {
       const { body: request } = await node.api<DeletionRequestDetail>('GET', `/deletion-requests/${made.id}`)
-      return request.erasedAt !== null && request
+      return isSo(request) && request
     },
     limitMs,
   )
 }
+
+const erase = (node: TestApp, body: { userIds: string[]; sourceIds?: string[] }): Promise<DeletionRequestDetail> =>
+  suppress(node, body, ({ erasedAt }) => erasedAt !== null)
 
 const lift = (node: TestApp, body: object) => node.api('POST', '/suppressions/lift', body)
 
@@ -59,8 +66,7 @@ describe('a suppression that is lifted', { timeout: 120_000 }, () => {
     await using receiver = await startReceiver()
     const source = await node.createSource()
     await node.connect([source], [receiver.url])
-    const track = (messageId: string) =>
-      node.post('/track', source.writeKey, { userId: 'back', event: 'E', messageId })
+    const track = (messageId: string) => node.post('/track', source.writeKey, { userId: 'back', event: 'E', messageId })
     await track('before')
     await receiver.received(1)
     await erase(node, { userIds: ['back'] })
@@ -95,8 +101,9 @@ describe('a suppression that is lifted', { timeout: 120_000 }, () => {
     const source = await node.createSource()
     const destination = await node.connect([source], [receiver.url])
     const audience = await createAudience(node, [destination.id], { maxRemovalShare: 1 })
-    const told = (): number => arrived(receiver).filter(({ type, userId }) => type === 'identify' && userId === 'member').length
-    await erase(node, { userIds: ['member'] })
+    const told = (): number =>
+      arrived(receiver).filter(({ type, userId }) => type === 'identify' && userId === 'member').length
+    await suppress(node, { userIds: ['member'] })
     const members = ['member', 'other']
     expect(await ended(node, audience, await upload(node, audience, members))).toMatchObject({ sent: 1 })
     expect(told()).toBe(0)
@@ -151,13 +158,15 @@ describe.skipIf(missing)('two nodes on one PostgreSQL', { timeout: 180_000 }, ()
         const answer = await other.post('/track', source.writeKey, { userId: 'first', event: 'E' })
         return answer.status === 200
       })
-      await erase(asked, { userIds: ['back'] })
+      await suppress(asked, { userIds: ['back'] })
       await track(asked, 'back', 'dropped-here')
       await track(other, 'back', 'dropped-there')
       expect(await lift(asked, { userIds: ['back'] })).toMatchObject({ body: { lifted: 1 } })
 
       await track(asked, 'back', 'here')
-      await until('an event through the node that was asked arrives', () => messagesOf(receiver, 'back').includes('here'))
+      await until('an event through the node that was asked arrives', () =>
+        messagesOf(receiver, 'back').includes('here'),
+      )
       let count = 0
       const fromOther = (): boolean => messagesOf(receiver, 'back').some((id) => id?.startsWith('there-'))
       await until('an event through the other node arrives', async () => {
@@ -166,7 +175,7 @@ describe.skipIf(missing)('two nodes on one PostgreSQL', { timeout: 180_000 }, ()
       })
       expect(messagesOf(receiver, 'back').filter((id) => id?.startsWith('dropped'))).toEqual([])
 
-      await erase(other, { userIds: ['back'] })
+      await suppress(other, { userIds: ['back'] })
       const before = messagesOf(receiver, 'back').length
       for (const node of [asked, other]) {
         await track(node, 'back', `late-${node === other}`)
