@@ -8,6 +8,12 @@ export type Identity =
   | { userId: string; anonymousId?: string | null | undefined }
   | { userId?: string | null | undefined; anonymousId: string }
 
+/** Who it is about, where the client may know it by itself: what is missing is what it remembers. */
+export interface RememberedIdentity {
+  userId?: string | null | undefined
+  anonymousId?: string | null | undefined
+}
+
 /** Members that every call may have. */
 export interface CommonMembers {
   /** When it happened: a `Date` or ISO 8601. Default: the moment of the call. Set it to import the past. */
@@ -21,10 +27,10 @@ export interface CommonMembers {
 }
 
 /** Who someone is. Call it when an account is made, and again when its traits change. */
-export type IdentifyCall = CommonMembers & Identity & { traits?: object | undefined }
+export type IdentifyCall<Who = Identity> = CommonMembers & Who & { traits?: object | undefined }
 
 /** What someone belongs to. */
-export type GroupCall = CommonMembers & Identity & { groupId: string; traits?: object | undefined }
+export type GroupCall<Who = Identity> = CommonMembers & Who & { groupId: string; traits?: object | undefined }
 
 /** Joins two identities: `previousId` becomes known as `userId`. */
 export type AliasCall = CommonMembers & {
@@ -43,8 +49,8 @@ export interface PageProperties {
 }
 
 /** A page that was seen. */
-export type PageCall = CommonMembers &
-  Identity & {
+export type PageCall<Who = Identity> = CommonMembers &
+  Who & {
     name?: string | undefined
     category?: string | undefined
     properties?: PageProperties | undefined
@@ -53,8 +59,8 @@ export type PageCall = CommonMembers &
   }
 
 /** A screen of an app that was seen. */
-export type ScreenCall = CommonMembers &
-  Identity & { name?: string | undefined; category?: string | undefined; properties?: object | undefined }
+export type ScreenCall<Who = Identity> = CommonMembers &
+  Who & { name?: string | undefined; category?: string | undefined; properties?: object | undefined }
 
 /** Event names and the type of their properties, when the caller gives no map of its own. */
 export type AnyEvents = Record<string, JsonObject>
@@ -63,8 +69,8 @@ type PropertiesOf<Properties> =
   Partial<Properties> extends Properties ? { properties?: Properties | undefined } : { properties: Properties }
 
 /** What someone did. `Events` maps event names to the types of their properties. */
-export type TrackCall<Events, Name extends keyof Events & string> = CommonMembers &
-  Identity & { event: Name } & PropertiesOf<Events[Name]>
+export type TrackCall<Events, Name extends keyof Events & string, Who = Identity> = CommonMembers &
+  Who & { event: Name } & PropertiesOf<Events[Name]>
 
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
 

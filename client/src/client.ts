@@ -7,6 +7,7 @@ import type {
   AnyEvents,
   CallType,
   GroupCall,
+  Identity,
   IdentifyCall,
   Message,
   PageCall,
@@ -15,6 +16,7 @@ import type {
 } from './calls.ts'
 import { Delivery } from './delivery.ts'
 import { AnalyticsError } from './errors.ts'
+import type { QueuedMessage } from './message.ts'
 import { writeMessage } from './message.ts'
 import type { Settings } from './options.ts'
 import type { Platform } from './platform.ts'
@@ -31,10 +33,12 @@ export interface Stats {
   dropped: number
 }
 
-export class Client<Events extends { [Name in keyof Events]: object } = AnyEvents> {
+/** @typeParam Who  what a call must say of whom it is about */
+export class Client<Events extends { [Name in keyof Events]: object } = AnyEvents, Who = Identity> {
   readonly #settings: Settings
   readonly #queue: BatchQueue
   readonly #delivery: Delivery
+  readonly #end = new AbortController()
   #lastFlushAt = Date.now()
   #timer: ReturnType<typeof setTimeout> | undefined
   #closing: Promise<void> | undefined
@@ -50,27 +54,27 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
    * Queues what someone did, and returns at once with the message's id.
    * @throws AnalyticsError when the call is wrong or the client is closed; this holds for all six calls
    */
-  track<Name extends keyof Events & string>(call: TrackCall<Events, Name>): string {
+  track<Name extends keyof Events & string>(call: TrackCall<Events, Name, Who>): string {
     return this.#enqueue('track', call)
   }
 
   /** Queues who someone is. */
-  identify(call: IdentifyCall): string {
+  identify(call: IdentifyCall<Who>): string {
     return this.#enqueue('identify', call)
   }
 
   /** Queues a page that was seen. */
-  page(call: PageCall): string {
+  page(call: PageCall<Who>): string {
     return this.#enqueue('page', call)
   }
 
   /** Queues a screen that was seen. */
-  screen(call: ScreenCall): string {
+  screen(call: ScreenCall<Who>): string {
     return this.#enqueue('screen', call)
   }
 
   /** Queues what someone belongs to. */
-  group(call: GroupCall): string {
+  group(call: GroupCall<Who>): string {
     return this.#enqueue('group', call)
   }
 
@@ -108,7 +112,7 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
 
   /** Aborts when the client is closed, after its last flush. */
   protected get stopped(): AbortSignal {
-    return this.#delivery.stopped
+    return this.#end.signal
   }
 
   /** Sends what waits at once, even beside a request under way. */
@@ -132,12 +136,22 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
   protected abandon(): void {
     this.#closing ??= Promise.resolve()
     clearTimeout(this.#timer)
+    this.#end.abort()
     this.#delivery.stop()
   }
 
-  #enqueue(type: CallType, call: unknown): string {
-    if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
-    const { messageId, json, bytes } = writeMessage(type, call, new Date())
+  /** Forgets what waits or is under way, without a word to anybody. */
+  protected discard(): void {
+    this.#delivery.discard()
+  }
+
+  /** A call with what the platform knows of whom it is about. */
+  protected completeCall(call: unknown): unknown {
+    return call
+  }
+
+  /** Queues a message, as far as there is room. */
+  protected acceptMessage({ json, bytes }: QueuedMessage): void {
     if (this.#tellsOfOverflow) {
       // Were `onError` called for this message too, it would call again, and so on without end.
       this.#delivery.dropped++
@@ -147,7 +161,19 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
       // A copy, because `onError` runs meanwhile and may call.
       this.#addToFull(json, bytes.slice())
     }
-    return messageId
+  }
+
+  protected dropOverflow(lost: Message[]): void {
+    this.#tellsOfOverflow = true
+    this.#delivery.drop('queue_full', `over ${this.#settings.maxQueueBytes} bytes would wait`, lost)
+    this.#tellsOfOverflow = false
+  }
+
+  #enqueue(type: CallType, call: unknown): string {
+    if (this.#closing) throw new AnalyticsError('closed', `${type} after close`)
+    const message = writeMessage(type, this.completeCall(call), new Date())
+    this.acceptMessage(message)
+    return message.messageId
   }
 
   #add(json: string, bytes: Uint8Array): void {
@@ -163,16 +189,10 @@ export class Client<Events extends { [Name in keyof Events]: object } = AnyEvent
       if (!oldest) break
       const lost = oldest.read()
       oldest.file?.remove()
-      this.#dropOverflow(lost)
+      this.dropOverflow(lost)
     }
     if (bytes.length <= this.room) this.#add(json, bytes)
-    else this.#dropOverflow([JSON.parse(json) as Message])
-  }
-
-  #dropOverflow(lost: Message[]): void {
-    this.#tellsOfOverflow = true
-    this.#delivery.drop('queue_full', `over ${this.#settings.maxQueueBytes} bytes would wait`, lost)
-    this.#tellsOfOverflow = false
+    else this.dropOverflow([JSON.parse(json) as Message])
   }
 
   /** Starts what is due by number, or sets the timer for what will be due by time. */

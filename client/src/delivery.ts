@@ -22,9 +22,7 @@ export class Delivery {
   readonly #settings: Settings
   readonly #platform: Platform
   readonly #debug: (line: string) => void
-  readonly #stop = new AbortController()
-  /** Aborts at `stop`. */
-  readonly stopped = this.#stop.signal
+  #stop = new AbortController()
   #runs = 0
   /** Why the last attempt failed; empty when it did not. */
   #trouble = ''
@@ -59,6 +57,13 @@ export class Delivery {
     this.#platform.close?.()
   }
 
+  /** Forgets what is queued, and ends the request and the pause under way, without a word to anybody. */
+  discard(): void {
+    this.#stop.abort(new Error('discarded'))
+    this.#stop = new AbortController()
+    this.#queue.drain()
+  }
+
   /** Tells `onError` of messages that are lost. */
   drop(
     code: Exclude<DeliveryErrorCode, 'spool_failed' | 'kept'>,
@@ -78,16 +83,17 @@ export class Delivery {
   }
 
   async #deliver(batch: Batch): Promise<void> {
-    for (let attempt = 1; !this.stopped.aborted; attempt++) {
-      const outcome = await sendBatch(batch, this.#settings, this.#platform, this.stopped)
-      if (this.stopped.aborted) return
+    const { signal } = this.#stop
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      const outcome = await sendBatch(batch, this.#settings, this.#platform, signal)
+      if (signal.aborted) return
       this.#trouble = outcome.kind === 'accepted' ? '' : outcome.message
       const isOver = outcome.kind === 'refused' || attempt > this.#settings.maxRetries
       if (outcome.kind === 'accepted' || (isOver && !this.#platform.keeps?.(batch, outcome, this.#queue.all())))
         return this.#finish(batch, outcome)
       const pauseMs = Math.round(retryPauseMs(attempt, outcome.retryAfterMs, isOver))
       this.#debug(`attempt ${attempt} failed: ${outcome.message}; next in ${pauseMs} ms`)
-      await pause(pauseMs, this.stopped)
+      await pause(pauseMs, signal)
     }
   }
 

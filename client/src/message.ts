@@ -40,11 +40,15 @@ const pageMembers = ['url', 'title', 'referrer', 'path']
 const isoTime =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
 
-export interface WrittenMessage {
-  messageId: string
+/** A message as the queue takes it. */
+export interface QueuedMessage {
   json: string
   /** `json` in UTF-8; good until the next message is written. */
   bytes: Uint8Array
+}
+
+export interface WrittenMessage extends QueuedMessage {
+  messageId: string
 }
 
 /**
@@ -162,7 +166,8 @@ function tooMuch(code: 'too_large' | 'too_deep', what: string, type: CallType, m
   return fault(code, type, `${what}, most of it in ${member}`, member)
 }
 
-function isObject(value: unknown): value is JsonObject {
+/** Whether it is an object as JSON has them: neither a list nor a date. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }
 

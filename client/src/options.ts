@@ -123,6 +123,7 @@ export function readNumber(option: string, value: number): number {
   return value
 }
 
-function invalid(option: string, expected: string): AnalyticsError {
+/** The error for an option that is not as it must be. */
+export function invalid(option: string, expected: string): AnalyticsError {
   return new AnalyticsError('invalid_option', `${option} must be ${expected}`, option)
 }

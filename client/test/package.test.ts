@@ -9,7 +9,8 @@ import { publint } from 'publint'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { clientFolder, makeFreshProject, type FreshProject } from './support/fresh-project.ts'
 
-const MAX_BROWSER_GZIP_BYTES = 5_200
+/** 5,200 without, and 1,130 for the visitor who is remembered, page calls and consent. */
+const MAX_BROWSER_GZIP_BYTES = 6_400
 
 let project: FreshProject
 
@@ -70,6 +71,7 @@ describe('the package', () => {
       writeFileSync(join(project.folder, folder, 'package.json'), JSON.stringify({ type }))
       writeFileSync(join(project.folder, folder, 'calls.ts'), fixture)
     }
+    writeFileSync(join(project.folder, 'esm/browser.ts'), readFileSync(join(clientFolder, 'test/types/browser.ts')))
     const options = [
       '--noEmit',
       '--strict',
@@ -85,7 +87,7 @@ describe('the package', () => {
       const { stdout } = await project.node([tsc, ...args]).catch((error: { stdout: string }) => error)
       return stdout
     }
-    expect(await compile([...options, ...types, 'esm/calls.ts', 'cjs/calls.ts'])).toBe('')
+    expect(await compile([...options, ...types, 'esm/calls.ts', 'esm/browser.ts', 'cjs/calls.ts'])).toBe('')
     // Older compilers read no `exports`.
     const older = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'commonjs', '--moduleResolution', 'node10']
     expect(await compile([...older, '--ignoreDeprecations', '6.0', ...types, 'cjs/calls.ts'])).toBe('')

@@ -45,10 +45,8 @@ const snippets: Snippet[] = [
       [
         `<script src="${server}/client.js"></script>`,
         `<script>`,
-        `  const analytics = new Postrider.Analytics('${writeKey}', { endpoint: '${server}' })`,
-        `  const anonymousId = (localStorage.visitor ??= crypto.randomUUID())`,
-        ``,
-        `  analytics.page({ anonymousId, properties: { path: location.pathname, title: document.title } })`,
+        `  const options = { endpoint: '${server}', remember: true, autoPage: true }`,
+        `  const analytics = new Postrider.Analytics('${writeKey}', options)`,
         `</script>`,
       ].join('\n'),
   },
