@@ -26,9 +26,9 @@ export function watchPages(seen: (page: PageProperties) => void, signal: AbortSi
   // An app sets the title once it has changed the address.
   const lookSoon = () => void setTimeout(look)
   for (const name of ['pushState', 'replaceState'] as const) {
-    const change = history[name]
+    const change = history[name].bind(history)
     history[name] = (...state) => {
-      change.apply(history, state)
+      change(...state)
       lookSoon()
     }
   }
