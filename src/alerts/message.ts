@@ -13,13 +13,25 @@ export interface ToldAlert {
 
 const begun: Record<Alert['kind'], string> = {
   endpoint_failing: 'An endpoint fails',
+  endpoint_failing_often: 'An endpoint fails often',
+  endpoint_down: 'An endpoint is down',
   destination_held: 'A destination is held',
   inbox_old: 'Events wait in the inbox',
+  sync_failed: 'A sync failed',
+  sync_refused: 'A sync waits to be confirmed',
+  audience_resized: 'An audience changed its size',
+  key_ending: 'A replaced key is about to end',
 }
 const over: Record<Alert['kind'], string> = {
   endpoint_failing: 'An endpoint works again',
+  endpoint_failing_often: 'An endpoint fails less often',
+  endpoint_down: 'An endpoint is up again',
   destination_held: 'A destination is held no longer',
   inbox_old: 'The inbox has caught up',
+  sync_failed: 'Syncs complete again',
+  sync_refused: 'No sync waits to be confirmed any more',
+  audience_resized: 'The size of an audience is steady',
+  key_ending: 'A replaced key has ended',
 }
 
 /** One line: no line break can come from outside. */

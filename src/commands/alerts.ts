@@ -1,45 +1,14 @@
 /** `postrider alerts`: what operators are told of, and where. */
 
-import { Command, Option } from 'commander'
-import { z } from 'zod'
-import {
-  AlertChannelSchema,
-  AlertChannelTestSchema,
-  AlertRulesSchema,
-  AlertSchema,
-  type AlertChannel,
-  type AlertChannelSettings,
-  type AlertRules,
-  type NewAlertChannel,
-} from '../schemas/alert.ts'
-import { DoneSchema, segment, type Api } from './shared/api.ts'
-import { CommandError, usageError } from './shared/failure.ts'
-import { listAll, pick } from './shared/lookup.ts'
-import { collect, duration, environmentVariable } from './shared/options.ts'
-import { facts, table } from './shared/output.ts'
-import { confirm } from './shared/prompt.ts'
+import { Command } from 'commander'
+import { AlertSchema } from '../schemas/alert.ts'
+import { addAlertChannels } from './alerts-channels.ts'
+import { addAlertRules } from './alerts-rules.ts'
+import { segment } from './shared/api.ts'
+import { listAll } from './shared/lookup.ts'
+import { duration } from './shared/options.ts'
+import { table } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
-
-const ChannelsSchema = z.object({ items: z.array(AlertChannelSchema) })
-const listChannels = async (api: Api): Promise<AlertChannel[]> =>
-  (await api.call('GET', '/alert-channels', ChannelsSchema)).items
-
-const secondsOf = (ms: number): number => Math.round(ms / 1_000)
-
-interface ChannelOptions {
-  kind: AlertChannelSettings['kind']
-  urlEnv: string
-  secretEnv?: string
-  from?: string
-  to?: string[]
-  appUrl?: string
-}
-
-interface RuleOptions {
-  endpointFailing?: number | false
-  inboxOld?: number | false
-  destinationHeld?: boolean
-}
 
 export function alertsCommand(): Command {
   const command = new Command('alerts').description('what operators are told of, and where')
@@ -71,123 +40,13 @@ export function alertsCommand(): Command {
     .description('tell nothing of the subject of an alert for a time, such as 2h (0s: tell again)')
     .action(async (id: string, time: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      const body = { seconds: secondsOf(duration(time)) }
+      const body = { seconds: Math.round(duration(time) / 1_000) }
       out.result(await api.call('POST', `/alerts/${segment(id)}/mute`, AlertSchema, body), ({ mutedUntil }) =>
         mutedUntil === null ? 'Not muted.' : `Muted until ${mutedUntil}.`,
       )
     })
 
-  command
-    .command('rules')
-    .description('show when there is an alert; with options, change it')
-    .option('--endpoint-failing <duration>', 'an endpoint fails for so long, such as 5m', duration)
-    .option('--no-endpoint-failing', 'no alert for endpoints')
-    .option('--inbox-old <duration>', 'an event waits in the inbox for so long, such as 5m', duration)
-    .option('--no-inbox-old', 'no alert for the inbox')
-    .option('--destination-held', 'a destination is held because it fails')
-    .option('--no-destination-held', 'no alert for held destinations')
-    .action(async (options: RuleOptions, self: Command) => {
-      const { api, out } = await openSession(self)
-      const rules = await api.call('GET', '/alert-rules', AlertRulesSchema)
-      const change = changedRules(options)
-      const shown =
-        Object.keys(change).length === 0
-          ? rules
-          : await api.call('PUT', '/alert-rules', AlertRulesSchema, { ...rules, ...change })
-      out.result(shown, showRules)
-    })
-
-  command
-    .command('channels')
-    .description('show where alerts go')
-    .action(async (_options: unknown, self: Command) => {
-      const { api, out } = await openSession(self)
-      out.result({ items: await listChannels(api) }, ({ items }) =>
-        table(
-          ['id', 'name', 'kind', 'target', 'told last', 'error'],
-          items.map(({ id, name, kind, target, lastToldAt, lastError }) => [
-            id,
-            name,
-            kind,
-            target,
-            lastToldAt,
-            lastError,
-          ]),
-          'No channels: nobody is told. Add one with: postrider alerts add-channel <name>',
-        ),
-      )
-    })
-
-  command
-    .command('add-channel <name>')
-    .description('add a place where alerts go')
-    .addOption(
-      new Option('--kind <kind>', 'how they go there').choices(['webhook', 'slack', 'email']).makeOptionMandatory(),
-    )
-    .requiredOption('--url-env <variable>', 'environment variable with the URL of the webhook or SMTP server')
-    .option('--secret-env <variable>', 'environment variable with the secret that signs, for a webhook')
-    .option('--from <address>', 'sender of the e-mail')
-    .option('--to <address>', 'recipient of the e-mail (repeat for up to ten)', collect)
-    .option('--app-url <url>', 'where this app is, for links')
-    .action(async (name: string, options: ChannelOptions, self: Command) => {
-      const { api, out } = await openSession(self)
-      const body: NewAlertChannel = {
-        name,
-        settings: settingsOf(options),
-        ...(options.appUrl !== undefined && { appUrl: options.appUrl }),
-      }
-      const made = await api.call('POST', '/alert-channels', AlertChannelSchema, body)
-      out.result(made, ({ id, kind, target }) => facts({ id, name: made.name, kind, target }))
-    })
-
-  command
-    .command('test-channel <channel>')
-    .description('tell a channel of a sample alert now, by id or name')
-    .action(async (wanted: string, _options: unknown, self: Command) => {
-      const { api, out } = await openSession(self)
-      const { id } = pick('channel', await listChannels(api), wanted)
-      const answer = await api.call('POST', `/alert-channels/${segment(id)}/test`, AlertChannelTestSchema)
-      out.result(answer, ({ outcome }) => `The test was ${outcome}.`)
-      if (answer.outcome === 'failed') throw new CommandError('failed', answer.error ?? 'the channel did not take it')
-    })
-
-  command
-    .command('remove-channel <channel>')
-    .description('remove a channel, by id or name')
-    .option('--yes', 'do not ask for confirmation')
-    .action(async (wanted: string, options: { yes?: true }, self: Command) => {
-      const { api, out } = await openSession(self)
-      const { id, name } = pick('channel', await listChannels(api), wanted)
-      await confirm(`Remove the channel ${name}? It is told of no alert any more.`, options)
-      await api.call('DELETE', `/alert-channels/${segment(id)}`, DoneSchema)
-      out.result({ removed: id }, () => `Removed ${id}.`)
-    })
+  addAlertRules(command)
+  addAlertChannels(command)
   return command
-}
-
-function changedRules({ endpointFailing, inboxOld, destinationHeld }: RuleOptions): Partial<AlertRules> {
-  const secondsOrNull = (given: number | false): number | null => (given === false ? null : secondsOf(given))
-  return {
-    ...(endpointFailing !== undefined && { endpointFailingAfterSeconds: secondsOrNull(endpointFailing) }),
-    ...(inboxOld !== undefined && { inboxOlderThanSeconds: secondsOrNull(inboxOld) }),
-    ...(destinationHeld !== undefined && { destinationHeld }),
-  }
-}
-
-const showRules = ({ endpointFailingAfterSeconds, destinationHeld, inboxOlderThanSeconds }: AlertRules): string => {
-  const after = (seconds: number | null): string => (seconds === null ? 'no alert' : `after ${seconds} s`)
-  return facts({
-    'an endpoint fails': after(endpointFailingAfterSeconds),
-    'a destination is held': destinationHeld ? 'at once' : 'no alert',
-    'an event waits in the inbox': after(inboxOlderThanSeconds),
-  })
-}
-
-function settingsOf({ kind, urlEnv, secretEnv, from, to }: ChannelOptions): AlertChannelSettings {
-  const url = environmentVariable(process.env, urlEnv)
-  if (kind === 'slack') return { kind, url }
-  if (kind === 'webhook')
-    return { kind, url, ...(secretEnv !== undefined && { sharedSecret: environmentVariable(process.env, secretEnv) }) }
-  if (from === undefined || to === undefined) throw usageError('e-mail needs --from and --to')
-  return { kind, smtpUrl: url, from, to }
 }

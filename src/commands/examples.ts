@@ -86,7 +86,11 @@ export const examples: Record<string, readonly string[]> = {
   status: ['status', 'status --json'],
   'alerts list': ['alerts list'],
   'alerts mute': ['alerts mute alert_1 2h', 'alerts mute alert_1 0s'],
-  'alerts rules': ['alerts rules', 'alerts rules --endpoint-failing 10m --no-inbox-old'],
+  'alerts rules': [
+    'alerts rules',
+    'alerts rules --endpoint-failing 10m --no-inbox-old',
+    'alerts rules --endpoint-failed-percent 20 --endpoint-failed-minutes 15 --preview',
+  ],
   'alerts channels': ['alerts channels'],
   'alerts add-channel': [
     'alerts add-channel Slack --kind slack --url-env SLACK_URL --app-url https://postrider.example.com',

@@ -2,7 +2,7 @@
 
 import { createAlertActivities, type AlertDependencies } from '../../activities/index.ts'
 import type { AlertActivities } from '../contracts/alerts.ts'
-import { changesToTell, judgeAlerts, markHanded } from '../db/alerts.ts'
+import { changesToTell, judgeAlerts, markHanded, removeOldAlerts } from '../db/alerts.ts'
 import { keepLooking } from '../keep-looking.ts'
 import type { Logger } from '../logger.ts'
 import { startTelling } from '../temporal/alerts.ts'
@@ -11,6 +11,9 @@ import type { Temporal } from '../temporal/connection.ts'
 /** Milliseconds between two looks, and changes handed to Temporal at a time. */
 const lookMs = 5_000
 const batchSize = 100
+
+/** Milliseconds between two removals of old alerts. */
+const removalMs = 3_600_000
 
 export interface AlertServices {
   activities: AlertActivities
@@ -29,6 +32,17 @@ export function composeAlerts(dependencies: AlertDependencies & { temporal: Temp
   }
   return {
     activities: createAlertActivities(dependencies),
-    watch: () => keepLooking({ look, failure: 'alert.not_told', pauseMs: lookMs, logger }),
+    watch() {
+      const parts = [
+        keepLooking({ look, failure: 'alert.not_told', pauseMs: lookMs, logger }),
+        keepLooking({
+          look: () => removeOldAlerts(database),
+          failure: 'alert.old_not_removed',
+          pauseMs: removalMs,
+          logger,
+        }),
+      ]
+      return { stop: async () => void (await Promise.all(parts.map((part) => part.stop()))) }
+    },
   }
 }

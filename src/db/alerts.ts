@@ -2,19 +2,14 @@
 
 import type { AlertChange, TellAlertInput } from '../contracts/alerts.ts'
 import { AppError } from '../errors.ts'
-import type { Alert, AlertRules } from '../schemas/alert.ts'
+import type { Alert } from '../schemas/alert.ts'
 import type { Database, Queryable } from './database.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
+import { wrongNow } from './wrong-now.ts'
 
 /** Most alerts that are kept when they are over, and most that a look opens. */
 const keptAlerts = 1_000
 const openedTogether = 100
-
-interface RulesRow extends Record<string, unknown> {
-  endpoint_failing_after: number | null
-  destination_held: boolean
-  inbox_older_than: number | null
-}
 
 interface AlertRow extends Record<string, unknown> {
   id: string
@@ -28,47 +23,30 @@ interface AlertRow extends Record<string, unknown> {
   muted_until: Date | null
 }
 
-/** SQL of what is to be told now: kind, subject, name, reason, path. No query of a URL: receivers have tokens there. */
-const wrongNow = `
-  select 'endpoint_failing' as kind, e.id as subject, d.name || ': ' || split_part(e.url, '?', 1) as name,
-    'it fails since ' || ${inWords('h.failing_since')} || coalesce(': ' || h.reason, '') as reason,
-    '/destinations/' || d.id as path
-  from alert_rules r, endpoints e
-    join destinations d on d.id = e.destination_id and d.enabled
-    join endpoint_health h on h.endpoint_id = e.id
-  where h.failing_since <= now() - make_interval(secs => r.endpoint_failing_after)
-  union all
-  select 'destination_held', d.id, d.name, 'every endpoint fails since ' || ${inWords('d.held_failing_since')},
-    '/destinations/' || d.id
-  from alert_rules r, destinations d where r.destination_held and d.held_at = d.paused_at
-  union all
-  select 'inbox_old', 'inbox', 'Inbox', 'an event waits since ' || ${inWords('oldest.received_at')},
-    '/deliveries?status=queued'
-  from alert_rules r, (select received_at from inbox where settled_at is null order by seq limit 1) as oldest
-  where oldest.received_at <= now() - make_interval(secs => r.inbox_older_than)`
-
-function inWords(at: string): string {
-  return `to_char(${at} at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')`
-}
-
-/** Opens and closes alerts. Any number of nodes may do so side by side. */
+/** Opens and closes alerts. Any number of nodes may do so side by side. An audience of another size is no state that ends: of that
+ *  nothing is told. */
 export async function judgeAlerts(database: Database): Promise<void> {
   await database.query(
-    `with wrong as materialized (${wrongNow}), over as (
-       update alerts a set closed_at = clock_timestamp() where closed_at is null
-         and not exists (select from wrong w where w.kind = a.kind and w.subject = a.subject)
+    `with wrong as materialized (${wrongNow('alert_rules')}), over as (
+       update alerts a set closed_at = clock_timestamp(), closing_handed = closing_handed or kind = 'audience_resized'
+       where closed_at is null and not exists (
+         select from wrong w where w.kind = a.kind and w.subject = a.subject and w.occasion = a.occasion)
      )
-     insert into alerts (id, kind, subject, name, reason, path, muted_until)
-     select 'alert_' || replace(gen_random_uuid()::text, '-', ''), kind, subject, name, reason, path,
+     insert into alerts (id, kind, subject, name, reason, path, occasion, muted_until)
+     select 'alert_' || replace(gen_random_uuid()::text, '-', ''), kind, subject, name, reason, path, occasion,
        (select max(muted_until) from alerts b where b.kind = w.kind and b.subject = w.subject and muted_until > now())
      from wrong w
      where not exists (select from alerts b where b.closed_at is null and b.kind = w.kind and b.subject = w.subject)
      limit ${openedTogether}
      on conflict do nothing`,
   )
+}
+
+/** Removes alerts beyond the newest that are kept. */
+export async function removeOldAlerts(database: Database): Promise<void> {
   await database.query(
     `delete from alerts where closed_at is not null and closing_handed and created_at < (
-       select created_at from alerts order by created_at desc, id desc offset ${keptAlerts} limit 1)`,
+       select created_at from alerts order by created_at desc, id desc offset ${keptAlerts - 1} limit 1)`,
   )
 }
 
@@ -118,23 +96,6 @@ export async function muteAlert(database: Queryable, id: string, seconds: number
   )
   if (row === undefined) throw notFound(id)
   return toAlert(row)
-}
-
-export async function readAlertRules(database: Queryable): Promise<AlertRules> {
-  const [row] = await database.query<RulesRow>('select * from alert_rules')
-  return {
-    endpointFailingAfterSeconds: row?.endpoint_failing_after ?? null,
-    destinationHeld: row?.destination_held ?? false,
-    inboxOlderThanSeconds: row?.inbox_older_than ?? null,
-  }
-}
-
-export async function replaceAlertRules(database: Queryable, rules: AlertRules): Promise<void> {
-  const { endpointFailingAfterSeconds, destinationHeld, inboxOlderThanSeconds } = rules
-  await database.query(
-    'update alert_rules set endpoint_failing_after = $1, destination_held = $2, inbox_older_than = $3',
-    [endpointFailingAfterSeconds, destinationHeld, inboxOlderThanSeconds],
-  )
 }
 
 /** How many are open. */

@@ -189,7 +189,8 @@ async function absorb(tx: Queryable, from: string, into: string): Promise<void> 
 export async function takeNextSync(database: Database, audienceId: string): Promise<SyncRow | undefined> {
   const [row] = await database.query<SyncRow>(
     `update audience_syncs set status = 'running', phase = case when phase = 'waiting' then 'loading' else phase end,
-       started_at = coalesce(started_at, date_trunc('milliseconds', now()))
+       started_at = coalesce(started_at, date_trunc('milliseconds', now())),
+       members_before = coalesce(members_before, (select members from audiences where id = $1))
      where number = (select number from audience_syncs where audience_id = $1 and status in ('running', 'waiting')
        order by status, number limit 1)
      returning *`,
@@ -262,6 +263,7 @@ export async function endSync(
   await database.query(
     `update audience_syncs set status = $2, phase = 'ended', ended_at = now(), reason = $3,
        load = case when $2 = 'refused' then load end,
+       members_after = (select members from audiences where id = audience_id),
        told_news = kind <> 'resync' or exists (
          select 1 from audience_changes c where c.sync = number and c.state in (1, 2)
            and (c.present <> c.was_present or c.value is distinct from c.previous))

@@ -12,7 +12,7 @@ export interface DownEndpoint {
 }
 
 /** What a node said last counts for so long, in seconds: it may have been lost. */
-const countsSeconds = 60
+export const countsSeconds = 60
 
 /** Most endpoints that are read together. */
 const maxDownRead = 10_000

@@ -30,6 +30,7 @@ import { userKeys } from './migrations/0090-user-keys.ts'
 import { holds } from './migrations/0095-holds.ts'
 import { endpointOptions } from './migrations/0096-endpoint-options.ts'
 import { alerts } from './migrations/0097-alerts.ts'
+import { moreAlerts } from './migrations/0098-more-alerts.ts'
 import { deletedNames } from './migrations/0099-deleted-names.ts'
 import { liftedSuppressions } from './migrations/0102-lifted-suppressions.ts'
 
@@ -66,6 +67,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   holds,
   endpointOptions,
   alerts,
+  moreAlerts,
   deletedNames,
   liftedSuppressions,
 ]

@@ -37,6 +37,7 @@ export const operations: Record<string, { id: string; summary?: string } | undef
   'post /api/v1/alerts/{id}/mute': { id: 'muteAlert' },
   'get /api/v1/alert-rules': { id: 'getAlertRules' },
   'put /api/v1/alert-rules': { id: 'replaceAlertRules' },
+  'post /api/v1/alert-rules/preview': { id: 'previewAlertRules' },
   'get /api/v1/alert-channels': { id: 'listAlertChannels' },
   'post /api/v1/alert-channels': { id: 'createAlertChannel' },
   'delete /api/v1/alert-channels/{id}': { id: 'deleteAlertChannel' },

@@ -4,7 +4,17 @@ import { z } from 'zod'
 import { NameSchema } from './source.ts'
 
 /** What an alert is about. */
-export const alertKinds = ['endpoint_failing', 'destination_held', 'inbox_old'] as const
+export const alertKinds = [
+  'endpoint_failing',
+  'endpoint_failing_often',
+  'endpoint_down',
+  'destination_held',
+  'inbox_old',
+  'sync_failed',
+  'sync_refused',
+  'audience_resized',
+  'key_ending',
+] as const
 const AlertKindSchema = z.enum(alertKinds)
 
 /** Most channels, and most recipients of one. */
@@ -15,9 +25,17 @@ const maxUrlLength = 2_048
 const maxSecretLength = 1_024
 const maxAddressLength = 320
 
-/** Longest threshold of a rule: a day. Longest mute: 30 days. Both in seconds. */
+/** Longest threshold of a rule: a day. Longest time before the end of a key, as keys overlap no longer, and longest mute: 30 days. All in
+ *  seconds. */
 const maxAfterSeconds = 24 * 3600
+const maxBeforeEndSeconds = 30 * 24 * 3600
 const maxMuteSeconds = 30 * 24 * 3600
+
+/** Longest time over which a share of attempts is taken, in minutes. */
+const maxShareMinutes = 60
+
+/** Largest change of an audience that a rule can have, in percent: it may grow to many times its size. */
+const maxResizedPercent = 1_000
 
 const urlOf = (...protocols: string[]) =>
   z
@@ -85,11 +103,38 @@ const afterSeconds = z.int().min(1).max(maxAfterSeconds).nullable()
 
 /** When there is an alert, as a whole. */
 export const AlertRulesSchema = z.strictObject({
-  endpointFailingAfterSeconds: afterSeconds.describe('An endpoint fails for so long, 1 to 86,400 s; null: no alert'),
+  endpointFailingAfterSeconds: afterSeconds.describe(
+    'All attempts at an endpoint fail for so long, 1 to 86,400 s; null: no alert',
+  ),
+  endpointFailedPercent: z
+    .int()
+    .min(1)
+    .max(100)
+    .nullable()
+    .describe('So many percent of at least 20 attempts at an endpoint fail, 1 to 100; null: no alert'),
+  endpointFailedMinutes: z
+    .int()
+    .min(1)
+    .max(maxShareMinutes)
+    .describe('The newest minutes whose attempts `endpointFailedPercent` counts, 1 to 60'),
+  endpointDown: z.boolean().describe('An endpoint is down: only probes are sent to it'),
   destinationHeld: z.boolean().describe('A destination is held because it fails'),
   inboxOlderThanSeconds: afterSeconds.describe(
     'An event waits in the inbox for so long, 1 to 86,400 s; null: no alert',
   ),
+  syncFailed: z.boolean().describe('A sync of an audience failed, or was refused'),
+  audienceResizedPercent: z
+    .int()
+    .min(1)
+    .max(maxResizedPercent)
+    .nullable()
+    .describe('A sync changed the size of an audience by more than so many percent, 1 to 1,000; null: no alert'),
+  keyEndingWithinSeconds: z
+    .int()
+    .min(1)
+    .max(maxBeforeEndSeconds)
+    .nullable()
+    .describe('A replaced write key or signing secret ends within so long, 1 to 2,592,000 s (30 days); null: no alert'),
 })
 export type AlertRules = z.infer<typeof AlertRulesSchema>
 
@@ -97,7 +142,7 @@ export type AlertRules = z.infer<typeof AlertRulesSchema>
 export const AlertSchema = z.object({
   id: z.string().describe('Id of the alert'),
   kind: AlertKindSchema.describe('What it is about'),
-  subject: z.string().describe('Id of the endpoint or destination; `inbox`'),
+  subject: z.string().describe('Id of the endpoint, destination, audience or source; `inbox`'),
   name: z.string().describe('The subject for people'),
   reason: z.string().describe('What was seen when it began'),
   path: z.string().describe('The page of the app that shows more'),
@@ -109,6 +154,14 @@ export const AlertSchema = z.object({
     .describe('Nothing is told of its subject until then, ISO 8601; null: not muted'),
 })
 export type Alert = z.infer<typeof AlertSchema>
+
+/** What would be open now with other rules. */
+export const AlertPreviewSchema = z.object({
+  items: z
+    .array(AlertSchema.pick({ kind: true, subject: true, name: true, reason: true, path: true }))
+    .describe('At most 100 of them'),
+})
+export type AlertPreview = z.infer<typeof AlertPreviewSchema>
 
 /** For how long nothing is told. */
 export const MuteAlertSchema = z.strictObject({

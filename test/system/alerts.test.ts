@@ -7,15 +7,14 @@ import { text } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Page } from '../../src/db/page.ts'
-import type { Alert, AlertChannel, AlertChannelSettings, AlertRules } from '../../src/schemas/alert.ts'
+import type { Alert, AlertChannel } from '../../src/schemas/alert.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { findPostgres, startPostgres } from '../support/postgres.ts'
-import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
+import { addChannel, alertsOf, changesOf, failing, limitMs, noRules, setRules, toldTo, untilAlert } from './alerts.ts'
 
 const timeout = 240_000
-const limitMs = 120_000
 
 /** A mail server that keeps what it gets. */
 async function startMailServer() {
@@ -39,39 +38,7 @@ async function startMailServer() {
   }
 }
 
-type Api = Pick<TestApp, 'api'>
-const atOnce: AlertRules = { endpointFailingAfterSeconds: 1, destinationHeld: true, inboxOlderThanSeconds: null }
-
-const setRules = (on: Api, rules: AlertRules) => on.api('PUT', '/alert-rules', rules)
-const addChannel = (on: Api, name: string, settings: AlertChannelSettings) =>
-  on.api<AlertChannel>('POST', '/alert-channels', { name, settings, appUrl: 'https://postrider.example.com' })
-const alertsOf = async (on: Api, subject: string): Promise<Alert[]> =>
-  (await on.api<Page<Alert>>('GET', '/alerts?limit=200')).body.items.filter((alert) => alert.subject === subject)
-const untilAlert = (on: Api, subject: string, isOver: boolean): Promise<Alert> =>
-  until(
-    `an alert of ${subject} is ${isOver ? 'over' : 'open'}`,
-    async () => (await alertsOf(on, subject)).find(({ closedAt }) => (closedAt !== null) === isOver),
-    limitMs,
-  )
-
-interface Told {
-  change: string
-  kind: string
-  subject: string
-  link: string
-}
-const toldTo = ({ requests }: Receiver): Told[] => requests.map(({ body }) => JSON.parse(body.toString()) as Told)
-const changesOf = (receiver: Receiver, subject: string): string[] =>
-  toldTo(receiver).flatMap((told) => (told.subject === subject ? [told.change] : []))
-
-/** A destination whose receiver fails. */
-async function failing(on: TestApp, receiver: Receiver, name: string) {
-  receiver.answer({ status: 503 })
-  const source = await on.createSource()
-  const destination = await on.connect([source], [`${receiver.url}/in?token=secret-token`], { name })
-  await on.post('/track', source.writeKey, { userId: 'u1', event: 'E' })
-  return { destination, endpointId: destination.settings.webhooks[0]?.id ?? '' }
-}
+const atOnce = { ...noRules, endpointFailingAfterSeconds: 1, destinationHeld: true }
 
 describe('one node', () => {
   let node: TestApp

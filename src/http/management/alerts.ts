@@ -10,7 +10,8 @@ import {
   noteTold,
   openAlertChannel,
 } from '../../db/alert-channels.ts'
-import { listAlerts, muteAlert, readAlertRules, replaceAlertRules } from '../../db/alerts.ts'
+import { previewAlerts, readAlertRules, replaceAlertRules } from '../../db/alert-rules.ts'
+import { listAlerts, muteAlert } from '../../db/alerts.ts'
 import type { Database } from '../../db/database.ts'
 import type { AddressGuard } from '../../delivery/guard-address.ts'
 import type { Sender } from '../../delivery/send.ts'
@@ -18,6 +19,7 @@ import { AppError } from '../../errors.ts'
 import {
   AlertChannelSchema,
   AlertChannelTestSchema,
+  AlertPreviewSchema,
   AlertRulesSchema,
   AlertSchema,
   MuteAlertSchema,
@@ -96,6 +98,21 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
       await replaceAlertRules(database, body)
       return body
     },
+  )
+
+  app.post(
+    '/alert-rules/preview',
+    {
+      config: { audit: false },
+      schema: {
+        tags,
+        security,
+        summary: 'What would be open now with these rules; nothing is saved or told',
+        body: AlertRulesSchema,
+        response: { 200: AlertPreviewSchema, ...errorResponses },
+      },
+    },
+    ({ body }) => previewAlerts(database, body),
   )
 
   app.get(

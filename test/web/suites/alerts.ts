@@ -16,11 +16,28 @@ export const alerts = (web: WebTest) =>
       const rules = async () => (await web.node.api<AlertRules>('GET', '/alert-rules')).body
       await page.getByLabel('An endpoint fails for so many minutes').fill('0.05')
       await page.getByLabel('An event waits in the inbox for so many minutes').fill('')
+      await page.getByLabel('So many percent of the attempts at an endpoint fail').fill('20')
+      await page.getByLabel('Within so many minutes').fill('15')
+      await page.getByLabel('A sync changed the size of an audience').fill('30')
+      await page.getByLabel('A replaced write key or secret ends').fill('2')
+      await page.getByRole('switch', { name: 'An endpoint is down' }).check()
+      const preview = page.getByRole('region', { name: 'With these rules, open now' })
+      const rotated = await web.node.createSource('With an old key')
+      await web.node.api('POST', `/sources/${rotated.id}/rotate-key`, { overlapSeconds: 3_600 })
+      await page.getByLabel('A replaced write key or secret ends').fill('3')
+      await preview.getByText('Replaced key ends: With an old key').waitFor()
+      await web.node.api('DELETE', `/sources/${rotated.id}`)
       await page.getByRole('button', { name: 'Save rules' }).click()
       await eventually(rules).toEqual({
         endpointFailingAfterSeconds: 3,
+        endpointFailedPercent: 20,
+        endpointFailedMinutes: 15,
+        endpointDown: true,
         destinationHeld: true,
         inboxOlderThanSeconds: null,
+        syncFailed: true,
+        audienceResizedPercent: 30,
+        keyEndingWithinSeconds: 10_800,
       })
 
       await page.getByRole('combobox', { name: 'Kind' }).click()

@@ -1,5 +1,12 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { Alert, AlertChannel, AlertChannelTest, AlertRules, NewAlertChannel } from '../../../src/schemas/alert.ts'
+import type {
+  Alert,
+  AlertChannel,
+  AlertChannelTest,
+  AlertPreview,
+  AlertRules,
+  NewAlertChannel,
+} from '../../../src/schemas/alert.ts'
 import { pagedQuery } from './query-client.ts'
 import { request, segment } from './request.ts'
 
@@ -15,6 +22,14 @@ export const alertRulesQuery = queryOptions({
   queryKey: ['alerts', 'rules'],
   queryFn: ({ signal }) => request<AlertRules>('GET', '/alert-rules', { signal }),
 })
+
+/** What would be open now. @param rules  as JSON */
+export const alertPreviewQuery = (rules: string) =>
+  queryOptions({
+    queryKey: ['alerts', 'preview', rules],
+    queryFn: ({ signal }) =>
+      request<AlertPreview>('POST', '/alert-rules/preview', { body: JSON.parse(rules) as unknown, signal }),
+  })
 
 export const alertChannelsQuery = queryOptions({
   queryKey: ['alerts', 'channels'],

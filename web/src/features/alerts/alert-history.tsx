@@ -10,18 +10,13 @@ import { Section } from '../../shared/section.tsx'
 import { Ago, formatTime } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
+import { alertKinds } from './alert-kinds.ts'
 
 /** For how long a mute is. */
 const mutes = [
   { label: 'Mute for 1 h', seconds: 3_600 },
   { label: '24 h', seconds: 86_400 },
 ]
-
-const kinds: Record<Alert['kind'], string> = {
-  endpoint_failing: 'Endpoint fails',
-  destination_held: 'Destination held',
-  inbox_old: 'Inbox waits',
-}
 
 /** Open alerts and those that are over, newest first. */
 export function AlertHistory() {
@@ -71,7 +66,7 @@ function AlertRow({ alert, canChange }: { alert: Alert; canChange: boolean }) {
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
         <Text fw={600}>
-          {kinds[kind]}: {name}
+          {alertKinds[kind]}: {name}
         </Text>
         <Text size="sm">{reason}</Text>
       </Table.Td>

@@ -1,5 +1,5 @@
-import { Button, Group, NumberInput, Stack, Switch } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Button, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
+import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import type { AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertRulesQuery, saveAlertRules } from '../../api/alerts.ts'
@@ -7,19 +7,28 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
+import { RulesPreview } from './rules-preview.tsx'
 
 /** When there is an alert. */
 export function AlertRulesForm() {
   const query = useQuery(alertRulesQuery)
   return (
     <Section title="When">
+      <Text size="sm">
+        Each change is told once: that it began and, where it can end, that it is over. For example, with 10 minutes in
+        the first field, an endpoint that answers 503 from 10:00 on is told of at 10:10, and again when it takes an
+        event.
+      </Text>
       <QueryView query={query}>{(rules) => <Rules rules={rules} />}</QueryView>
     </Section>
   )
 }
 
-/** Longest threshold, in minutes. */
+/** Largest values of the fields. */
 const maxMinutes = 24 * 60
+const maxShareMinutes = 60
+const maxResizedPercent = 1_000
+const maxHours = 30 * 24
 
 function Rules({ rules }: { rules: AlertRules }) {
   const form = useForm({ mode: 'controlled', initialValues: toValues(rules) })
@@ -33,59 +42,113 @@ function Rules({ rules }: { rules: AlertRules }) {
   return (
     <form onSubmit={form.onSubmit(() => save.mutate())}>
       <Stack>
-        <NumberInput
-          label="An endpoint fails for so many minutes"
-          description="Empty: no alert"
-          min={0}
-          max={maxMinutes}
-          maw={320}
-          disabled={!canChange}
-          {...form.getInputProps('endpointMinutes')}
-        />
-        <NumberInput
-          label="An event waits in the inbox for so many minutes"
-          description="Empty: no alert"
-          min={0}
-          max={maxMinutes}
-          maw={320}
-          disabled={!canChange}
-          {...form.getInputProps('inboxMinutes')}
-        />
-        <Switch
-          label="A destination is held because it fails"
-          disabled={!canChange}
-          {...form.getInputProps('destinationHeld', { type: 'checkbox' })}
-        />
+        <Fields form={form} disabled={!canChange} />
         {canChange && (
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              Save rules
-            </Button>
-          </Group>
+          <>
+            <RulesPreview rules={toRules(form.values)} />
+            <Group>
+              <Button type="submit" loading={save.isPending}>
+                Save rules
+              </Button>
+            </Group>
+          </>
         )}
       </Stack>
     </form>
   )
 }
 
-interface RuleValues {
-  endpointMinutes: number | string
-  inboxMinutes: number | string
-  destinationHeld: boolean
+function Fields({ form, disabled }: { form: UseFormReturnType<RuleValues>; disabled: boolean }) {
+  const number = (name: NumberName, label: string, description: string, max: number, min = 0) => (
+    <NumberInput
+      label={label}
+      description={description}
+      min={min}
+      max={max}
+      maw={480}
+      disabled={disabled}
+      {...form.getInputProps(name)}
+    />
+  )
+  const onOff = (name: SwitchName, label: string, description: string) => (
+    <Switch
+      label={label}
+      description={description}
+      disabled={disabled}
+      {...form.getInputProps(name, { type: 'checkbox' })}
+    />
+  )
+  return (
+    <>
+      {number('endpointMinutes', 'An endpoint fails for so many minutes', 'All its attempts. Empty: no alert', maxMinutes)}
+      {number(
+        'failedPercent',
+        'So many percent of the attempts at an endpoint fail',
+        'Of at least 20; it is over below half of that. Empty: no alert',
+        100,
+        1,
+      )}
+      {number('failedMinutes', 'Within so many minutes', 'Up to 60', maxShareMinutes, 1)}
+      {number('inboxMinutes', 'An event waits in the inbox for so many minutes', 'Empty: no alert', maxMinutes)}
+      {number(
+        'resizedPercent',
+        'A sync changed the size of an audience by more than so many percent',
+        'With 30, from 1,000 members to 650 or to 1,350. Empty: no alert',
+        maxResizedPercent,
+        1,
+      )}
+      {number(
+        'keyHours',
+        'A replaced write key or secret ends within so many hours',
+        'Who still uses the old one is turned away from then on. Empty: no alert',
+        maxHours,
+      )}
+      {onOff('endpointDown', 'An endpoint is down', 'It does not answer, and only probes are sent to it')}
+      {onOff('destinationHeld', 'A destination is held because it fails', 'Its deliveries wait until it answers')}
+      {onOff('syncFailed', 'A sync failed or was refused', 'One that was refused waits to be confirmed')}
+    </>
+  )
 }
 
-const toMinutes = (seconds: number | null): number | string => (seconds === null ? '' : seconds / 60)
-const toSeconds = (minutes: number | string): number | null =>
-  minutes === '' ? null : Math.round(Number(minutes) * 60)
+interface RuleValues {
+  endpointMinutes: number | string
+  failedPercent: number | string
+  failedMinutes: number | string
+  inboxMinutes: number | string
+  resizedPercent: number | string
+  keyHours: number | string
+  endpointDown: boolean
+  destinationHeld: boolean
+  syncFailed: boolean
+}
+type SwitchName = 'endpointDown' | 'destinationHeld' | 'syncFailed'
+type NumberName = Exclude<keyof RuleValues, SwitchName>
+
+/** An empty field is null. @param unit  how many of them make one of the field */
+const toField = (value: number | null, unit = 1): number | string => (value === null ? '' : value / unit)
+const fromField = (field: number | string, unit = 1): number | null =>
+  field === '' ? null : Math.round(Number(field) * unit)
 
 const toValues = (rules: AlertRules): RuleValues => ({
-  endpointMinutes: toMinutes(rules.endpointFailingAfterSeconds),
-  inboxMinutes: toMinutes(rules.inboxOlderThanSeconds),
+  endpointMinutes: toField(rules.endpointFailingAfterSeconds, 60),
+  failedPercent: toField(rules.endpointFailedPercent),
+  failedMinutes: rules.endpointFailedMinutes,
+  inboxMinutes: toField(rules.inboxOlderThanSeconds, 60),
+  resizedPercent: toField(rules.audienceResizedPercent),
+  keyHours: toField(rules.keyEndingWithinSeconds, 3_600),
+  endpointDown: rules.endpointDown,
   destinationHeld: rules.destinationHeld,
+  syncFailed: rules.syncFailed,
 })
 
-const toRules = ({ endpointMinutes, inboxMinutes, destinationHeld }: RuleValues): AlertRules => ({
-  endpointFailingAfterSeconds: toSeconds(endpointMinutes),
-  inboxOlderThanSeconds: toSeconds(inboxMinutes),
-  destinationHeld,
+const toRules = (values: RuleValues): AlertRules => ({
+  endpointFailingAfterSeconds: fromField(values.endpointMinutes, 60),
+  endpointFailedPercent: fromField(values.failedPercent),
+  endpointFailedMinutes: Number(values.failedMinutes),
+  endpointDown: values.endpointDown,
+  destinationHeld: values.destinationHeld,
+  inboxOlderThanSeconds: fromField(values.inboxMinutes, 60),
+  syncFailed: values.syncFailed,
+  audienceResizedPercent: fromField(values.resizedPercent),
+  keyEndingWithinSeconds: fromField(values.keyHours, 3_600),
 })

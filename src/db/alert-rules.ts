@@ -1,0 +1,47 @@
+/** When there is an alert. */
+
+import type { AlertPreview, AlertRules } from '../schemas/alert.ts'
+import type { Queryable, SqlValue } from './database.ts'
+import { wrongNow } from './wrong-now.ts'
+
+/** Columns of `alert_rules`: their types, and the members that they hold. */
+const columns: readonly { name: string; type: string; member: keyof AlertRules }[] = [
+  { name: 'endpoint_failing_after', type: 'integer', member: 'endpointFailingAfterSeconds' },
+  { name: 'endpoint_failed_percent', type: 'integer', member: 'endpointFailedPercent' },
+  { name: 'endpoint_failed_minutes', type: 'integer', member: 'endpointFailedMinutes' },
+  { name: 'endpoint_down', type: 'boolean', member: 'endpointDown' },
+  { name: 'destination_held', type: 'boolean', member: 'destinationHeld' },
+  { name: 'inbox_older_than', type: 'integer', member: 'inboxOlderThanSeconds' },
+  { name: 'sync_failed', type: 'boolean', member: 'syncFailed' },
+  { name: 'audience_resized_percent', type: 'integer', member: 'audienceResizedPercent' },
+  { name: 'key_ending_within', type: 'integer', member: 'keyEndingWithinSeconds' },
+]
+
+/** Most alerts that a preview shows. */
+const previewed = 100
+
+const valuesOf = (rules: AlertRules): SqlValue[] => columns.map(({ member }) => rules[member])
+
+export async function readAlertRules(database: Queryable): Promise<AlertRules> {
+  const [row] = await database.query<AlertRules>(
+    `select ${columns.map(({ name, member }) => `${name} as "${member}"`).join(', ')} from alert_rules`,
+  )
+  if (row === undefined) throw new Error('the table alert_rules has no row')
+  return row
+}
+
+export async function replaceAlertRules(database: Queryable, rules: AlertRules): Promise<void> {
+  const changes = columns.map(({ name }, index) => `${name} = $${index + 1}`)
+  await database.query(`update alert_rules set ${changes.join(', ')}`, valuesOf(rules))
+}
+
+/** What would be open now with these rules. */
+export async function previewAlerts(database: Queryable, rules: AlertRules): Promise<AlertPreview> {
+  const row = columns.map(({ name, type }, index) => `$${index + 1}::${type} as ${name}`)
+  const items = await database.query<AlertPreview['items'][number]>(
+    `select kind, subject, name, reason, path from (${wrongNow(`(select ${row.join(', ')})`)}) as wrong
+     order by kind, name, subject limit ${previewed}`,
+    valuesOf(rules),
+  )
+  return { items }
+}
