@@ -2,7 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/activity'
 import { alertFailures, type AlertActivities } from '../src/contracts/alerts.ts'
-import { listAlertChannels, noteTold, openAlertChannel } from '../src/db/alert-channels.ts'
+import { alertChannelIds, noteTold, openAlertChannel } from '../src/db/alert-channels.ts'
 import { getAlert } from '../src/db/alerts.ts'
 import type { Database } from '../src/db/database.ts'
 import { linkTo, tell, type TellDependencies } from '../src/alerts/tell.ts'
@@ -20,7 +20,7 @@ export function createAlertActivities(dependencies: AlertDependencies): AlertAct
     async channelsToTell({ alertId }) {
       const alert = await unlessGone(getAlert(database, alertId))
       if (alert === undefined || alert.mutedUntil !== null) return []
-      return (await listAlertChannels(database)).map(({ id }) => id)
+      return alertChannelIds(database)
     },
 
     async tellChannel({ alertId, change, channelId }) {

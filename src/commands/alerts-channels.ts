@@ -1,26 +1,21 @@
 /** `postrider alerts channels` and what changes them: where alerts go. */
 
 import { Option, type Command } from 'commander'
-import { z } from 'zod'
 import {
   AlertChannelSchema,
   AlertChannelTestSchema,
   type AlertChannel,
+  type AlertChannelPatch,
   type AlertChannelSettings,
   type NewAlertChannel,
 } from '../schemas/alert.ts'
-import { DoneSchema, segment, type Api } from './shared/api.ts'
+import { DoneSchema, segment } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
-import { pick } from './shared/lookup.ts'
+import { listAlertChannels, pick } from './shared/lookup.ts'
 import { collect, environmentVariable } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
-
-const ChannelsSchema = z.object({ items: z.array(AlertChannelSchema) })
-
-const listChannels = async (api: Api): Promise<AlertChannel[]> =>
-  (await api.call('GET', '/alert-channels', ChannelsSchema)).items
 
 interface ChannelOptions {
   kind: AlertChannelSettings['kind']
@@ -31,13 +26,19 @@ interface ChannelOptions {
   appUrl?: string
 }
 
+interface ChangeOptions extends Partial<Omit<ChannelOptions, 'kind' | 'appUrl'>> {
+  name?: string
+  secret: boolean
+  appUrl?: string | false
+}
+
 export function addAlertChannels(command: Command): void {
   command
     .command('channels')
     .description('show where alerts go')
     .action(async (_options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result({ items: await listChannels(api) }, ({ items }) =>
+      out.result({ items: await listAlertChannels(api) }, ({ items }) =>
         table(
           ['id', 'name', 'kind', 'target', 'told last', 'error'],
           items.map(({ id, name, kind, target, lastToldAt, lastError }) => [
@@ -72,7 +73,26 @@ export function addAlertChannels(command: Command): void {
         ...(options.appUrl !== undefined && { appUrl: options.appUrl }),
       }
       const made = await api.call('POST', '/alert-channels', AlertChannelSchema, body)
-      out.result(made, ({ id, kind, target }) => facts({ id, name: made.name, kind, target }))
+      out.result(made, showChannel)
+    })
+
+  command
+    .command('update-channel <channel>')
+    .description('change a channel, by id or name; what is left out stays')
+    .option('--name <name>', 'another name')
+    .option('--url-env <variable>', 'environment variable with the URL of the webhook or SMTP server')
+    .option('--secret-env <variable>', 'environment variable with the secret that signs, for a webhook')
+    .option('--no-secret', 'do not sign any more')
+    .option('--from <address>', 'sender of the e-mail')
+    .option('--to <address>', 'recipient of the e-mail, of all of them (repeat for up to ten)', collect)
+    .option('--app-url <url>', 'where this app is, for links')
+    .option('--no-app-url', 'no links any more')
+    .action(async (wanted: string, options: ChangeOptions, self: Command) => {
+      const { api, out } = await openSession(self)
+      const channel = pick('channel', await listAlertChannels(api), wanted)
+      const body = changeOf(channel, options)
+      const made = await api.call('PATCH', `/alert-channels/${segment(channel.id)}`, AlertChannelSchema, body)
+      out.result(made, showChannel)
     })
 
   command
@@ -80,7 +100,7 @@ export function addAlertChannels(command: Command): void {
     .description('tell a channel of a sample alert now, by id or name')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      const { id } = pick('channel', await listChannels(api), wanted)
+      const { id } = pick('channel', await listAlertChannels(api), wanted)
       const answer = await api.call('POST', `/alert-channels/${segment(id)}/test`, AlertChannelTestSchema)
       out.result(answer, ({ outcome }) => `The test was ${outcome}.`)
       if (answer.outcome === 'failed') throw new CommandError('failed', answer.error ?? 'the channel did not take it')
@@ -92,11 +112,49 @@ export function addAlertChannels(command: Command): void {
     .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
-      const { id, name } = pick('channel', await listChannels(api), wanted)
+      const { id, name } = pick('channel', await listAlertChannels(api), wanted)
       await confirm(`Remove the channel ${name}? It is told of no alert any more.`, options)
       await api.call('DELETE', `/alert-channels/${segment(id)}`, DoneSchema)
       out.result({ removed: id }, () => `Removed ${id}.`)
     })
+}
+
+const showChannel = ({ id, name, kind, target }: AlertChannel): string => facts({ id, name, kind, target })
+
+function changeOf({ kind }: AlertChannel, options: ChangeOptions): AlertChannelPatch {
+  const { name, appUrl } = options
+  const settings = changedSettings(kind, options)
+  if (settings === undefined) throw usageError('a channel of this kind has no such setting')
+  return {
+    ...(name !== undefined && { name }),
+    ...(appUrl !== undefined && { appUrl: appUrl === false ? null : appUrl }),
+    ...(Object.keys(settings).length > 1 && { settings }),
+  }
+}
+
+/** @returns undefined when an option is not for this kind */
+function changedSettings(
+  kind: AlertChannel['kind'],
+  { urlEnv, secretEnv, secret, from, to }: ChangeOptions,
+): AlertChannelPatch['settings'] {
+  const url = urlEnv === undefined ? undefined : environmentVariable(process.env, urlEnv)
+  const isSecretMeant = secretEnv !== undefined || !secret
+  const isMailMeant = from !== undefined || to !== undefined
+  if ((isSecretMeant && kind !== 'webhook') || (isMailMeant && kind !== 'email')) return undefined
+  if (kind === 'slack') return { kind, ...(url !== undefined && { url }) }
+  if (kind === 'webhook')
+    return {
+      kind,
+      ...(url !== undefined && { url }),
+      ...(secretEnv !== undefined && { sharedSecret: environmentVariable(process.env, secretEnv) }),
+      ...(!secret && { sharedSecret: null }),
+    }
+  return {
+    kind,
+    ...(url !== undefined && { smtpUrl: url }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  }
 }
 
 function settingsOf({ kind, urlEnv, secretEnv, from, to }: ChannelOptions): AlertChannelSettings {

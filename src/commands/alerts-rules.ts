@@ -25,7 +25,11 @@ export function addAlertRules(command: Command): void {
     .description('show when there is an alert; with options, change it')
     .option('--endpoint-failing <duration>', 'an endpoint fails for so long, such as 5m', duration)
     .option('--no-endpoint-failing', 'no alert for endpoints')
-    .option('--endpoint-failed-percent <percent>', 'so many percent of its attempts fail, such as 20', wholeNumber(1, 100))
+    .option(
+      '--endpoint-failed-percent <percent>',
+      'so many percent of its attempts fail, such as 20',
+      wholeNumber(1, 100),
+    )
     .option('--no-endpoint-failed-percent', 'no alert for endpoints of which a part of the attempts fails')
     .option('--endpoint-failed-minutes <minutes>', 'the newest minutes that are counted for it', wholeNumber(1, 60))
     .option('--endpoint-down', 'an endpoint is down: only probes are sent to it')

@@ -96,6 +96,10 @@ export const examples: Record<string, readonly string[]> = {
     'alerts add-channel Slack --kind slack --url-env SLACK_URL --app-url https://postrider.example.com',
     'alerts add-channel Ops --kind email --url-env MAIL --from postrider@example.com --to ops@example.com',
   ],
+  'alerts update-channel': [
+    'alerts update-channel Ops --to ops@example.com --to nights@example.com',
+    'alerts update-channel Slack --url-env SLACK_URL --no-app-url',
+  ],
   'alerts test-channel': ['alerts test-channel Ops'],
   'alerts remove-channel': ['alerts remove-channel Ops'],
   'tokens list': ['tokens list'],

@@ -9,7 +9,7 @@ import { writeOutput } from './shared/write-output.ts'
 export const exportCommand = (): Command =>
   new Command('export')
     .description(
-      'print sources, destinations and audiences as a file for `apply`; secrets become names of environment variables',
+      'print sources, destinations, audiences and alerts as a file for `apply`; secrets become names of environment variables',
     )
     .option('--output <file>', 'write to this file: JSON if its name ends in .json, else YAML')
     .option('--all', 'also what the node and `listen` made for one machine: Quickstart and their receivers')

@@ -14,7 +14,16 @@ const maxReasonLength = 300
 /** SQL of it: kind, subject, name, reason, path, and the occasion where one may follow the other at the same subject.
  *  @param rules  SQL of one row with the columns of the table `alert_rules` */
 export const wrongNow = (rules: string): string =>
-  [endpointFailing, endpointFailingOften, endpointDown, destinationHeld, inboxOld, syncFailed, audienceResized, keyEnding]
+  [
+    endpointFailing,
+    endpointFailingOften,
+    endpointDown,
+    destinationHeld,
+    inboxOld,
+    syncFailed,
+    audienceResized,
+    keyEnding,
+  ]
     .map((kind) => kind(rules))
     .join(' union all ')
 

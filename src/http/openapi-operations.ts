@@ -40,6 +40,8 @@ export const operations: Record<string, { id: string; summary?: string } | undef
   'post /api/v1/alert-rules/preview': { id: 'previewAlertRules' },
   'get /api/v1/alert-channels': { id: 'listAlertChannels' },
   'post /api/v1/alert-channels': { id: 'createAlertChannel' },
+  'post /api/v1/alert-channels/check': { id: 'checkAlertChannel' },
+  'patch /api/v1/alert-channels/{id}': { id: 'updateAlertChannel' },
   'delete /api/v1/alert-channels/{id}': { id: 'deleteAlertChannel' },
   'post /api/v1/alert-channels/{id}/test': { id: 'testAlertChannel' },
   'get /api/v1/catalog': { id: 'getCatalog', summary: 'Types of sources and destinations' },

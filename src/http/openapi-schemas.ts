@@ -10,6 +10,13 @@ import {
 } from '../schemas/access.ts'
 import { ActivitySchema } from '../schemas/activity.ts'
 import {
+  AlertChannelPatchSchema,
+  AlertChannelSchema,
+  AlertRulesSchema,
+  AlertSchema,
+  NewAlertChannelSchema,
+} from '../schemas/alert.ts'
+import {
   AudienceMemberSchema,
   AudiencePatchSchema,
   AudienceScheduleSchema,
@@ -51,6 +58,10 @@ import { ErrorSchema } from './management/schemas.ts'
 
 const named = {
   Activity: ActivitySchema,
+  Alert: AlertSchema,
+  AlertChannel: AlertChannelSchema,
+  AlertChannelPatch: AlertChannelPatchSchema,
+  AlertRules: AlertRulesSchema,
   ApiToken: ApiTokenSchema,
   Audience: AudienceSchema,
   AudienceMember: AudienceMemberSchema,
@@ -76,6 +87,7 @@ const named = {
   LiftSuppressions: LiftSuppressionsSchema,
   Mapping: MappingSchema,
   MemberChange: MemberChangeSchema,
+  NewAlertChannel: NewAlertChannelSchema,
   NewApiToken: NewApiTokenSchema,
   NewAudience: NewAudienceSchema,
   NewDeletionRequest: NewDeletionRequestSchema,

@@ -51,33 +51,70 @@ const address = z
   .max(maxAddressLength)
   .regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, 'must be an e-mail address')
 
+const secret = z.string().min(1).max(maxSecretLength)
+const appUrl = urlOf('http:', 'https:')
+
+const webhook = z.strictObject({
+  kind: z.literal('webhook').describe('A signed `POST` of JSON'),
+  url: urlOf('http:', 'https:').describe('Where it goes: http or https, at most 2,048 characters'),
+  sharedSecret: secret.optional().describe('Signs, as the secret of a destination'),
+})
+
+const slack = z.strictObject({
+  kind: z.literal('slack').describe('A message through an incoming webhook of Slack'),
+  url: urlOf('http:', 'https:').describe('The incoming webhook, as Slack shows it'),
+})
+
+const email = z.strictObject({
+  kind: z.literal('email').describe('E-mail by SMTP'),
+  smtpUrl: urlOf('smtp:', 'smtps:').describe('Server, as in `smtp://user:password@mail.example.com:587`'),
+  from: address.describe('Address of the sender'),
+  to: z.array(address).min(1).max(maxRecipients).describe('Addresses that get it, 1 to 10'),
+})
+
 /** Where alerts go, and how. URLs may hold secrets: they are never shown again. */
-export const AlertChannelSettingsSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('webhook').describe('A signed `POST` of JSON'),
-    url: urlOf('http:', 'https:').describe('Where it goes: http or https, at most 2,048 characters'),
-    sharedSecret: z.string().min(1).max(maxSecretLength).optional().describe('Signs, as the secret of a destination'),
-  }),
-  z.strictObject({
-    kind: z.literal('slack').describe('A message through an incoming webhook of Slack'),
-    url: urlOf('http:', 'https:').describe('The incoming webhook, as Slack shows it'),
-  }),
-  z.strictObject({
-    kind: z.literal('email').describe('E-mail by SMTP'),
-    smtpUrl: urlOf('smtp:', 'smtps:').describe('Server, as in `smtp://user:password@mail.example.com:587`'),
-    from: address.describe('Address of the sender'),
-    to: z.array(address).min(1).max(maxRecipients).describe('Addresses that get it, 1 to 10'),
-  }),
-])
+export const AlertChannelSettingsSchema = z.discriminatedUnion('kind', [webhook, slack, email])
 export type AlertChannelSettings = z.infer<typeof AlertChannelSettingsSchema>
 
 /** A channel to be made. */
 export const NewAlertChannelSchema = z.strictObject({
   name: NameSchema.describe('Name for people, 1 to 200 characters'),
   settings: AlertChannelSettingsSchema.describe('Where alerts go, and how'),
-  appUrl: urlOf('http:', 'https:').optional().describe('Where this app is, for the links; none unless given'),
+  appUrl: appUrl.optional().describe('Where this app is, for the links; none unless given'),
 })
 export type NewAlertChannel = z.infer<typeof NewAlertChannelSchema>
+
+/** A change of a channel: what it names; the rest stays. Settings of another kind must be whole. */
+export const AlertChannelPatchSchema = z.strictObject({
+  name: NameSchema.optional().describe('Another name, 1 to 200 characters'),
+  settings: z
+    .discriminatedUnion('kind', [
+      webhook.partial({ url: true }).extend({
+        sharedSecret: secret.nullish().describe('Signs from now on; null: not signed any more'),
+      }),
+      slack.partial({ url: true }),
+      email.partial({ smtpUrl: true, from: true, to: true }),
+    ])
+    .optional()
+    .describe('What is other than before; members that are left out stay where the kind does'),
+  appUrl: appUrl.nullish().describe('Where this app is, for the links; null: none any more'),
+})
+export type AlertChannelPatch = z.infer<typeof AlertChannelPatchSchema>
+
+/** Settings of a channel without what is secret. */
+const AlertChannelViewSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('webhook').describe('A signed `POST` of JSON'),
+    hasSharedSecret: z.boolean().describe('Whether requests are signed'),
+  }),
+  z.object({ kind: z.literal('slack').describe('A message through an incoming webhook of Slack') }),
+  z.object({
+    kind: z.literal('email').describe('E-mail by SMTP'),
+    from: z.string().describe('Address of the sender'),
+    to: z.array(z.string()).describe('Addresses that get it'),
+  }),
+])
+export type AlertChannelView = z.infer<typeof AlertChannelViewSchema>
 
 /** A channel without what is secret. */
 export const AlertChannelSchema = z.object({
@@ -85,6 +122,9 @@ export const AlertChannelSchema = z.object({
   name: z.string().describe('Name for people'),
   kind: z.enum(['webhook', 'slack', 'email']).describe('How alerts go there'),
   target: z.string().describe('Host of the URL, or the recipients'),
+  settings: AlertChannelViewSchema.nullable().describe(
+    'Settings without what is secret; null where the key ring has no key for them',
+  ),
   appUrl: z.string().nullable().describe('Where its links lead; null: none'),
   lastToldAt: z.iso.datetime().nullable().describe('When it took an alert last, ISO 8601; null before the first'),
   lastError: z.string().nullable().describe('Why the latest try failed; null where it did not'),

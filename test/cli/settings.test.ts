@@ -353,9 +353,9 @@ describe('alerts', () => {
       audienceResizedPercent: 30,
       keyEndingWithinSeconds: null,
     }
-    const change = ['--endpoint-failing', '10m', '--endpoint-failed-percent', '20', '--endpoint-down', '--no-inbox-old']
+    const wanted = ['--endpoint-failing', '10m', '--endpoint-failed-percent', '20', '--endpoint-down', '--no-inbox-old']
     const more = ['--no-sync-failed', '--audience-resized', '30', '--no-key-ending']
-    expect(await shell.json(['alerts', 'rules', ...change, ...more])).toEqual(rules)
+    expect(await shell.json(['alerts', 'rules', ...wanted, ...more])).toEqual(rules)
     expect((await shell.run(['alerts', 'rules'])).stdout).toContain('after 600 s')
     const rotated = await node.createSource('Rotated')
     await node.api('POST', `/sources/${rotated.id}/rotate-key`, { overlapSeconds: 3_600 })
@@ -370,6 +370,18 @@ describe('alerts', () => {
     const channels = (await shell.run(['alerts', 'channels'])).stdout
     expect(channels).toContain('Ops')
     expect(made.stdout + channels).not.toContain('secret-path')
+    const moved = { OTHER: `${receiver.url}/services/other-path` }
+    const change = ['alerts', 'update-channel', 'Ops', '--name', 'Nights']
+    expect(
+      (await shell.run([...change, '--url-env', 'OTHER', '--app-url', 'https://p.example.com'], { env: moved })).code,
+    ).toBe(0)
+    expect(await shell.json(['alerts', 'test-channel', 'Nights'])).toEqual({ outcome: 'told' })
+    expect(await receiver.received(2)).toMatchObject([{}, { path: '/services/other-path' }])
+    expect(await shell.json(['alerts', 'update-channel', 'Nights', '--name', 'Ops', '--no-app-url'])).toMatchObject({
+      name: 'Ops',
+      appUrl: null,
+    })
+    expect((await shell.run(['alerts', 'update-channel', 'Ops', '--to', 'a@example.com'])).code).toBe(2)
     receiver.answer({ status: 410 })
     expect((await shell.run(['alerts', 'test-channel', 'Ops'])).code).toBe(1)
     expect((await shell.run(['alerts', 'remove-channel', 'Ops', '--yes'])).code).toBe(0)

@@ -169,7 +169,10 @@ it('an event waits in the inbox while Temporal is away, and is taken', { timeout
   relay.shut()
   const sent = () => apart.post('/track', source.writeKey, { messageId: 'waits', userId: 'u1', event: 'E' })
   await until('it is taken without Temporal', async () => (await sent()).status === 200, limitMs)
-  expect(await untilAlert(apart, 'inbox', false)).toMatchObject({ kind: 'inbox_old', path: '/deliveries?status=queued' })
+  expect(await untilAlert(apart, 'inbox', false)).toMatchObject({
+    kind: 'inbox_old',
+    path: '/deliveries?status=queued',
+  })
   expect(changesOf(webhook, 'inbox')).toEqual([])
   relay.open()
   await receiver.received(1, limitMs)

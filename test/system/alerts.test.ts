@@ -145,6 +145,48 @@ describe('one node', () => {
     await node.api('DELETE', `/alert-channels/${channel.id}`)
   })
 
+  it('changes a channel: what is left out stays, secrets too, and another kind must be whole', async () => {
+    await using webhook = await startReceiver()
+    const settings = { kind: 'webhook', url: `${webhook.url}/kept`, sharedSecret: 'hook-secret' } as const
+    const { body: made } = await addChannel(node, 'Hook', settings)
+    const path = `/alert-channels/${made.id}`
+    const change = (body: object) => node.api<AlertChannel & { path?: string }>('PATCH', path, body)
+    const told = async () => {
+      const before = webhook.requests.length
+      await node.api('POST', `${path}/test`)
+      return (await webhook.received(before + 1))[before]
+    }
+    expect((await change({ name: 'Renamed' })).body).toMatchObject({
+      name: 'Renamed',
+      appUrl: 'https://postrider.example.com',
+      settings: { kind: 'webhook', hasSharedSecret: true },
+    })
+    await change({ settings: { kind: 'webhook', sharedSecret: 'other-secret' }, appUrl: null })
+    const signed = await told()
+    expect(signed).toMatchObject({ path: '/kept' })
+    const signature = createHmac('sha1', 'other-secret')
+      .update(signed?.body ?? '')
+      .digest('hex')
+    expect(signed?.headers['x-signature']).toBe(signature)
+    await change({ settings: { kind: 'webhook', url: `${webhook.url}/moved`, sharedSecret: null } })
+    const unsigned = await told()
+    expect(unsigned).toMatchObject({ path: '/moved' })
+    expect(unsigned?.headers['x-signature']).toBeUndefined()
+
+    const mail = { kind: 'email', from: 'a@example.com', to: ['b@example.com'] }
+    expect(await change({ settings: mail })).toMatchObject({ status: 400, body: { path: 'settings.smtpUrl' } })
+    const inside = { ...mail, smtpUrl: 'smtp://10.0.0.1' }
+    expect(await change({ settings: inside })).toMatchObject({ status: 400, body: { path: 'settings.smtpUrl' } })
+    expect(await change({ settings: { ...mail, smtpUrl: 'smtp://127.0.0.1' } })).toMatchObject({
+      status: 200,
+      body: { kind: 'email', target: 'b@example.com', settings: mail },
+    })
+    const [listed] = (await node.api<{ items: AlertChannel[] }>('GET', '/alert-channels')).body.items
+    expect(listed).toMatchObject({ name: 'Renamed', appUrl: null, settings: mail })
+    expect((await node.api('PATCH', '/alert-channels/none', { name: 'x' })).status).toBe(404)
+    await node.api('DELETE', path)
+  })
+
   it('refuses what is out of bounds, addresses that are not allowed too, and names the member', async () => {
     const refused = async (settings: object) =>
       (await node.api<{ path?: string }>('POST', '/alert-channels', { name: 'No', settings })).body.path

@@ -6,8 +6,10 @@ import { usageError } from '../shared/failure.ts'
 import type { Current } from './current.ts'
 import type { SecretReference, SettingsFile } from './file.ts'
 
-export type Kind = 'sources' | 'destinations' | 'audiences'
-export const kinds: readonly Kind[] = ['sources', 'destinations', 'audiences']
+/** Lists of things that have names. */
+type ListKind = 'sources' | 'destinations' | 'audiences' | 'alertChannels'
+export type Kind = ListKind | 'alertRules'
+export const kinds: readonly Kind[] = ['sources', 'destinations', 'audiences', 'alertRules', 'alertChannels']
 
 /** Members of an entry as they are shown. */
 export type View = Record<string, unknown>
@@ -59,12 +61,13 @@ export function expectKnown(context: PlanContext, kind: 'sources' | 'destination
  *  @param view  an item as it is shown */
 export function planDeletions<Item extends { id: string; name: string }>(
   { api, file, prune }: PlanContext,
-  kind: Kind,
+  kind: ListKind,
   items: Item[],
   view: (item: Item) => object,
 ): Change[] {
-  if (!prune) return []
-  const kept = new Set(file[kind].map(({ name }) => name))
+  const entries = file[kind]
+  if (!prune || entries === undefined) return []
+  const kept = new Set(entries.map(({ name }) => name))
   return items
     .filter(({ name }) => !kept.has(name))
     .map((item) => ({
@@ -74,10 +77,12 @@ export function planDeletions<Item extends { id: string; name: string }>(
       before: { ...view(item) },
       after: null,
       apply: async () => {
-        await api.call('DELETE', `/${kind}/${segment(item.id)}`, z.unknown())
+        await api.call('DELETE', `/${pathOf(kind)}/${segment(item.id)}`, z.unknown())
       },
     }))
 }
+
+const pathOf = (kind: ListKind): string => (kind === 'alertChannels' ? 'alert-channels' : kind)
 
 /** The members of `whole` that `entry` has, in its order. */
 export const sameMembers = (whole: View, entry: object): View =>

@@ -1,12 +1,15 @@
 /** The settings of a node, as entries of a file. */
 
+import { AlertRulesSchema, type AlertChannel, type AlertRules } from '../../schemas/alert.ts'
 import type { Audience } from '../../schemas/audience.ts'
 import type { Destination } from '../../schemas/destination.ts'
 import { differingOptions } from '../../schemas/endpoint-options.ts'
 import type { Source } from '../../schemas/source.ts'
 import type { Api } from '../shared/api.ts'
-import { existing, listAudiences, listDestinations, listSources } from '../shared/lookup.ts'
+import { CommandError } from '../shared/failure.ts'
+import { existing, listAlertChannels, listAudiences, listDestinations, listSources } from '../shared/lookup.ts'
 import type {
+  AlertChannelEntry,
   AudienceEntry,
   DestinationEntry,
   HeaderEntries,
@@ -21,15 +24,19 @@ export interface Current {
   sources: Source[]
   destinations: Destination[]
   audiences: Audience[]
+  alertRules: AlertRules
+  alertChannels: AlertChannel[]
 }
 
 export async function readCurrent(api: Api): Promise<Current> {
-  const [sources, destinations, audiences] = await Promise.all([
+  const [sources, destinations, audiences, alertRules, alertChannels] = await Promise.all([
     listSources(api),
     listDestinations(api),
     listAudiences(api),
+    api.call('GET', '/alert-rules', AlertRulesSchema),
+    listAlertChannels(api),
   ])
-  return { sources, destinations, audiences }
+  return { sources, destinations, audiences, alertRules, alertChannels }
 }
 
 /** Destinations that a node or `listen` made for one machine. */
@@ -37,14 +44,15 @@ const isLocal = (name: string): boolean => name === 'Quickstart receiver' || nam
 
 /** Without what is local, and so no part of a file unless asked for, nor deleted for its absence; also without the Quickstart source
  *  when nothing else takes its events. */
-export function withoutLocal({ sources, destinations, audiences }: Current): Current {
+export function withoutLocal(current: Current): Current {
+  const { sources, destinations, audiences } = current
   const isMember = (id: string): boolean => audiences.some(({ destinationIds }) => destinationIds.includes(id))
   const kept = destinations.filter(({ id, name }) => !isLocal(name) || isMember(id))
   const isTaken = (id: string): boolean => kept.some(({ sourceIds }) => sourceIds.includes(id))
   return {
+    ...current,
     sources: sources.filter(({ id, name }) => name !== 'Quickstart' || isTaken(id)),
     destinations: kept,
-    audiences,
   }
 }
 
@@ -54,7 +62,7 @@ export const secretHeader = /auth|token|secret|key|cookie|password|signature/i
 /** Everything as a file, secrets as references to variables that are named after what they are for.
  *  @throws CommandError when several have one name, by which a file knows them */
 export function exportSettings(current: Current): SettingsFile {
-  for (const kind of ['sources', 'destinations', 'audiences'] as const)
+  for (const kind of ['sources', 'destinations', 'audiences', 'alertChannels'] as const)
     for (const { name } of current[kind]) existing<{ id: string; name: string }>(current[kind], name)
   const variable = variableNames()
   return {
@@ -75,6 +83,10 @@ export function exportSettings(current: Current): SettingsFile {
       ...audienceEntry(audience, current.destinations),
       membership: membershipEntry(audience, (what) => ({ env: variable(audience.name, what) })),
     })),
+    alertRules: current.alertRules,
+    alertChannels: current.alertChannels.map((channel) =>
+      alertChannelEntry(channel, (what) => ({ env: variable(channel.name, what) })),
+    ),
   }
 }
 
@@ -134,6 +146,27 @@ export function membershipEntry({ membership }: Audience, secret: (what: string)
       const { query, statementTimeoutSeconds } = membership
       return { kind: 'sql', connectionString: secret('connection'), query, statementTimeoutSeconds }
     }
+  }
+}
+
+/** @param secret  what stands for the `url` or the `secret`, which the node does not show
+ *  @throws CommandError when the node cannot read its settings */
+export function alertChannelEntry(
+  { name, appUrl, settings }: AlertChannel,
+  secret: (what: string) => SecretReference,
+): AlertChannelEntry {
+  const links = appUrl === null ? {} : { appUrl }
+  switch (settings?.kind) {
+    case undefined:
+      throw new CommandError('failed', `the node has no key for the settings of the channel ${name}: set them anew`)
+    case 'webhook': {
+      const sharedSecret = settings.hasSharedSecret ? secret('secret') : null
+      return { name, kind: 'webhook', url: secret('url'), sharedSecret, ...links }
+    }
+    case 'slack':
+      return { name, kind: 'slack', url: secret('url'), ...links }
+    case 'email':
+      return { name, kind: 'email', smtpUrl: secret('url'), from: settings.from, to: settings.to, ...links }
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
+import { AlertRulesSchema } from '../../schemas/alert.ts'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
 import { OnFailingSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
 import { DifferingOptionsSchema } from '../../schemas/endpoint-options.ts'
@@ -80,17 +81,43 @@ const AudienceEntrySchema = z.strictObject({
 })
 export type AudienceEntry = z.infer<typeof AudienceEntrySchema>
 
+/** When there is an alert; what is left out stays. */
+const AlertRulesEntrySchema = AlertRulesSchema.partial()
+
+const alertChannel = { name: NameSchema, appUrl: z.string().nullish() }
+
+const AlertChannelEntrySchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    ...alertChannel,
+    kind: z.literal('webhook'),
+    url: SecretReferenceSchema,
+    /** `null`: requests are not signed. */
+    sharedSecret: SecretReferenceSchema.nullish(),
+  }),
+  z.strictObject({ ...alertChannel, kind: z.literal('slack'), url: SecretReferenceSchema }),
+  z.strictObject({
+    ...alertChannel,
+    kind: z.literal('email'),
+    smtpUrl: SecretReferenceSchema,
+    from: z.string(),
+    to: z.array(z.string()),
+  }),
+])
+export type AlertChannelEntry = z.infer<typeof AlertChannelEntrySchema>
+
 const namedOnce = <Entry extends z.ZodType<{ name: string }>>(entry: Entry) =>
   z
     .array(entry)
     .refine((entries) => new Set(entries.map(({ name }) => name)).size === entries.length, 'must have each name once')
-    .default([])
 
 const SettingsFileSchema = z.strictObject({
   version: z.literal(1),
-  sources: namedOnce(SourceEntrySchema),
-  destinations: namedOnce(DestinationEntrySchema),
-  audiences: namedOnce(AudienceEntrySchema),
+  sources: namedOnce(SourceEntrySchema).default([]),
+  destinations: namedOnce(DestinationEntrySchema).default([]),
+  audiences: namedOnce(AudienceEntrySchema).default([]),
+  alertRules: AlertRulesEntrySchema.optional(),
+  /** Files of 0.1.0 say nothing of channels. */
+  alertChannels: namedOnce(AlertChannelEntrySchema).optional(),
 })
 export type SettingsFile = z.infer<typeof SettingsFileSchema>
 

@@ -7,6 +7,7 @@ import { environmentVariable } from '../shared/options.ts'
 import type { Current } from './current.ts'
 import { kinds, type Change, type PlanContext, type PlanOptions } from './change.ts'
 import { toYaml, type SettingsFile } from './file.ts'
+import { planAlertChannels, planAlertRules } from './plan-alerts.ts'
 import { planAudiences } from './plan-audiences.ts'
 import { planDestinations } from './plan-destinations.ts'
 import { planSources } from './plan-sources.ts'
@@ -31,7 +32,13 @@ export function planChanges(
       made.get(`${kind}/${name}`) ?? pick<{ id: string; name: string }>(kind.slice(0, -1), current[kind], name).id,
     created: (kind, name, id) => made.set(`${kind}/${name}`, id),
   }
-  const planned = [planSources(context), planDestinations(context), planAudiences(context)]
+  const planned = [
+    planSources(context),
+    planDestinations(context),
+    planAudiences(context),
+    planAlertRules(context),
+    planAlertChannels(context),
+  ]
   return [
     ...planned.flat().filter(({ action }) => action !== 'delete'),
     ...planned
@@ -47,7 +54,7 @@ export function diffOf(changes: Change[]): string {
   const side = (which: 'before' | 'after'): string => {
     const sections = kinds.flatMap((kind) => {
       const views = changes.flatMap((change) => (change.kind === kind ? (change[which] ?? []) : []))
-      return views.length === 0 ? [] : [[kind, views] as const]
+      return views.length === 0 ? [] : [[kind, kind === 'alertRules' ? views[0] : views] as const]
     })
     return sections.length === 0 ? '' : toYaml(Object.fromEntries(sections))
   }

@@ -1,6 +1,7 @@
 /** Finding things by id or name. */
 
 import { z } from 'zod'
+import { AlertChannelSchema, type AlertChannel } from '../../schemas/alert.ts'
 import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
 import { DeletedNameSchema, maxDeletedIds } from '../../schemas/deleted-name.ts'
 import { DestinationViewSchema, type DestinationView } from '../../schemas/destination.ts'
@@ -15,6 +16,8 @@ const maxItems = 20_000
 
 export const pageOf = <Item>(item: z.ZodType<Item>) =>
   z.object({ items: z.array(item), nextCursor: z.string().nullable() })
+
+const AlertChannelsSchema = z.object({ items: z.array(AlertChannelSchema) })
 
 /** All items of a list, or the first `limit` of them.
  *  @param filter  members of the query */
@@ -39,6 +42,9 @@ export const listSources = (api: Api): Promise<Source[]> => listAll(api, '/sourc
 export const listDestinations = (api: Api): Promise<DestinationView[]> =>
   listAll(api, '/destinations', DestinationViewSchema)
 export const listAudiences = (api: Api): Promise<Audience[]> => listAll(api, '/audiences', AudienceSchema)
+
+export const listAlertChannels = async (api: Api): Promise<AlertChannel[]> =>
+  (await api.call('GET', '/alert-channels', AlertChannelsSchema)).items
 
 export const findSource = async (api: Api, wanted: string): Promise<Source> =>
   pick('source', await listSources(api), wanted)

@@ -9,6 +9,7 @@ import {
   listAlertChannels,
   noteTold,
   openAlertChannel,
+  updateAlertChannel,
 } from '../../db/alert-channels.ts'
 import { previewAlerts, readAlertRules, replaceAlertRules } from '../../db/alert-rules.ts'
 import { listAlerts, muteAlert } from '../../db/alerts.ts'
@@ -17,6 +18,7 @@ import type { AddressGuard } from '../../delivery/guard-address.ts'
 import type { Sender } from '../../delivery/send.ts'
 import { AppError } from '../../errors.ts'
 import {
+  AlertChannelPatchSchema,
   AlertChannelSchema,
   AlertChannelTestSchema,
   AlertPreviewSchema,
@@ -24,7 +26,7 @@ import {
   AlertSchema,
   MuteAlertSchema,
   NewAlertChannelSchema,
-  type AlertChannelSettings,
+  type AlertChannelPatch,
 } from '../../schemas/alert.ts'
 import type { SecretBox } from '../../secrets.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
@@ -125,7 +127,7 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
         response: { 200: z.object({ items: z.array(AlertChannelSchema) }), ...errorResponses },
       },
     },
-    async () => ({ items: await listAlertChannels(database) }),
+    async () => ({ items: await listAlertChannels(database, secrets) }),
   )
 
   app.post(
@@ -142,6 +144,42 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
     async ({ body }, reply) => {
       checkSettings(body.settings, guard)
       return reply.code(201).send(await createAlertChannel(database, secrets, body))
+    },
+  )
+
+  app.post(
+    '/alert-channels/check',
+    {
+      config: { needs: [], audit: false },
+      schema: {
+        tags,
+        security,
+        summary: 'Check a change of a channel, also its addresses; nothing is saved or told',
+        body: AlertChannelPatchSchema,
+        response: { 200: DoneSchema, ...errorResponses },
+      },
+    },
+    async ({ body }) => {
+      checkSettings(body.settings, guard)
+      return { success: true as const }
+    },
+  )
+
+  app.patch(
+    '/alert-channels/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Change a channel; what is left out stays',
+        params: IdParamsSchema,
+        body: AlertChannelPatchSchema,
+        response: { 200: AlertChannelSchema, ...errorResponses },
+      },
+    },
+    async ({ params, body }) => {
+      checkSettings(body.settings, guard)
+      return updateAlertChannel(database, secrets, params.id, body)
     },
   )
 
@@ -196,10 +234,12 @@ const sample = {
 } as const
 
 /** @throws AppError bad_request for an address that nothing may be sent to */
-function checkSettings(settings: AlertChannelSettings, guard: AddressGuard): void {
-  const [member, url] =
-    settings.kind === 'email' ? ['smtpUrl', `http://${new URL(settings.smtpUrl).hostname}`] : ['url', settings.url]
-  const refusal = guard.refuseUrl(url)
-  const path = `settings.${member}`
+function checkSettings(settings: AlertChannelPatch['settings'], guard: AddressGuard): void {
+  if (settings === undefined) return
+  const isEmail = settings.kind === 'email'
+  const given = isEmail ? settings.smtpUrl : settings.url
+  if (given === undefined) return
+  const refusal = guard.refuseUrl(isEmail ? `http://${new URL(given).hostname}` : given)
+  const path = `settings.${isEmail ? 'smtpUrl' : 'url'}`
   if (refusal !== undefined) throw new AppError('bad_request', `${path}: ${refusal.reason}`, { path })
 }

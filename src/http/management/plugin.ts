@@ -63,7 +63,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
     tokens: (id: string) => tokens.get(id),
     audiences: (id: string) => dependencies.audiences.get(id),
     alerts: (id: string) => getAlert(database, id),
-    'alert-channels': (id: string) => getAlertChannel(database, id),
+    'alert-channels': (id: string) => getAlertChannel(database, dependencies.secrets, id),
   }
   auditChanges(app, { database, readers, withDatabase, logger })
   partLimits.guardRoutes(app)

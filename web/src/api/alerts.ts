@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import type {
   Alert,
   AlertChannel,
+  AlertChannelPatch,
   AlertChannelTest,
   AlertPreview,
   AlertRules,
@@ -44,6 +45,9 @@ export const saveAlertRules = (body: AlertRules): Promise<AlertRules> => request
 
 export const createAlertChannel = (body: NewAlertChannel): Promise<AlertChannel> =>
   request('POST', '/alert-channels', { body })
+
+export const updateAlertChannel = (id: string, body: AlertChannelPatch): Promise<AlertChannel> =>
+  request('PATCH', `/alert-channels/${segment(id)}`, { body })
 
 export const testAlertChannel = (id: string): Promise<AlertChannelTest> =>
   request('POST', `/alert-channels/${segment(id)}/test`)

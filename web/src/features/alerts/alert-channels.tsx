@@ -8,6 +8,7 @@ import { Section } from '../../shared/section.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
+import { ChangeChannel } from './change-channel.tsx'
 import { NewChannel } from './new-channel.tsx'
 
 /** Where alerts go. */
@@ -73,6 +74,7 @@ function ChannelRow({ channel, canChange }: { channel: AlertChannel; canChange: 
             <Button size="xs" variant="default" loading={test.isPending} onClick={() => test.mutate()}>
               Send a test
             </Button>
+            <ChangeChannel channel={channel} />
             <Button
               size="xs"
               variant="default"

@@ -80,7 +80,12 @@ function Fields({ form, disabled }: { form: UseFormReturnType<RuleValues>; disab
   )
   return (
     <>
-      {number('endpointMinutes', 'An endpoint fails for so many minutes', 'All its attempts. Empty: no alert', maxMinutes)}
+      {number(
+        'endpointMinutes',
+        'An endpoint fails for so many minutes',
+        'All its attempts. Empty: no alert',
+        maxMinutes,
+      )}
       {number(
         'failedPercent',
         'So many percent of the attempts at an endpoint fail',

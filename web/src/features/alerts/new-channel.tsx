@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Select, Stack, TextInput } from '@mantine/core'
+import { Button, Group, Select, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import type { AlertChannelSettings, NewAlertChannel } from '../../../../src/schemas/alert.ts'
@@ -6,16 +6,7 @@ import { createAlertChannel } from '../../api/alerts.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { useChange } from '../../shared/use-change.ts'
-
-interface ChannelValues {
-  name: string
-  kind: AlertChannelSettings['kind']
-  url: string
-  sharedSecret: string
-  from: string
-  /** Addresses, with commas. */
-  to: string
-}
+import { channelFieldOf, ChannelFields, recipientsOf, type ChannelValues } from './channel-fields.tsx'
 
 const empty: ChannelValues = { name: '', kind: 'email', url: '', sharedSecret: '', from: '', to: '' }
 
@@ -36,35 +27,13 @@ export function NewChannel() {
       form.reset()
       setProblem(undefined)
     },
-    onFailed: (error) => setProblem(placeError(error, fieldOf, form.setFieldError)),
+    onFailed: (error) => setProblem(placeError(error, channelFieldOf, form.setFieldError)),
   })
-  const { kind } = form.getValues()
   return (
     <form onSubmit={form.onSubmit(() => create.mutate())}>
       <Stack maw={480}>
         <Select label="Kind" data={kinds} allowDeselect={false} {...form.getInputProps('kind')} />
-        <TextInput label="Name of the channel" required {...form.getInputProps('name')} />
-        <PasswordInput
-          label={kind === 'email' ? 'SMTP server' : 'URL'}
-          description={kind === 'email' ? 'As in smtp://user:password@mail.example.com:587' : undefined}
-          required
-          autoComplete="off"
-          {...form.getInputProps('url')}
-        />
-        {kind === 'webhook' && (
-          <PasswordInput
-            label="Secret that signs"
-            description="Empty: not signed"
-            autoComplete="off"
-            {...form.getInputProps('sharedSecret')}
-          />
-        )}
-        {kind === 'email' && (
-          <>
-            <TextInput label="From" required {...form.getInputProps('from')} />
-            <TextInput label="To" description="Addresses, with commas" required {...form.getInputProps('to')} />
-          </>
-        )}
+        <ChannelFields form={form} isKnown={false} />
         <FormProblem title="Not added" problem={problem} />
         <Group>
           <Button type="submit" loading={create.isPending}>
@@ -85,12 +54,5 @@ const toChannel = (values: ChannelValues): NewAlertChannel => ({
 function toSettings({ kind, url, sharedSecret, from, to }: ChannelValues): AlertChannelSettings {
   if (kind === 'slack') return { kind, url: url.trim() }
   if (kind === 'webhook') return { kind, url: url.trim(), ...(sharedSecret !== '' && { sharedSecret }) }
-  const recipients = to.split(',').map((one) => one.trim())
-  return { kind, smtpUrl: url.trim(), from: from.trim(), to: recipients }
-}
-
-/** The form's field for a member of the body that the server found wrong. */
-function fieldOf(path: string): string | undefined {
-  const member = path.replace(/^settings\./, '').replace(/\[.*$/, '')
-  return member === 'smtpUrl' ? 'url' : member
+  return { kind, smtpUrl: url.trim(), from: from.trim(), to: recipientsOf(to) }
 }

@@ -1,0 +1,104 @@
+import { AlertChannelSchema, AlertRulesSchema, type AlertChannel, type AlertChannelPatch } from '../../schemas/alert.ts'
+import { DoneSchema, segment } from '../shared/api.ts'
+import { existing } from '../shared/lookup.ts'
+import {
+  changedMembers,
+  isSame,
+  planDeletions,
+  sameMembers,
+  type Change,
+  type PlanContext,
+  type View,
+} from './change.ts'
+import { alertChannelEntry } from './current.ts'
+import type { AlertChannelEntry, SecretReference } from './file.ts'
+
+/** Stands in a diff for a secret that is not known to be the one of the file. */
+const unknown: SecretReference = { env: '(another value)' }
+
+export function planAlertRules({ api, current, file }: PlanContext): Change[] {
+  const { alertRules: after } = file
+  const before = sameMembers(current.alertRules, after ?? {})
+  if (after === undefined || isSame(before, after)) return []
+  const apply = async () => {
+    await api.call('PUT', '/alert-rules', AlertRulesSchema, { ...current.alertRules, ...after })
+  }
+  return [{ kind: 'alertRules', action: 'update', name: 'rules', before, after, apply }]
+}
+
+export function planAlertChannels(context: PlanContext): Change[] {
+  const { current, file } = context
+  return [
+    ...(file.alertChannels ?? []).flatMap((entry) => planAlertChannel(context, entry)),
+    ...planDeletions(context, 'alertChannels', current.alertChannels, ({ name, kind }) => ({ name, kind })),
+  ]
+}
+
+function planAlertChannel(context: PlanContext, entry: AlertChannelEntry): Change[] {
+  const { api, current } = context
+  const { name } = entry
+  const after: View = { ...entry }
+  const channel = existing(current.alertChannels, name)
+  const all = new Set(Object.keys(entry))
+  if (channel === undefined) {
+    const { appUrl } = entry
+    const body = { name, settings: settingsOf(context, entry, all), ...(typeof appUrl === 'string' && { appUrl }) }
+    const apply = async () => {
+      await api.call('POST', '/alert-channels', AlertChannelSchema, body)
+    }
+    const check = checkOf(context, body)
+    return [{ kind: 'alertChannels', action: 'create', name, before: null, after, check, apply }]
+  }
+
+  const before = sameMembers(presentView(context, entry, channel), after)
+  const changed = changedMembers(before, after)
+  if (changed.size === 0) return []
+  const body = {
+    settings: settingsOf(context, entry, changed.has('kind') ? all : changed),
+    ...(changed.has('appUrl') && { appUrl: entry.appUrl }),
+  }
+  const apply = async () => {
+    await api.call('PATCH', `/alert-channels/${segment(channel.id)}`, AlertChannelSchema, body)
+  }
+  const check = checkOf(context, body)
+  return [{ kind: 'alertChannels', action: 'update', name, before, after, check, apply }]
+}
+
+const checkOf =
+  ({ api }: PlanContext, body: AlertChannelPatch) =>
+  async (): Promise<void> => {
+    await api.call('POST', '/alert-channels/check', DoneSchema, body)
+  }
+
+/** What the channel is now, in the words of the entry: a secret that the node has counts as the entry's. */
+function presentView({ updateSecrets }: PlanContext, entry: AlertChannelEntry, channel: AlertChannel): View {
+  if (channel.settings === null) return { name: channel.name, kind: channel.kind }
+  const given: View = { ...entry }
+  const present = alertChannelEntry(channel, () => unknown)
+  const shown = Object.entries(present).map(([member, value]) => [
+    member,
+    value === unknown && !updateSecrets ? (given[member] ?? unknown) : value,
+  ])
+  return { appUrl: null, ...(Object.fromEntries(shown) as View) }
+}
+
+/** The members that are named; the node keeps the others. */
+function settingsOf({ secret }: PlanContext, entry: AlertChannelEntry, members: Set<string>) {
+  switch (entry.kind) {
+    case 'webhook':
+      return {
+        kind: entry.kind,
+        ...(members.has('url') && { url: secret(entry.url) }),
+        ...(members.has('sharedSecret') && { sharedSecret: entry.sharedSecret ? secret(entry.sharedSecret) : null }),
+      }
+    case 'slack':
+      return { kind: entry.kind, ...(members.has('url') && { url: secret(entry.url) }) }
+    case 'email':
+      return {
+        kind: entry.kind,
+        ...(members.has('smtpUrl') && { smtpUrl: secret(entry.smtpUrl) }),
+        ...(members.has('from') && { from: entry.from }),
+        ...(members.has('to') && { to: entry.to }),
+      }
+  }
+}
