@@ -20,6 +20,9 @@ const columns: readonly { name: string; type: string; member: keyof AlertRules }
 /** Most alerts that a preview shows. */
 const previewed = 100
 
+/** SQL of the rules in `valuesOf`. */
+const givenRules = `(select ${columns.map(({ name, type }, index) => `$${index + 1}::${type} as ${name}`).join(', ')})`
+
 const valuesOf = (rules: AlertRules): SqlValue[] => columns.map(({ member }) => rules[member])
 
 export async function readAlertRules(database: Queryable): Promise<AlertRules> {
@@ -30,16 +33,25 @@ export async function readAlertRules(database: Queryable): Promise<AlertRules> {
   return row
 }
 
+/** What was wrong by the rules before, and is not by the new ones, is over without a word: nothing works again by it. */
 export async function replaceAlertRules(database: Queryable, rules: AlertRules): Promise<void> {
   const changes = columns.map(({ name }, index) => `${name} = $${index + 1}`)
-  await database.query(`update alert_rules set ${changes.join(', ')}`, valuesOf(rules))
+  await database.query(
+    `with before as materialized (${wrongNow('alert_rules')}), wanted as materialized (${wrongNow(givenRules)}),
+       unwanted as (
+         update alerts a set closed_at = clock_timestamp(), closing_handed = true where closed_at is null
+           and exists (select from before b where b.kind = a.kind and b.subject = a.subject)
+           and not exists (select from wanted w where w.kind = a.kind and w.subject = a.subject)
+       )
+     update alert_rules set ${changes.join(', ')}`,
+    valuesOf(rules),
+  )
 }
 
 /** What would be open now with these rules. */
 export async function previewAlerts(database: Queryable, rules: AlertRules): Promise<AlertPreview> {
-  const row = columns.map(({ name, type }, index) => `$${index + 1}::${type} as ${name}`)
   const items = await database.query<AlertPreview['items'][number]>(
-    `select kind, subject, name, reason, path from (${wrongNow(`(select ${row.join(', ')})`)}) as wrong
+    `select kind, subject, name, reason, path from (${wrongNow(givenRules)}) as wrong
      order by kind, name, subject limit ${previewed}`,
     valuesOf(rules),
   )

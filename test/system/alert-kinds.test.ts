@@ -181,13 +181,34 @@ it('an event waits in the inbox while Temporal is away, and is taken', { timeout
   expect(changesOf(webhook, 'inbox').sort()).toEqual(['closed', 'opened'])
 })
 
+it('is over without a word where its rule is switched off', { timeout }, async () => {
+  const endingKey = async (name: string) => {
+    const { id } = await node.createSource(name)
+    await node.api('POST', `/sources/${id}/rotate-key`, { overlapSeconds: 3_600 })
+    return id
+  }
+  const keyEnding = { ...noRules, keyEndingWithinSeconds: 7_200 }
+  await setRules(node, keyEnding)
+  const unwanted = await endingKey('Unwanted')
+  await untilTold(unwanted, ['opened'])
+  await setRules(node, noRules)
+  expect(await alertsOf(node, unwanted)).toMatchObject([{ closedAt: expect.any(String) as string }])
+  await node.api('DELETE', `/sources/${unwanted}/previous-keys`)
+  // What is told after it shows that it had its turn.
+  await setRules(node, keyEnding)
+  const other = await endingKey('Other')
+  await untilTold(other, ['opened'])
+  expect(changesOf(webhook, unwanted)).toEqual(['opened'])
+})
+
 it('shows what would be open with other rules, and saves and tells nothing', { timeout }, async () => {
   const source = await node.createSource('Previewed')
   await node.api('POST', `/sources/${source.id}/rotate-key`, { overlapSeconds: 3_600 })
   const rules = { ...noRules, keyEndingWithinSeconds: 7_200 }
   const preview = (body: object) => node.api<AlertPreview>('POST', '/alert-rules/preview', body)
   const ofSource = { kind: 'key_ending', subject: source.id, name: 'Previewed', path: `/sources/${source.id}` }
-  expect((await preview(rules)).body.items).toMatchObject([ofSource])
+  const shown = (await preview(rules)).body.items.filter(({ subject }) => subject === source.id)
+  expect(shown).toMatchObject([ofSource])
   expect((await preview(noRules)).body).toEqual({ items: [] })
   expect((await node.api('GET', '/alert-rules')).body).toEqual(noRules)
   for (const wrong of [

@@ -183,6 +183,12 @@ const openers: Opener[] = [
     name: 'Remove Dialogs?',
   },
   {
+    file: 'features/alerts/change-channel.tsx',
+    path: () => '/alerts',
+    from: button('Change'),
+    name: 'Change Dialogs',
+  },
+  {
     file: 'features/settings/tokens.tsx',
     path: () => '/settings?tab=tokens',
     from: button('Revoke Dialogs'),
