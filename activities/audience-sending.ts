@@ -19,11 +19,13 @@ import type { Database } from '../src/db/database.ts'
 import { bookCalls } from '../src/db/destination-paces.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
 import { encodeBody } from '../src/delivery/body.ts'
+import type { Gate } from '../src/delivery/gate.ts'
 import { postMessage } from '../src/delivery/post-message.ts'
 import { CalledOffError, SendAbortedError, type Sender, type SendOutcome } from '../src/delivery/send.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Mapper } from '../src/mapping/mapper.ts'
 import { heartbeating } from './heartbeating.ts'
+import { sendWithinBounds } from './within-bounds.ts'
 
 /** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
 export const concurrency = 64
@@ -53,6 +55,8 @@ export interface SendingDependencies {
   /** Applies the mapping of a destination. */
   mapper: Mapper
   sender: Sender
+  /** Asked where bounds are set for an endpoint: they hold for events and calls of syncs together. */
+  gate: Pick<Gate, 'admit' | 'closedSince'>
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate' | 'forgets'>
   metrics: AudienceMetrics
   liveTraffic: Pick<LiveTraffic, 'callsPerSecond'>
@@ -133,7 +137,7 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
       const postedFrom = performance.now()
       const posted = await postSideBySide(
         changes,
-        (change) => postChange(dependencies, destination(), identify, change),
+        (change) => postChange(dependencies, destination(), identify, change, () => goesOn(page)),
         { concurrency, maxUnavailableInRow: probes ? 1 : maxUnavailableInRow, pace, goesOn: () => goesOn(page) },
       )
       pageOf = nextPage(changes.length, performance.now() - postedFrom, longestPage)
@@ -172,12 +176,13 @@ function postChange(
   destination: StoredDestination | undefined,
   identify: IdentifyContext,
   change: Change,
+  goesOn: () => boolean,
 ): Promise<Posted> {
   if (destination === undefined) return Promise.resolve({ kind: 'unmade' })
   const message = identifyBody(identify, change)
   const { id: destinationId, mappingId } = destination
   const post = (body: string): Promise<Posted> =>
-    postBody(dependencies, destination, identify, { userId: change.userId, messageId: message.messageId, body })
+    postBody(dependencies, destination, identify, { userId: change.userId, messageId: message.messageId, body, goesOn })
   if (mappingId === null) return post(encodeBody(message))
   return dependencies.mapper.map({ destinationId, mappingId }, message).then(
     (mapped) => (mapped.kind === 'mapped' ? post(mapped.body) : mapped),
@@ -187,15 +192,20 @@ function postChange(
 
 /** Posts to all endpoints of a destination, side by side. */
 function postBody(
-  { sender, suppression }: SendingDependencies,
+  { sender, gate, suppression }: SendingDependencies,
   { secrets, successPolicy, mappingId, settings: { webhooks: endpoints } }: StoredDestination,
   { audience }: IdentifyContext,
-  { userId, messageId, body }: { userId: string; messageId: string; body: string },
+  { userId, messageId, body, goesOn }: { userId: string; messageId: string; body: string; goesOn: () => boolean },
 ): Promise<Posted> {
   const isCalledOff = (): boolean => suppression.isSuppressed(audience.id, userId)
   if (isCalledOff()) return Promise.resolve({ kind: 'withheld' })
   const attempts = endpoints.map((endpoint) =>
-    postMessage(sender, { messageId, body, endpoint, secrets, at: new Date(), isCalledOff }),
+    sendWithinBounds({
+      gate,
+      endpoint,
+      goesOn,
+      send: () => postMessage(sender, { messageId, body, endpoint, secrets, at: new Date(), isCalledOff }),
+    }),
   )
   const judge = (outcomes: SendOutcome[]): Posted => {
     const posted = verdict(outcomes, endpoints, successPolicy)

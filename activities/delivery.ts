@@ -17,7 +17,7 @@ import { failureTypes } from '../src/contracts/delivery.ts'
 import { namedUsers } from '../src/contracts/named-users.ts'
 import { isSealedMessage, type MessageContent, type OpenMessage } from '../src/contracts/sealed-message.ts'
 import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
-import type { AttemptKind, AttemptResult } from '../src/delivery/admission.ts'
+import type { AttemptKind, AttemptResult, TurnedAway } from '../src/delivery/admission.ts'
 import { encodeBody } from '../src/delivery/body.ts'
 import { evidenceOf, maxEvidenceBytes } from '../src/delivery/evidence.ts'
 import { gatedEndpoint, type Gate } from '../src/delivery/gate.ts'
@@ -55,7 +55,7 @@ export interface AttemptDependencies {
   /** Users to whom nothing goes out any more. */
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Says whether an attempt may go now; one that may not is deferred. */
-  gate: Pick<Gate, 'admit' | 'closedSince'>
+  gate: Pick<Gate, 'admit' | 'turnAway' | 'closedSince'>
   /** Keeps an attempt from being made again when only its report came too late. */
   unlessMade: UnlessMade
   /** Wakes tries that wait for an endpoint that was down. */
@@ -168,6 +168,8 @@ export interface AttemptContext {
   isBesideOthers?: boolean
   /** Whether an operator ordered it. */
   isOrdered?: boolean
+  /** How many attempts wait with it, and come together where it is turned away; it alone unless given. */
+  attempts?: number
   /** Called when the endpoint has a place for it. */
   onAdmitted?: () => void
   /** Most bytes of evidence that are kept of it; as many as of any unless given. */
@@ -211,7 +213,7 @@ async function attemptNow(
   input: AttemptInput,
   context: AttemptContext,
 ): Promise<AttemptOutcome> {
-  const { signal, number, isBesideOthers = false, isOrdered = false } = context
+  const { signal, number, isBesideOthers = false, isOrdered = false, attempts } = context
   const begunAt = Date.now()
   const found = await findEndpoint(dependencies, input)
   if (found.kind !== 'ready') return found
@@ -229,12 +231,10 @@ async function attemptNow(
   const mapping = bodyOf(dependencies.mapper, input, content, destination)
   const body = typeof mapping === 'string' ? mapping : await mapping
   if (typeof body !== 'string') return body
-  const admission = await gate.admit(gatedEndpoint(endpoint), kind, isOrdered)
+  const admission = await gate.admit(gatedEndpoint(endpoint), kind, { isOrdered, ...(attempts && { attempts }) })
   if (admission.kind === 'later') {
-    const { inMs, reason } = admission
     const isDown = gate.closedSince(endpoint.id) !== undefined
-    const pausedTotalMs = pausedSoFarMs(destination)
-    return { kind: 'deferred', turnInMs: inMs, reason, pausedTotalMs, ...(isDown && { isDown }) }
+    return { ...deferred(admission), pausedTotalMs: pausedSoFarMs(destination), ...(isDown && { isDown }) }
   }
   context.onAdmitted?.()
   let result: AttemptResult = 'unused'
@@ -286,6 +286,14 @@ async function attemptNow(
     admission.leave(result)
   }
 }
+
+/** The outcome of an attempt that the gate turned away. */
+export const deferred = ({ inMs, reason, isPaced }: TurnedAway): Extract<AttemptOutcome, { kind: 'deferred' }> => ({
+  kind: 'deferred',
+  turnInMs: inMs,
+  reason,
+  ...(isPaced && { isPaced }),
+})
 
 /** What is sent; undefined when its user was erased. */
 function contentOf(
@@ -454,8 +462,10 @@ function again(
   attempts: Attempt[],
   isOrdered = false,
 ): Error {
+  const { attempt: tries } = Context.current().info
   const state = {
-    attempts: attemptsBefore + Context.current().info.attempt,
+    // A pause after a failure is none the longer for tries that were turned away before.
+    attempts: attemptsBefore + (outcome.kind === 'unavailable' ? Math.min(tries, attempts.length) : tries),
     retry,
     windowEndsAt: windowEndsAt(),
     // What an operator ordered comes as soon as there is a place for it.

@@ -12,7 +12,9 @@ import {
 } from '../src/contracts/parcel-progress.ts'
 import type { EndpointProgress, EventProgress, HeldParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
 import type { AttemptKind } from '../src/delivery/admission.ts'
-import { attempt, type AttemptDependencies } from './delivery.ts'
+import { gatedEndpoint } from '../src/delivery/gate.ts'
+import { isBounded } from '../src/delivery/set-bounds.ts'
+import { attempt, deferred, type AttemptDependencies } from './delivery.ts'
 
 /** Most attempts of one parcel side by side at one endpoint. */
 const perEndpoint = 16
@@ -103,7 +105,10 @@ export async function attemptRound(
   const work = async (queue: Due[], onAdmitted: () => void): Promise<void> => {
     for (let due = queue.shift(); due !== undefined; due = queue.shift()) {
       await turn?.()
-      if (performance.now() > lastBegin) return deferRest([due, ...queue.splice(0)], { kind: 'deferred' })
+      if (performance.now() > lastBegin) {
+        const left = [due, ...queue.splice(0)]
+        return deferRest(left, outOfTime(dependencies, kind, due, left.length))
+      }
       const { event } = due.event
       if (!isStillDue(progress.get(due.event.progress.place), due, kind)) {
         note(due, { kind: 'deferred' })
@@ -122,6 +127,7 @@ export async function attemptRound(
         acceptedAt: Date.parse(receivedAt),
         number: due.attempts + 1,
         told: due.made,
+        attempts: 1 + queue.length,
         onAdmitted,
         evidenceBytes,
       }
@@ -135,8 +141,10 @@ export async function attemptRound(
    *  is turned away counts once among those that wait for the endpoint. */
   const workThrough = async (queue: Due[]): Promise<void> => {
     const workers: Promise<void>[] = []
+    const [first] = queue
+    const most = Math.min(perEndpoint, (first && boundsOf(dependencies, first)?.maxConcurrent) ?? perEndpoint)
     const begin = (): void => {
-      if (workers.length < perEndpoint && queue.length > 0) workers.push(work(queue, begin))
+      if (workers.length < most && queue.length > 0) workers.push(work(queue, begin))
     }
     begin()
     for (const worker of workers) await worker
@@ -144,6 +152,20 @@ export async function attemptRound(
 
   await Promise.all([...queues.values()].map(workThrough))
   return { progress: [...progress.values()], times }
+}
+
+/** The endpoint, as far as the gate asks for it; undefined where it is there no more. */
+function boundsOf({ findDestination }: AttemptDependencies, { destinationId, endpointId }: Due) {
+  const endpoint = findDestination(destinationId)?.settings.webhooks.find(({ id }) => id === endpointId)
+  return endpoint && gatedEndpoint(endpoint)
+}
+
+/** The outcome for attempts for which the round has no time. Where bounds are set for the endpoint they come in their turn, before what is
+ *  new. */
+function outOfTime(dependencies: AttemptDependencies, kind: AttemptKind, due: Due, attempts: number): AttemptOutcome {
+  const endpoint = boundsOf(dependencies, due)
+  if (endpoint === undefined || !isBounded(endpoint)) return { kind: 'deferred' }
+  return deferred(dependencies.gate.turnAway(endpoint, kind, attempts))
 }
 
 function dueOf(event: RoundEvent, dueBy: number): Due[] {

@@ -12,7 +12,13 @@ import {
   type DestinationView,
   type NewDestination,
 } from '../schemas/destination.ts'
-import { EndpointOptionsSchema, type DifferingOptions, type EndpointOptions } from '../schemas/endpoint-options.ts'
+import {
+  EndpointOptionsSchema,
+  highestRate,
+  mostConcurrent,
+  type DifferingOptions,
+  type EndpointOptions,
+} from '../schemas/endpoint-options.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import type { Source } from '../schemas/source.ts'
 import { messageTypes } from '../schemas/message.ts'
@@ -21,7 +27,7 @@ import { DoneSchema, query, segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findDestination, listDestinations, listSources, namesOf, pick } from './shared/lookup.ts'
-import { collect, collectHeaders, collectStatuses, duration, httpUrl, wholeNumber } from './shared/options.ts'
+import { collect, collectHeaders, collectStatuses, duration, httpUrl, orNone, wholeNumber } from './shared/options.ts'
 import { facts, table, type Output } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -49,11 +55,13 @@ function stateColumns({ endpoints }: DestinationView, endpointId: string): (stri
   return [state, downSince ?? failingSince, probe, reason]
 }
 
-/** As `PUT, 20 s, takes 404 410`, only what differs from the usual. */
+/** As `PUT, 20 s, takes 404 410, 10/s`, only what differs from the usual. */
 const shownOptions = (options: DifferingOptions): string =>
   Object.entries(options)
     .map(([name, value]) => {
       if (name === 'timeoutSeconds') return `${String(value)} s`
+      if (name === 'maxPerSecond') return `${String(value)}/s`
+      if (name === 'maxConcurrent') return `${String(value)} at a time`
       return Array.isArray(value) ? `takes ${value.join(' ')}` : String(value)
     })
     .join(', ')
@@ -104,6 +112,8 @@ interface Settings {
   /** In milliseconds. */
   timeout?: number
   successStatus?: EndpointOptions['successStatuses']
+  maxPerSecond?: EndpointOptions['maxPerSecond']
+  maxConcurrent?: EndpointOptions['maxConcurrent']
   secretEnv?: string
   successPolicy?: Destination['successPolicy']
   onFailing?: Destination['onFailing']
@@ -139,6 +149,16 @@ const withSettings = (command: Command): Command =>
       collectStatuses,
     )
     .option('--timeout <duration>', 'how long these endpoints have for their answers, 1s to 30s', duration)
+    .option(
+      '--max-per-second <count>',
+      'requests a second that each node sends to each of these endpoints at most (none: no bound)',
+      orNone(wholeNumber(1, highestRate)),
+    )
+    .option(
+      '--max-concurrent <count>',
+      'attempts that each node makes at a time at each of these endpoints at most (none: no bound)',
+      orNone(wholeNumber(1, mostConcurrent)),
+    )
     .option('--secret-env <variable>', 'environment variable that holds the shared secret; requests are then signed')
     .addOption(
       new Option(
@@ -378,11 +398,20 @@ function changedWebhooks(options: Settings, present: readonly { id: string; url:
   return Object.keys(given).length === 0 ? undefined : present.map(({ id, url }) => ({ id, url, ...given }))
 }
 
-const endpointOptions = ({ method, contentType, timeout, successStatus }: Settings): DifferingOptions => ({
+const endpointOptions = ({
+  method,
+  contentType,
+  timeout,
+  successStatus,
+  maxPerSecond,
+  maxConcurrent,
+}: Settings): DifferingOptions => ({
   ...(method !== undefined && { method }),
   ...(contentType !== undefined && { contentType }),
   ...(timeout !== undefined && { timeoutSeconds: timeout / 1_000 }),
   ...(successStatus !== undefined && { successStatuses: successStatus }),
+  ...(maxPerSecond !== undefined && { maxPerSecond }),
+  ...(maxConcurrent !== undefined && { maxConcurrent }),
 })
 
 /** Filter and mapping, as far as they are given. */

@@ -11,6 +11,7 @@ import { createAudienceStore, type AudienceStore } from '../db/audiences.ts'
 import { audiencesThatWait } from '../db/audiences-syncs.ts'
 import type { Database } from '../db/database.ts'
 import { createConnect } from '../delivery/connect.ts'
+import type { Gate } from '../delivery/gate.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
 import type { Sender } from '../delivery/send.ts'
 import type { Suppression } from '../deletions/suppression.ts'
@@ -49,12 +50,13 @@ export function composeAudiences(dependencies: {
   suppression: Suppression
   guard: AddressGuard
   sender: Sender
+  gate: Gate
   temporal: Temporal
   retry: RetrySchedule
   registry: Registry
   logger: Logger
 }): AudienceServices {
-  const { database, secrets, settings, mapper, suppression, guard, sender, temporal, retry, registry, logger } =
+  const { database, secrets, settings, mapper, suppression, guard, sender, gate, temporal, retry, registry, logger } =
     dependencies
   const audiences = createAudienceStore(database, secrets)
   const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard })(pullConnectMs) }
@@ -68,6 +70,7 @@ export function composeAudiences(dependencies: {
     findDestination: settings.destination,
     mapper,
     sender,
+    gate,
     suppression,
     retry,
     startDelivery: (input, deliveryId) => startDelivery(temporal, input, { deliveryId }),

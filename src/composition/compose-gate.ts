@@ -55,7 +55,8 @@ const ownStandings = (gate: Gate): Standings => ({
     if (up.some(({ id }) => gate.isAnswering(id))) return 'open'
     if (up.length > 0 && endpoints.some(({ id }) => gate.isUnheard(id))) return 'shut'
     if (up.some(({ id }) => !gate.isHanging(id))) return 'trial'
-    return passable.length > 0 ? 'probe' : 'shut'
+    if (passable.length > 0) return 'probe'
+    return endpoints.some(({ id }) => gate.isBounded(id)) ? 'full' : 'shut'
   },
   stop: async () => {},
 })

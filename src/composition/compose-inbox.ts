@@ -1,7 +1,7 @@
 /** The inbox of a node: what writes events to it, and who takes them out. */
 
 import { turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
-import { createInboxTurns, type Readiness } from '../intake/inbox-turns.ts'
+import { createInboxTurns, takesSome, type Readiness } from '../intake/inbox-turns.ts'
 import { createInboxWriter, type InboxWriter } from '../intake/inbox-writer.ts'
 import { composeDrain, watchInbox, type DrainDependencies } from './compose-drain.ts'
 
@@ -23,7 +23,7 @@ export function composeInbox(dependencies: InboxServicesDependencies): InboxServ
   const drain = compose({ ...dependencies, inboxTurns, giveWay: () => writer.written() })
   const wakeIfReady = (events: readonly NewInboxEvent[]): void => {
     const targets = new Map(events.map(({ input }) => [turnIdOf(input), input.targets]))
-    if ([...targets.values()].some((of) => readinessOf(of) !== 'shut')) drain.wake()
+    if ([...targets.values()].some((of) => takesSome(readinessOf(of)))) drain.wake()
   }
   const writer = createInboxWriter({
     database,

@@ -25,7 +25,7 @@ export function composeServices(config: Config, foundation: Foundation): Service
   const gate = composeGate({ ...foundation, config })
   const intake = composeIntake({ ...foundation, ...gate, config })
   const deliveries = composeDeliveries({ ...foundation, ...gate, config, queuedSteering: intake.queuedSteering })
-  const audiences = composeAudiences({ ...foundation, retry })
+  const audiences = composeAudiences({ ...foundation, ...gate, retry })
   const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
   const holds = composeHolds({ ...foundation, ...gate, onResumed: deliveries.onDestinationChanged })
   return { gate, intake, deliveries, audiences, deletions, holds, alerts: composeAlerts(foundation) }

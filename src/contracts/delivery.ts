@@ -206,6 +206,8 @@ export type AttemptOutcome =
       reason?: string
       /** The endpoint is down. */
       isDown?: true
+      /** Only a bound that is set for the endpoint kept it back: it comes when its turn is, and does not count as one in vain. */
+      isPaced?: true
     }
   /** Not made: the destination is paused. */
   | { kind: 'held' }

@@ -128,14 +128,14 @@ export const withinWindow = (step: NextStep, { windowEndsAt }: Pick<EndpointStat
 /** An endpoint that is superseded still gets the attempt that it was not given. */
 function afterDeferral(
   state: EndpointState,
-  { turnInMs = 0, reason = state.reason, isDown }: Extract<AttemptOutcome, { kind: 'deferred' }>,
+  { turnInMs = 0, reason = state.reason, isDown, isPaced }: Extract<AttemptOutcome, { kind: 'deferred' }>,
   moment: Moment,
 ): NextStep {
   const { attempts, retry, windowEndsAt, pausesInVain = false } = state
   const { now } = moment
   // Half of what is left at most: an endpoint that recovers earlier than foreseen still gets its attempt.
   const turnMs = turnInMs > 0 ? Math.max(1, Math.min(turnInMs, retry.maxMs, (windowEndsAt - now) / 2)) : 0
-  const inMs = pausesInVain ? Math.max(turnMs, pauseMs(state, moment)) : turnMs
+  const inMs = pausesInVain && !isPaced ? Math.max(turnMs, pauseMs(state, moment)) : turnMs
   if (inMs === 0) return { kind: 'attempt', beginsWindow: false }
   const wait = { kind: 'wait', until: now + inMs, reason: reason ?? notAttempted, ...(isDown && { isDown }) } as const
   return { ...wait, for: attempts === 0 ? 'turn' : 'retry' }

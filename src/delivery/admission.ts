@@ -8,6 +8,17 @@ export interface GatedEndpoint {
   url: string
   /** Scheme, host and port: the sockets that it uses. */
   origin: string
+  /** Bounds that are set for it; absent: none. */
+  maxPerSecond?: number | undefined
+  maxConcurrent?: number | undefined
+}
+
+/** What is said of an attempt that asks. */
+export interface Asked {
+  /** An operator ordered it: an endpoint that is down gets it although no probe is due. */
+  isOrdered?: boolean
+  /** How many attempts stand behind it, and are turned away with it; it alone unless given. 0: others need not wait for it. */
+  attempts?: number
 }
 
 /** What an attempt told of its endpoint.
@@ -26,6 +37,8 @@ export interface TurnedAway {
   kind: 'later'
   inMs: number
   reason: string
+  /** Only a bound that is set for the endpoint keeps it back. */
+  isPaced?: true
 }
 
 /** The answer of the gate. */

@@ -4,18 +4,21 @@ import type { RetrySchedule } from '../contracts/delivery.ts'
 import { shortestPauseMs } from '../contracts/retry-delay.ts'
 import type { BreakerOptions } from './breaker.ts'
 
+/** Attempts that may wait in line at one endpoint, and how long each may, in milliseconds; none waits where no place is to be
+ *  expected in that time. */
+export interface LineBounds {
+  maxWaiting: number
+  waitMs: number
+}
+
 /** Bounds of the first attempts, or of the retries. */
-export interface ShareBounds {
+export interface ShareBounds extends LineBounds {
   /** Attempts that an endpoint may have under way when nothing is known of it; a quarter of them while it hangs, it seems. */
   start: number
   /** Attempts that an endpoint may have under way once it has answered enough of them. */
   most: number
   /** Attempts that all endpoints may have together, those that wait in line included. */
   inAll: number
-  /** Attempts that may wait in line at one endpoint, and how long each may, in milliseconds; none waits where no place is to be
-   *  expected in that time. */
-  maxWaiting: number
-  waitMs: number
 }
 
 export interface GateBounds {

@@ -4,6 +4,7 @@
 import type { AttemptKind, AttemptResult, GatedEndpoint } from './admission.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
 import type { GateBounds, ShareBounds } from './gate-bounds.ts'
+import { nextAfter, restMs, type SetBounds } from './set-bounds.ts'
 
 /** An attempt that is under way. */
 export interface Attempt {
@@ -24,7 +25,7 @@ export interface Share extends ShareBounds {
   waiting: Set<(looks: boolean) => void>
 }
 
-export interface KnownEndpoint extends Record<AttemptKind, Share> {
+export interface KnownEndpoint extends Record<AttemptKind, Share>, SetBounds {
   id: string
   url: string
   origin: string
@@ -35,8 +36,11 @@ export interface KnownEndpoint extends Record<AttemptKind, Share> {
   heldMs: number
   /** Attempts that failed since the last answer; Infinity before the first one. */
   missed: number
-  /** When an attempt came or was over for the last time. */
+  /** When an attempt came or was over for the last time, and when one began. */
   seenAt: number
+  begunAt: number
+  /** When the next request may go by the rate that is set. */
+  nextAt: number
   /** Attempts that were told to come again later and have not yet, as they were counted at `at`. */
   booked: { attempts: number; at: number }
   /** When the attempt asks again that was told to be the next probe. */
@@ -57,10 +61,15 @@ const patienceMs = 500
 const manyMissed = 4
 
 /** An endpoint of which nothing is known yet. */
-export const newEndpoint = ({ id, url, origin }: GatedEndpoint, bounds: GateBounds): KnownEndpoint => ({
+export const newEndpoint = (
+  { id, url, origin, maxPerSecond, maxConcurrent }: GatedEndpoint,
+  bounds: GateBounds,
+): KnownEndpoint => ({
   id,
   url,
   origin,
+  maxPerSecond,
+  maxConcurrent,
   hangsMs: bounds.hangsMs,
   aloneMs: bounds.aloneMs,
   breaker: createBreaker(bounds.breaker),
@@ -69,6 +78,8 @@ export const newEndpoint = ({ id, url, origin }: GatedEndpoint, bounds: GateBoun
   heldMs: 0,
   missed: Infinity,
   seenAt: -Infinity,
+  begunAt: -Infinity,
+  nextAt: -Infinity,
   booked: { attempts: 0, at: 0 },
   proberAt: -Infinity,
 })
@@ -108,7 +119,10 @@ export const isAlone = ({ first, retry, seenAt, aloneMs }: KnownEndpoint, now: n
   first.taken.size + retry.taken.size + first.waiting.size === 0 && now - seenAt >= aloneMs
 
 /** How many attempts may be under way now. */
-export function limitOf(endpoint: KnownEndpoint, share: Share, now: number): number {
+export const limitOf = (endpoint: KnownEndpoint, share: Share, now: number): number =>
+  Math.min(earnedLimit(endpoint, share, now), endpoint.maxConcurrent ?? Infinity)
+
+function earnedLimit(endpoint: KnownEndpoint, share: Share, now: number): number {
   const silent = isSilent(endpoint, now)
   if (endpoint.heldMs >= endpoint.hangsMs || (silent && endpoint.missed >= manyMissed))
     return Math.min(share.places, hangingLimit(share))
@@ -118,9 +132,22 @@ export function limitOf(endpoint: KnownEndpoint, share: Share, now: number): num
 /** How many attempts may be under way at an endpoint that hangs. */
 export const hangingLimit = ({ start }: ShareBounds): number => Math.max(1, Math.floor(start * hangingShare))
 
+/** How many attempts are under way. */
+export const underWay = ({ first, retry }: KnownEndpoint): number => first.taken.size + retry.taken.size
+
+/** Whether the bounds that are set let one more attempt begin. */
+export const isWithinBounds = (endpoint: KnownEndpoint, now: number): boolean =>
+  underWay(endpoint) < (endpoint.maxConcurrent ?? Infinity) && restMs(endpoint, now) === 0
+
 /** Whether the endpoint itself has a place for one more. */
 export const hasOwnPlace = (endpoint: KnownEndpoint, share: Share, now: number): boolean =>
-  share.taken.size < limitOf(endpoint, share, now)
+  share.taken.size < limitOf(endpoint, share, now) && isWithinBounds(endpoint, now)
+
+/** Notes that an attempt begins. */
+export function noteBegin(endpoint: KnownEndpoint, now: number): void {
+  endpoint.begunAt = now
+  endpoint.nextAt = nextAfter(endpoint, now)
+}
 
 /** Notes what an attempt told that is over now. */
 export function learn(endpoint: KnownEndpoint, attempt: Attempt, result: AttemptResult, now: number): void {

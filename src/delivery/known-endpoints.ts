@@ -34,7 +34,10 @@ export function rememberEndpoints(bounds: GateBounds): KnownEndpoints {
     of(gated) {
       forgetMoved(gated)
       const known = endpoints.get(gated.id)
-      if (known !== undefined) return known
+      if (known !== undefined) {
+        const { maxPerSecond, maxConcurrent } = gated
+        return Object.assign(known, { maxPerSecond, maxConcurrent })
+      }
       const endpoint = newEndpoint(gated, bounds)
       endpoints.set(gated.id, endpoint)
       return endpoint

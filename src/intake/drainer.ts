@@ -96,7 +96,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
 
 /** Looks whose turn is next; while there is one alone, of which many events wait, a look is used for a moment. */
 function createLook(inboxTurns: Pick<InboxTurns, 'next'>, { isBehind }: Pick<TurnStarts, 'isBehind'>) {
-  let turns: NextTurns = { open: [], trial: [], probe: [], shut: [] }
+  let turns: NextTurns = { open: [], trial: [], probe: [], shut: [], full: [] }
   let usedUntil = 0
   const isOneFlood = ({ open: [only, ...others], trial }: NextTurns): boolean =>
     only !== undefined && others.length + trial.length === 0 && isBehind(only)

@@ -12,8 +12,12 @@ const lateMs = 250
 const maxLate = 10_000
 
 /** How many attempts the endpoints of some destinations take now. `open`: all that come; `trial`: some, as they have answered nothing yet or
- *  lately; `probe`: one, which finds out whether they answer again; `shut`: none. */
-export type Readiness = 'open' | 'trial' | 'probe' | 'shut'
+ *  lately; `probe`: one, which finds out whether they answer again; `shut`: none; `full`: none by the bounds that are set for them, and some
+ *  soon. */
+export type Readiness = 'open' | 'trial' | 'probe' | 'shut' | 'full'
+
+/** Whether they take any now. */
+export const takesSome = (readiness: Readiness): boolean => readiness !== 'shut' && readiness !== 'full'
 
 export type NextTurns = Record<Readiness, string[]>
 
@@ -76,7 +80,7 @@ export function createInboxTurns(
     async next() {
       const wasBehind = after !== ''
       const turns = await read()
-      const next: NextTurns = { open: [], trial: [], probe: [], shut: [] }
+      const next: NextTurns = { open: [], trial: [], probe: [], shut: [], full: [] }
       for (const { id, destinationIds } of turns.length === 0 && wasBehind ? await read() : turns)
         next[readiness(destinationIds)].push(id)
       return next

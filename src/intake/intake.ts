@@ -7,7 +7,7 @@ import { createFailureLog } from '../failure-log.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
 import type { Logger } from '../logger.ts'
 import type { IntakeCounter } from './event-ledger.ts'
-import type { Readiness } from './inbox-turns.ts'
+import { takesSome, type Readiness } from './inbox-turns.ts'
 import type { InboxWriter } from './inbox-writer.ts'
 import type { DirectStarts } from './start-directly.ts'
 
@@ -16,7 +16,7 @@ const retryAfterSeconds = 5
 
 /** What the endpoints of an event mean for its way: straight to Temporal (`open`), straight to it in small numbers (`trial`), or into the
  *  inbox (`shut`). */
-type Way = Exclude<Readiness, 'probe'>
+type Way = 'open' | 'trial' | 'shut'
 
 export interface Intake {
   /** Resolves when all events are held.
@@ -79,7 +79,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
 function wayOf(event: AcceptedEvent, { inbox, readiness }: Pick<IntakeDependencies, 'inbox' | 'readiness'>): Way {
   if (inbox.isHalfFull()) return 'open'
   const ready = inbox.mayWait(turnIdOf(event)) ? 'shut' : readiness(event.targets)
-  return ready === 'probe' ? 'shut' : ready
+  return ready === 'probe' || !takesSome(ready) ? 'shut' : ready
 }
 
 /** An event as Temporal or the inbox holds it. */

@@ -5,6 +5,12 @@ import { z } from 'zod'
 /** Longest time that an endpoint may be given for its answer, in seconds. */
 export const maxTimeoutSeconds = 30
 
+/** Most requests a second that a rate can be set to; beyond it no rate need be set. */
+export const highestRate = 1_000
+
+/** Attempts that a node makes at one endpoint at a time where no bound is set for it. */
+export const mostConcurrent = 128
+
 /** Most entries of a list of statuses. */
 const maxStatuses = 20
 
@@ -33,6 +39,18 @@ export const EndpointOptionsSchema = z.object({
     .array(SuccessStatusSchema)
     .max(maxStatuses)
     .describe('Statuses beside 2xx by which it takes an event: 300 to 499, or ranges as in `"400-404"`; at most 20'),
+  maxPerSecond: z
+    .int()
+    .min(1)
+    .max(highestRate)
+    .nullable()
+    .describe('Requests a second that each node sends it at most, 1 to 1,000, spread evenly; `null`: no bound'),
+  maxConcurrent: z
+    .int()
+    .min(1)
+    .max(mostConcurrent)
+    .nullable()
+    .describe('Attempts that each node makes at a time at most, 1 to 128; `null`: as many as it proves to take'),
 })
 export type EndpointOptions = z.infer<typeof EndpointOptionsSchema>
 
@@ -46,6 +64,8 @@ export const usualOptions: EndpointOptions = {
   contentType: 'json',
   timeoutSeconds: 5,
   successStatuses: [],
+  maxPerSecond: null,
+  maxConcurrent: null,
 }
 
 const names = Object.keys(usualOptions) as (keyof EndpointOptions)[]

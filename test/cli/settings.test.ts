@@ -126,11 +126,23 @@ describe('destinations', () => {
       '404',
       '--success-status',
       '410-412',
+      '--max-per-second',
+      '10',
+      '--max-concurrent',
+      '2',
     ]
-    const options = { method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404, '410-412'] }
+    const bounds = { maxPerSecond: 10, maxConcurrent: 2 }
+    const options = {
+      ...{ method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404, '410-412'] },
+      ...bounds,
+    }
     const all = (await shell.json<Destination>(put)).settings.webhooks
     expect(all).toMatchObject([{ ...options, headers: { 'X-Tenant': 'a1' } }, options])
-    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('PUT, form, 20 s, takes 404 410-412')
+    const shown = 'PUT, form, 20 s, takes 404 410-412, 10/s, 2 at a time'
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain(shown)
+    const unbounded = ['destinations', 'update', 'CRM', '--max-per-second', 'none', '--max-concurrent', 'none']
+    for (const webhook of (await shell.json<Destination>(unbounded)).settings.webhooks)
+      for (const bound of Object.keys(bounds)) expect(webhook).not.toHaveProperty(bound)
     const filter = join(shell.folder, 'orders.yaml')
     await writeFile(filter, 'events: [Order *]\nsample: 0.5\n')
     const filtered = ['destinations', 'update', 'CRM', '--filter', filter]
@@ -414,6 +426,8 @@ destinations:
       - url: http://127.0.0.1:9/in
         timeoutSeconds: 20
         successStatuses: [409, 300-303]
+        maxPerSecond: 10
+        maxConcurrent: 2
         headers:
           X-Tenant: a1
           Authorization: { env: WAREHOUSE_TOKEN }
@@ -450,7 +464,12 @@ audiences:
     expect(made).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 60, held: null })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
-      webhooks: [{ timeoutSeconds: 20, headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' } }],
+      webhooks: [
+        {
+          ...{ timeoutSeconds: 20, maxPerSecond: 10, maxConcurrent: 2 },
+          headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' },
+        },
+      ],
     })
     expect(await named('/audiences', 'Big spenders')).toMatchObject({
       destinationIds: [made.id],
@@ -482,6 +501,7 @@ audiences:
       .replace('WAREHOUSE_TOKEN', 'OTHER_TOKEN')
       .replace('timeoutSeconds: 20', 'method: PUT')
       .replace('successStatuses: [409, 300-303]', 'successStatuses: []')
+      .replace('        maxPerSecond: 10\n        maxConcurrent: 2\n', '')
     const path = join(shell.folder, 'changed.yaml')
     await writeFile(path, changed)
     const answer = await shell.run(['apply', path, '--yes', '--json'], { env: { ...env, OTHER_TOKEN: 'token-two' } })

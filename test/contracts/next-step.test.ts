@@ -100,6 +100,12 @@ it.each<[string, Partial<EndpointState>, EndpointOutcome, NextStep]>([
     deferred(700, 'full'),
     retryIn(20_000, 'full'),
   ],
+  [
+    'but not where only a bound that is set keeps it back',
+    { attempts: 2, pausesInVain: true },
+    { kind: 'deferred', turnInMs: 700, reason: 'paced', isPaced: true },
+    retryIn(700, 'paced'),
+  ],
   ['or until its turn', { attempts: 1, pausesInVain: true }, deferred(50_000, 'full'), retryIn(50_000, 'full')],
 
   ['resumed before its first attempt', {}, resumed('active'), { kind: 'attempt', beginsWindow: true }],

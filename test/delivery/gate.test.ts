@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Admission, AttemptKind, AttemptResult } from '../../src/delivery/admission.ts'
+import type { Admission, Asked, AttemptKind, AttemptResult, GatedEndpoint } from '../../src/delivery/admission.ts'
 import { createGate, gatedEndpoint, type Gate } from '../../src/delivery/gate.ts'
 import { gateBounds, type GateBounds, type ShareBounds } from '../../src/delivery/gate-bounds.ts'
 
@@ -217,6 +217,104 @@ describe('the line', () => {
   })
 })
 
+describe('bounds that are set for an endpoint', () => {
+  type Set = Pick<GatedEndpoint, 'maxPerSecond' | 'maxConcurrent'>
+  const ask = async (gate: Gate, set: Set, kind: AttemptKind = 'first', asked?: Asked): Promise<Admission> =>
+    gate.admit({ ...endpoint('a'), ...set }, kind, asked)
+  const enterBounded = async (...[gate, set, kind]: Parameters<typeof ask>): Promise<Go> => {
+    const admission = await ask(gate, set, kind)
+    if (admission.kind === 'later') throw new Error(admission.reason)
+    return admission
+  }
+  /** Enters and leaves at once whenever a place comes, for so long. @returns when each entered, in milliseconds */
+  const watch = (gate: Gate, set: Set, kinds: readonly AttemptKind[]): { kind: AttemptKind; at: number }[] => {
+    const entered: { kind: AttemptKind; at: number }[] = []
+    for (const kind of kinds)
+      void ask(gate, set, kind).then((admission) => {
+        if (admission.kind === 'later') return
+        entered.push({ kind, at: performance.now() })
+        admission.leave('answered')
+      })
+    return entered
+  }
+
+  it('keep attempts of both kinds together to so many at a time', async () => {
+    const gate = usualGate()
+    const set = { maxConcurrent: 2 }
+    const first = await enterBounded(gate, set, 'first')
+    const second = await enterBounded(gate, set, 'retry')
+    vi.advanceTimersByTime(600)
+    const reason = 'not attempted: at most 2 at a time'
+    expect(await ask(gate, set, 'first')).toMatchObject({ kind: 'later', reason, isPaced: true })
+    expect(await ask(gate, set, 'retry')).toMatchObject({ kind: 'later', reason, isPaced: true })
+    expect(gate.isShut('a') && gate.isBounded('a')).toBe(true)
+    first.leave('answered')
+    second.leave('answered')
+    const [one, two] = [await enterBounded(gate, set, 'retry'), await enterBounded(gate, set, 'retry')]
+    for (const { leave } of [one, two]) leave('answered')
+  })
+
+  it('spread requests evenly over each second, however they come', async () => {
+    const gate = usualGate()
+    const entered = watch(gate, { maxPerSecond: 20 }, ['first', 'retry', 'first', 'retry', 'first', 'retry', 'first'])
+    const begun = performance.now()
+    for (let n = 0; n < 100; n++) await vi.advanceTimersByTimeAsync(10)
+    expect(entered).toHaveLength(7)
+    entered.forEach(({ at }, n) => expect(at - begun).toBeGreaterThanOrEqual(n * 50))
+  })
+
+  it('let first attempts and retries go in turn', async () => {
+    const gate = usualGate()
+    const kinds = ['first', 'first', 'first', 'first', 'retry', 'retry'] as const
+    const entered = watch(gate, { maxPerSecond: 20 }, kinds)
+    for (let n = 0; n < 100; n++) await vi.advanceTimersByTimeAsync(10)
+    expect(entered.map(({ kind }) => kind)).toEqual(['first', 'first', 'retry', 'first', 'retry', 'first'])
+  })
+
+  it('tell who finds no place when its turn is, behind those that were told before, and let nothing new pass them', async () => {
+    const gate = usualGate()
+    const set = { maxPerSecond: 10 }
+    ;(await enterBounded(gate, set)).leave('answered')
+    const waiting = watch(gate, set, Array.from({ length: 5 }, () => 'retry' as const))
+    const reason = 'not attempted: paced at 10/s'
+    expect(await ask(gate, set, 'retry', { attempts: 10 })).toMatchObject({ inMs: 100, reason, isPaced: true })
+    expect(await ask(gate, set, 'retry', { attempts: 30 })).toMatchObject({ inMs: 1_100 })
+    expect(gate.turnAway({ ...endpoint('a'), ...set }, 'first', 5)).toMatchObject({ inMs: 4_100, reason })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(waiting).toHaveLength(5)
+    expect((await ask(gate, set, 'first')).kind).toBe('later')
+    expect(gate.isShut('a')).toBe(true)
+    ;(await enterBounded(gate, set, 'retry')).leave('answered')
+    // Those that were told to come again do not come: they are waited for no longer.
+    await vi.advanceTimersByTimeAsync(1_200)
+    ;(await enterBounded(gate, set, 'first')).leave('answered')
+  })
+
+  it('hold for the probes of an endpoint that is down', async () => {
+    const gate = usualGate()
+    const set = { maxPerSecond: 1 }
+    for (let n = 0; gate.closedSince('a') === undefined; n++) {
+      expect(n).toBeLessThan(100)
+      ;(await enterBounded(gate, set, 'retry')).leave('failed')
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    await vi.advanceTimersByTimeAsync(gate.probeInMs('a'))
+    ;(await enterBounded(gate, set, 'retry')).leave('failed')
+    const told = await ask(gate, set, 'retry', { isOrdered: true })
+    expect(told.kind === 'later' && told.inMs).toBeGreaterThan(900)
+  })
+
+  it('count as they are now', async () => {
+    const gate = usualGate()
+    await enterBounded(gate, { maxConcurrent: 1 })
+    vi.advanceTimersByTime(600)
+    expect((await ask(gate, { maxConcurrent: 1 })).kind).toBe('later')
+    await enterBounded(gate, { maxConcurrent: 2 }, 'retry')
+    await enterBounded(gate, {}, 'retry')
+    expect(gate.isBounded('a')).toBe(false)
+  })
+})
+
 describe('who is turned away', () => {
   const inMs = (admission: Admission): number => (admission.kind === 'later' ? admission.inMs : 0)
   const turnedAway = async (gate: Gate, times: number): Promise<number[]> => {
@@ -352,9 +450,9 @@ describe('an endpoint that is down', () => {
     const gate = usualGate()
     await bringDown(gate, 'a')
     expect((await admit(gate, 'a', 'retry')).kind).toBe('later')
-    const ordered = await gate.admit(endpoint('a'), 'retry', true)
+    const ordered = await gate.admit(endpoint('a'), 'retry', { isOrdered: true })
     if (ordered.kind === 'later') throw new Error(ordered.reason)
-    expect((await gate.admit(endpoint('a'), 'retry', true)).kind).toBe('later')
+    expect((await gate.admit(endpoint('a'), 'retry', { isOrdered: true })).kind).toBe('later')
     ordered.leave('answered')
     expect(gate.closedSince('a')).toBeUndefined()
   })

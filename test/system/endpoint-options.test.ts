@@ -124,15 +124,16 @@ describe.concurrent('an endpoint', () => {
   })
 
   it('keeps what a change leaves out, and goes back to the usual by its name', async ({ expect }) => {
-    const options = { method: 'PATCH', contentType: 'form', timeoutSeconds: 20 } as const
+    const options = { method: 'PATCH', contentType: 'form', timeoutSeconds: 20, maxPerSecond: 5, maxConcurrent: 2 } as const
     const { id, settings } = await node.connect([], ['http://127.0.0.1:9/hook'], { options })
     expect(settings.webhooks).toMatchObject([options])
     const change = async (webhook: WebhookInput) =>
       (await node.api<Destination>('PATCH', `/destinations/${id}`, { settings: { webhooks: [webhook] } })).body
-    const moved = await change({ url: 'http://127.0.0.1:9/moved', timeoutSeconds: 5 })
+    const moved = await change({ url: 'http://127.0.0.1:9/moved', timeoutSeconds: 5, maxPerSecond: null })
     const [{ id: endpointId, url, headers }] = moved.settings.webhooks as [Destination['settings']['webhooks'][number]]
-    expect(moved.settings.webhooks).toEqual([{ id: endpointId, url, headers, method: 'PATCH', contentType: 'form' }])
-    const usual = await change({ id: endpointId, url, method: 'POST', contentType: 'json' })
+    const left = { method: 'PATCH', contentType: 'form', maxConcurrent: 2 }
+    expect(moved.settings.webhooks).toEqual([{ id: endpointId, url, headers, ...left }])
+    const usual = await change({ id: endpointId, url, method: 'POST', contentType: 'json', maxConcurrent: null })
     expect(usual.settings.webhooks).toEqual([{ id: endpointId, url, headers }])
   })
 
@@ -143,6 +144,11 @@ describe.concurrent('an endpoint', () => {
     ['timeoutSeconds', 31],
     ['timeoutSeconds', 1.5],
     ['successStatuses', 404],
+    ['maxPerSecond', 0],
+    ['maxPerSecond', 1_001],
+    ['maxPerSecond', 2.5],
+    ['maxConcurrent', 0],
+    ['maxConcurrent', 129],
   ])('whose %s is %j is refused by the name of the member', async (member, value) => {
     const settings = { webhooks: [{ url: 'http://127.0.0.1:9/', [member]: value }] }
     const answer = await node.api('POST', '/destinations', { name: 'Odd', type: 'webhooks', settings })

@@ -36,6 +36,12 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
   }
 
+/** A value, or `none`. */
+export const orNone =
+  <Value>(read: (text: string) => Value) =>
+  (text: string): Value | null =>
+    text === 'none' ? null : read(text)
+
 /** Values of an option that may be given several times. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value]
 

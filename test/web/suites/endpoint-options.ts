@@ -22,13 +22,18 @@ export const endpointOptions = (web: WebTest) =>
       await page.getByLabel('Time limit').fill('20')
       await page.getByRole('combobox', { name: 'Success beside 2xx' }).fill('404')
       await page.keyboard.press('Enter')
+      await page.getByLabel('Requests a second').fill('50')
+      await page.getByLabel('At a time').fill('2')
       await page.getByRole('button', { name: 'Test endpoint 1' }).click()
       await page.getByText('The endpoint accepted the event').waitFor()
       await eventually(async () => sent().map(({ method }) => method)).toEqual(['PUT'])
       expect(await seriousFindings(page)).toEqual([])
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await eventually(stored).toMatchObject([
-        { method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404] },
+        {
+          ...{ method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404] },
+          ...{ maxPerSecond: 50, maxConcurrent: 2 },
+        },
       ])
 
       await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Ordered', messageId: 'with-options' })
@@ -44,8 +49,12 @@ export const endpointOptions = (web: WebTest) =>
       await page.goto(`${web.node.url}/destinations/${id}`)
       await page.getByRole('combobox', { name: 'Method' }).click()
       await page.getByRole('option', { name: 'POST' }).click()
+      await page.getByLabel('Requests a second').fill('')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await eventually(async () => (await stored())[0]?.method).toBeUndefined()
+      const [left] = await stored()
+      expect(left).toMatchObject({ timeoutSeconds: 20, maxConcurrent: 2 })
+      expect(left).not.toHaveProperty('maxPerSecond')
       expect(errors).toEqual([])
     })
   })

@@ -19,8 +19,15 @@ export interface EndpointValues {
   id?: string
   url: string
   headers: HeaderValues[]
-  options: EndpointOptions
+  options: OptionValues
 }
+
+/** Bounds are empty where there are none. */
+export interface OptionValues extends Omit<EndpointOptions, Bound> {
+  maxPerSecond: number | ''
+  maxConcurrent: number | ''
+}
+type Bound = 'maxPerSecond' | 'maxConcurrent'
 
 export interface DestinationValues {
   name: string
@@ -37,13 +44,18 @@ export interface DestinationValues {
 }
 
 /** Of endpoints that say nothing else. */
-const usualOptions: EndpointOptions = { method: 'POST', contentType: 'json', timeoutSeconds: 5, successStatuses: [] }
+const usualOptions: OptionValues = {
+  method: 'POST',
+  contentType: 'json',
+  timeoutSeconds: 5,
+  successStatuses: [],
+  maxPerSecond: '',
+  maxConcurrent: '',
+}
 
 /** Whether requests are made as to most endpoints. */
-export const isUsual = (options: EndpointOptions): boolean =>
-  Object.entries(usualOptions).every(
-    ([name, value]) => String(options[name as keyof EndpointOptions]) === String(value),
-  )
+export const isUsual = (options: OptionValues): boolean =>
+  Object.entries(usualOptions).every(([name, value]) => String(options[name as keyof OptionValues]) === String(value))
 
 const defaultOverlapSeconds = '86400'
 
@@ -81,7 +93,7 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
       ...usualOptions,
       ...options,
       successStatuses: (options.successStatuses ?? []).map(String),
-    } as EndpointOptions,
+    } as OptionValues,
   })),
   sharedSecret: '',
   secretOverlapSeconds: defaultOverlapSeconds,
@@ -92,6 +104,8 @@ const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput 
   url: url.trim(),
   ...options,
   successStatuses: options.successStatuses.map((status) => (/^\d+$/.test(String(status)) ? Number(status) : status)),
+  maxPerSecond: options.maxPerSecond === '' ? null : options.maxPerSecond,
+  maxConcurrent: options.maxConcurrent === '' ? null : options.maxConcurrent,
   headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
 })
 

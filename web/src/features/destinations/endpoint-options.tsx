@@ -60,6 +60,28 @@ export function EndpointOptions({ form, endpoint }: Props) {
               key={form.key(`${path}.successStatuses`)}
               {...form.getInputProps(`${path}.successStatuses`)}
             />
+            <NumberInput
+              label="Requests a second"
+              description="At most, from each node; empty: no bound"
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              w={240}
+              min={1}
+              max={1000}
+              allowDecimal={false}
+              key={form.key(`${path}.maxPerSecond`)}
+              {...form.getInputProps(`${path}.maxPerSecond`)}
+            />
+            <NumberInput
+              label="At a time"
+              description="Attempts at most, of each node; empty: no bound"
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              w={280}
+              min={1}
+              max={128}
+              allowDecimal={false}
+              key={form.key(`${path}.maxConcurrent`)}
+              {...form.getInputProps(`${path}.maxConcurrent`)}
+            />
           </Group>
         </Accordion.Panel>
       </Accordion.Item>
