@@ -105,9 +105,7 @@ export function createGate(bounds: GateBounds): Gate {
   const decide = (endpoint: KnownEndpoint, share: Share, now: number, { isOrdered, attempts }: Asked) => {
     if (!places.hasRoom(endpoint, share, now)) return turnAway(endpoint, share, now, attempts)
     if (places.fits(endpoint, share, now, isOrdered)) return enter(endpoint, share, now)
-    return letsWait(endpoint, share, now)
-      ? wait(endpoint, share, attempts)
-      : turnAway(endpoint, share, now, attempts)
+    return letsWait(endpoint, share, now) ? wait(endpoint, share, attempts) : turnAway(endpoint, share, now, attempts)
   }
 
   return {

@@ -61,7 +61,8 @@ const givesWay = (endpoint: KnownEndpoint, { kind }: Share, now: number): boolea
 
 const mayProbe = (endpoint: KnownEndpoint, now: number, isOrdered: boolean): boolean =>
   isWithinBounds(endpoint, now) &&
-  !endpoint.breaker.isProbing() && (isOrdered || endpoint.breaker.probeInMs(now) === 0 || isAlone(endpoint, now))
+  !endpoint.breaker.isProbing() &&
+  (isOrdered || endpoint.breaker.probeInMs(now) === 0 || isAlone(endpoint, now))
 
 /** Whether one more attempt may wait in line: not where the oldest one under way has taken longer than anyone may wait, nor where so many
  *  are ahead that no place is to be expected in that time. */

@@ -21,7 +21,8 @@ export const isBounded = ({ maxPerSecond, maxConcurrent }: Partial<SetBounds>): 
   maxPerSecond !== undefined || maxConcurrent !== undefined
 
 /** Milliseconds between two requests; 0 where no rate is set. */
-export const intervalMs = ({ maxPerSecond }: SetBounds): number => (maxPerSecond === undefined ? 0 : 1_000 / maxPerSecond)
+export const intervalMs = ({ maxPerSecond }: SetBounds): number =>
+  maxPerSecond === undefined ? 0 : 1_000 / maxPerSecond
 
 /** How long no request may go by the rate that is set. */
 export const restMs = (endpoint: Bounded, now: number): number =>

@@ -74,9 +74,7 @@ export function createTurningAway(maxAwayMs: number, countDown: () => number): T
       if (since === undefined) {
         const isPaced = !isWithinBounds(endpoint, now) || isBehind(endpoint, now)
         const inMs = inMsWhileFull(endpoint, share, now, attempts)
-        return isPaced
-          ? { ...later(inMs, boundsText(endpoint)), isPaced }
-          : later(inMs, 'endpoint saturated')
+        return isPaced ? { ...later(inMs, boundsText(endpoint)), isPaced } : later(inMs, 'endpoint saturated')
       }
       const probeInMs = endpoint.breaker.probeInMs(now)
       const reason = keptAwayReason(since, new Date(Date.now() + probeInMs))

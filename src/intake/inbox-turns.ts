@@ -17,7 +17,8 @@ const maxLate = 10_000
 export type Readiness = 'open' | 'trial' | 'probe' | 'shut' | 'full'
 
 /** Whether they take any now. */
-export const takesSome = (readiness: Readiness): boolean => readiness !== 'shut' && readiness !== 'full'
+export const takesSome = (readiness: Readiness): readiness is Exclude<Readiness, 'shut' | 'full'> =>
+  readiness !== 'shut' && readiness !== 'full'
 
 export type NextTurns = Record<Readiness, string[]>
 

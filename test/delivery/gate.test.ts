@@ -275,7 +275,11 @@ describe('bounds that are set for an endpoint', () => {
     const gate = usualGate()
     const set = { maxPerSecond: 10 }
     ;(await enterBounded(gate, set)).leave('answered')
-    const waiting = watch(gate, set, Array.from({ length: 5 }, () => 'retry' as const))
+    const waiting = watch(
+      gate,
+      set,
+      Array.from({ length: 5 }, () => 'retry' as const),
+    )
     const reason = 'not attempted: paced at 10/s'
     expect(await ask(gate, set, 'retry', { attempts: 10 })).toMatchObject({ inMs: 100, reason, isPaced: true })
     expect(await ask(gate, set, 'retry', { attempts: 30 })).toMatchObject({ inMs: 1_100 })

@@ -124,7 +124,13 @@ describe.concurrent('an endpoint', () => {
   })
 
   it('keeps what a change leaves out, and goes back to the usual by its name', async ({ expect }) => {
-    const options = { method: 'PATCH', contentType: 'form', timeoutSeconds: 20, maxPerSecond: 5, maxConcurrent: 2 } as const
+    const options = {
+      method: 'PATCH',
+      contentType: 'form',
+      timeoutSeconds: 20,
+      maxPerSecond: 5,
+      maxConcurrent: 2,
+    } as const
     const { id, settings } = await node.connect([], ['http://127.0.0.1:9/hook'], { options })
     expect(settings.webhooks).toMatchObject([options])
     const change = async (webhook: WebhookInput) =>

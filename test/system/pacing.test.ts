@@ -70,26 +70,34 @@ describe.concurrent('an endpoint', () => {
     expect(mostTogether(receiver.requests, 90)).toBeLessThanOrEqual(2)
   })
 
-  it('that takes one in a second holds up no other, and tells why events wait', { timeout: limit }, async ({ expect }) => {
-    await using slow = await startReceiver()
-    await using other = await startReceiver()
-    const [paced, free] = [await node.createSource('Slow'), await node.createSource('Other')]
-    const { id, settings } = await node.connect([paced], [slow.url], { options: { maxPerSecond: 1 } })
-    await node.connect([free], [other.url])
-    await flood(paced, 90)
-    await untilStatus(node, await track(node, free, { userId: 'u1', event: 'Beside', messageId: 'beside' }), 'delivered')
-    expect(slow.requests.length).toBeLessThan(90)
-    const waiting = await until('some tell why they wait', async () => {
-      const items = await list(node, { sourceId: paced.id, limit: '200' })
-      return items.some(({ reason }) => reason === 'not attempted: paced at 1/s') && items
-    })
-    expect(waiting.filter(({ status }) => !['queued', 'delivering', 'delivered'].includes(status))).toEqual([])
+  it(
+    'that takes one in a second holds up no other, and tells why events wait',
+    { timeout: limit },
+    async ({ expect }) => {
+      await using slow = await startReceiver()
+      await using other = await startReceiver()
+      const [paced, free] = [await node.createSource('Slow'), await node.createSource('Other')]
+      const { id, settings } = await node.connect([paced], [slow.url], { options: { maxPerSecond: 1 } })
+      await node.connect([free], [other.url])
+      await flood(paced, 90)
+      await untilStatus(
+        node,
+        await track(node, free, { userId: 'u1', event: 'Beside', messageId: 'beside' }),
+        'delivered',
+      )
+      expect(slow.requests.length).toBeLessThan(90)
+      const waiting = await until('some tell why they wait', async () => {
+        const items = await list(node, { sourceId: paced.id, limit: '200' })
+        return items.some(({ reason }) => reason === 'not attempted: paced at 1/s') && items
+      })
+      expect(waiting.filter(({ status }) => !['queued', 'delivering', 'delivered'].includes(status))).toEqual([])
 
-    // A bound that is taken back counts from the next attempt on.
-    const webhooks = [{ id: settings.webhooks[0]?.id, url: slow.url, maxPerSecond: null }]
-    expect((await node.api<Destination>('PATCH', `/destinations/${id}`, { settings: { webhooks } })).status).toBe(200)
-    takenAtOnce(await ended(paced, 90))
-  })
+      // A bound that is taken back counts from the next attempt on.
+      const webhooks = [{ id: settings.webhooks[0]?.id, url: slow.url, maxPerSecond: null }]
+      expect((await node.api<Destination>('PATCH', `/destinations/${id}`, { settings: { webhooks } })).status).toBe(200)
+      takenAtOnce(await ended(paced, 90))
+    },
+  )
 
   it('gets a retry after its pause, and no later because it is paced', { timeout: limit }, async ({ expect }) => {
     await using receiver = await startReceiver()
