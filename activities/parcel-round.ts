@@ -13,7 +13,7 @@ import {
 import type { EndpointProgress, EventProgress, HeldParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
 import type { AttemptKind } from '../src/delivery/admission.ts'
 import { gatedEndpoint } from '../src/delivery/gate.ts'
-import { isBounded } from '../src/delivery/set-bounds.ts'
+import { isBounded, type SetBounds } from '../src/delivery/set-bounds.ts'
 import { attempt, deferred, type AttemptDependencies } from './delivery.ts'
 
 /** Most attempts of one parcel side by side at one endpoint. */
@@ -50,6 +50,15 @@ export interface RoundResult {
   progress: EventProgress[]
   /** What the round found out about each destination, by its id. */
   times: Record<string, RoundTimes>
+}
+
+/** What is due at one endpoint, and who sees to it. */
+interface Lane {
+  queue: Due[]
+  /** One is about to ask for a place. @returns to be called when it has one, or has ended; further calls do nothing */
+  ask: () => () => void
+  /** Whether another one waits for its place, who sees to what is left. */
+  isDoneByOther: () => boolean
 }
 
 /** One attempt that is to be made. */
@@ -102,7 +111,7 @@ export async function attemptRound(
     for (const due of queue.splice(0)) note(due, outcome)
   }
 
-  const work = async (queue: Due[], onAdmitted: () => void): Promise<void> => {
+  const work = async ({ queue, isDoneByOther, ask }: Lane): Promise<void> => {
     for (let due = queue.shift(); due !== undefined; due = queue.shift()) {
       await turn?.()
       if (performance.now() > lastBegin) {
@@ -128,23 +137,41 @@ export async function attemptRound(
         number: due.attempts + 1,
         told: due.made,
         attempts: 1 + queue.length,
-        onAdmitted,
+        onAdmitted: ask(),
         evidenceBytes,
       }
       const outcome = await attempt(dependencies, kind, input, context).catch(faultOfOurs)
       note(due, outcome)
       if (outcome.kind === 'deferred') deferRest(queue, outcome)
+      context.onAdmitted()
+      if (isDoneByOther()) return
     }
   }
 
   /** Sees to all that is due at one endpoint, some side by side. Each asks for a place when the one before has got its own: a parcel that
-   *  is turned away counts once among those that wait for the endpoint. */
+   *  is turned away counts once among those that wait for the endpoint. Where bounds are set for it, never more than one asks. */
   const workThrough = async (queue: Due[]): Promise<void> => {
     const workers: Promise<void>[] = []
     const [first] = queue
-    const most = Math.min(perEndpoint, (first && boundsOf(dependencies, first)?.maxConcurrent) ?? perEndpoint)
+    const bounds: Partial<SetBounds> = (first && boundsOf(dependencies, first)) ?? {}
+    const most = Math.min(perEndpoint, bounds.maxConcurrent ?? perEndpoint)
+    let active = 0
+    let asking = 0
+    const ask = (): (() => void) => {
+      asking++
+      let asks = true
+      return () => {
+        if (!asks) return
+        asks = false
+        asking--
+        begin()
+      }
+    }
+    const isDoneByOther = (): boolean => isBounded(bounds) && asking > 0
     const begin = (): void => {
-      if (workers.length < most && queue.length > 0) workers.push(work(queue, begin))
+      if (active === most || queue.length === 0 || isDoneByOther()) return
+      active++
+      workers.push(work({ queue, ask, isDoneByOther }).finally(() => active--))
     }
     begin()
     for (const worker of workers) await worker
