@@ -27,7 +27,17 @@ import { DoneSchema, query, segment, type Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findDestination, listDestinations, listSources, namesOf, pick } from './shared/lookup.ts'
-import { collect, collectHeaders, collectStatuses, duration, httpUrl, orNone, wholeNumber } from './shared/options.ts'
+import {
+  collect,
+  collectHeaders,
+  collectStatuses,
+  duration,
+  httpUrl,
+  nullIfNone,
+  orNone,
+  wholeNumber,
+  type OrNone,
+} from './shared/options.ts'
 import { facts, table, type Output } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -112,8 +122,8 @@ interface Settings {
   /** In milliseconds. */
   timeout?: number
   successStatus?: EndpointOptions['successStatuses']
-  maxPerSecond?: EndpointOptions['maxPerSecond']
-  maxConcurrent?: EndpointOptions['maxConcurrent']
+  maxPerSecond?: OrNone<number>
+  maxConcurrent?: OrNone<number>
   secretEnv?: string
   successPolicy?: Destination['successPolicy']
   onFailing?: Destination['onFailing']
@@ -410,8 +420,8 @@ const endpointOptions = ({
   ...(contentType !== undefined && { contentType }),
   ...(timeout !== undefined && { timeoutSeconds: timeout / 1_000 }),
   ...(successStatus !== undefined && { successStatuses: successStatus }),
-  ...(maxPerSecond !== undefined && { maxPerSecond }),
-  ...(maxConcurrent !== undefined && { maxConcurrent }),
+  ...(maxPerSecond !== undefined && { maxPerSecond: nullIfNone(maxPerSecond) }),
+  ...(maxConcurrent !== undefined && { maxConcurrent: nullIfNone(maxConcurrent) }),
 })
 
 /** Filter and mapping, as far as they are given. */

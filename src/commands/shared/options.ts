@@ -36,11 +36,15 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
   }
 
-/** A value, or `none`. */
+/** A value, or `none`: commander has no option whose value is null. */
 export const orNone =
   <Value>(read: (text: string) => Value) =>
-  (text: string): Value | null =>
-    text === 'none' ? null : read(text)
+  (text: string): OrNone<Value> =>
+    text === 'none' ? text : read(text)
+export type OrNone<Value> = Value | 'none'
+
+/** What `orNone` read, as the API has it. */
+export const nullIfNone = <Value>(value: OrNone<Value>): Value | null => (value === 'none' ? null : value)
 
 /** Values of an option that may be given several times. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value]

@@ -14,6 +14,8 @@ export const endpointOptions = (web: WebTest) =>
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
       await page.getByRole('button', { name: 'Request options of endpoint 1' }).press('Enter')
+      // The last field can be clicked once the panel is open as a whole.
+      await page.getByLabel('At a time').click()
       await page.getByRole('combobox', { name: 'Method' }).click()
       await page.getByRole('option', { name: 'PUT' }).click()
       await eventually(() => page.getByRole('combobox', { name: 'Method' }).inputValue()).toBe('PUT')
