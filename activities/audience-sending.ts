@@ -27,6 +27,8 @@ import type { Mapper } from '../src/mapping/mapper.ts'
 import { heartbeating } from './heartbeating.ts'
 import { sendWithinBounds } from './within-bounds.ts'
 
+const msPerHour = 3_600_000
+
 /** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
 export const concurrency = 64
 
@@ -244,7 +246,7 @@ async function record(
   const made = results.slice(0, results.findLastIndex(({ posted }) => posted.kind !== 'unmade') + 1)
   const last = made.at(-1)
   if (last === undefined) return {}
-  const successPolicy = findDestination(link.destinationId)?.successPolicy ?? 'any'
+  const { successPolicy = 'any', retryWindowHours } = findDestination(link.destinationId) ?? {}
   const failed: string[] = []
   const open: string[] = []
   const withheld: string[] = []
@@ -264,7 +266,10 @@ async function record(
         const workflowId = changeWorkflowId(sync.audience.id, messageId, link.destinationId)
         const { endpointIds, mappingId } = posted
         const { destinationId } = link
-        const target = { destinationId, endpointIds, successPolicy, ...(mappingId && { mappingId }) }
+        const target = {
+          ...{ destinationId, endpointIds, successPolicy, ...(mappingId && { mappingId }) },
+          ...(retryWindowHours && { retryWindowMs: retryWindowHours * msPerHour }),
+        }
         const start = (): Promise<unknown> => startDelivery(deliveryOf(sync, target, identify, change), workflowId)
         handedOn.push({ userId, workflowId, start })
         break

@@ -25,7 +25,8 @@ const roundMs = 6_000
 /** A round of attempts. */
 export interface Round {
   kind: AttemptKind
-  pace: Pace
+  /** The pace at a destination, by its id. */
+  paceAt: (destinationId: string) => Pace
   /** The latest due time at which an endpoint gets an attempt, in milliseconds since 1970. */
   dueBy: number
   /** Awaited before each attempt: others may go first. */
@@ -74,7 +75,7 @@ interface Due {
 
 export async function attemptRound(
   dependencies: AttemptDependencies,
-  { kind, pace, dueBy, turn, evidenceBytes, onThrough }: Round,
+  { kind, paceAt, dueBy, turn, evidenceBytes, onThrough }: Round,
   events: readonly RoundEvent[],
 ): Promise<RoundResult> {
   const lastBegin = performance.now() + roundMs
@@ -97,7 +98,7 @@ export async function attemptRound(
     const event = progress.get(place)
     if (event === undefined) return
     const after = noteOutcome(event, due, (endpoint) =>
-      afterAttempt(endpoint, outcome, pace, { now: Date.now(), random: () => chance }),
+      afterAttempt(endpoint, outcome, paceAt(due.destinationId), { now: Date.now(), random: () => chance }),
     )
     progress.set(place, after)
     noteTimes((times[due.destinationId] ??= {}), outcome)

@@ -10,6 +10,7 @@ import {
   nextRoundAt,
   openEndpointsAt,
   withFurther,
+  type Pace,
 } from '../src/contracts/parcel-progress.ts'
 import type {
   EndpointProgress,
@@ -18,6 +19,7 @@ import type {
   HeldParcelEvent,
   ParcelRetryRecord,
 } from '../src/contracts/parcels.ts'
+import { commonRetryAt } from '../src/contracts/retry-window.ts'
 import type { Database } from '../src/db/database.ts'
 import { commonTurn } from '../src/db/inbox.ts'
 import { recordedAttempts, recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcel-progress.ts'
@@ -69,10 +71,14 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           recorder.note(event)
           underWay.through()
         }
-        const pace = { retry, windowEndsAt: now + retry.windowMs }
+        const targets = events.map((event) => event.targets)
+        const paceAt = perDestination((destinationId): Pace => {
+          const common = commonRetryAt(retry, targets, destinationId)
+          return { retry: common, windowEndsAt: now + common.windowMs }
+        })
         const turn = () => load.precedence.turnOf(parcelId())
         const evidenceBytes = evidenceBytesOf(progress)
-        const round = { kind: 'first', pace, dueBy: now, turn, evidenceBytes, onThrough } as const
+        const round = { kind: 'first', paceAt, dueBy: now, turn, evidenceBytes, onThrough } as const
         const { progress: after, times } = await attemptRound(dependencies, round, placed(open, events))
         for (const event of after) progress[event.place] = event
         return { progress, times: openTimes(times, progress), isRecorded: await recorder.end(after) }
@@ -105,7 +111,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       })
       const dueBy = isWoken() ? Infinity : Date.now()
       const evidenceBytes = evidenceBytesOf(progress)
-      const round = { kind: 'retry', pace, dueBy, evidenceBytes, onThrough: recorder.note } as const
+      const round = { kind: 'retry', paceAt: () => pace, dueBy, evidenceBytes, onThrough: recorder.note } as const
       const result = await heartbeating(
         () => attemptRound(dependencies, round, open),
         () => ({ progress }),
@@ -135,6 +141,16 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
     },
 
     recordParcel: (progress) => writeRecord({ parcelId: parcelId(), progress }),
+  }
+}
+
+/** What is found once for each destination, by its id. */
+function perDestination<Found>(find: (destinationId: string) => Found): (destinationId: string) => Found {
+  const found = new Map<string, Found>()
+  return (destinationId) => {
+    const known = found.get(destinationId) ?? find(destinationId)
+    found.set(destinationId, known)
+    return known
   }
 }
 

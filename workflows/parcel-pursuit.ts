@@ -1,7 +1,7 @@
 /** One destination of a parcel after the first round: waiting and trying on until no event is open there. */
 
 import { ActivityFailure, ApplicationFailure, condition, isCancellation, TimeoutFailure } from '@temporalio/workflow'
-import { mappingIdAt, type DestinationState } from '../src/contracts/delivery.ts'
+import { mappingIdAt, type DestinationState, type RetrySchedule } from '../src/contracts/delivery.ts'
 import { destinationGone, nextStep } from '../src/contracts/next-step.ts'
 import {
   destinationOf,
@@ -12,6 +12,7 @@ import {
   withDestination,
   type Pace,
 } from '../src/contracts/parcel-progress.ts'
+import { commonRetryAt } from '../src/contracts/retry-window.ts'
 import type { EndpointProgress, ParcelRetryInput, ParcelRetryRecord, RoundTimes } from '../src/contracts/parcels.ts'
 import { readDestination } from './activities.ts'
 import { createHold, type Hold } from './hold.ts'
@@ -25,6 +26,7 @@ const nothingMade = 'the last attempt was not finished within the retry window'
 interface Pursuit {
   readonly parcel: Parcel
   readonly destinationId: string
+  readonly retry: RetrySchedule
   readonly clock: RetryClock
   readonly hold: Hold
   /** Whether a change of the destination was told since the last pause began. */
@@ -38,12 +40,15 @@ interface Pursuit {
 /** Ends when every event is settled at the destination.
  *  @param times  what the first round told */
 export async function pursueInParcel(parcel: Parcel, destinationId: string, times: RoundTimes = {}): Promise<void> {
-  const clock = createRetryClock(parcel.retry.windowMs)
+  const targets = parcel.progress().map(({ place }) => parcel.eventAt(place).targets)
+  const retry = commonRetryAt(parcel.retry, targets, destinationId)
+  const clock = createRetryClock(retry.windowMs)
   parcel.clocks.set(destinationId, clock)
   const hold = createHold(destinationId, parcel.steering, () => undefined)
   const pursuit: Pursuit = {
     parcel,
     destinationId,
+    retry,
     clock,
     hold,
     isChanged: false,
@@ -73,7 +78,7 @@ async function lookWhetherGone(pursuit: Pursuit): Promise<void> {
 const waiting = ({ parcel, destinationId }: Pursuit): EndpointProgress[] =>
   openEndpointsAt(parcel.openAt(destinationId), destinationId)
 
-const paceOf = ({ parcel, clock }: Pursuit): Pace => ({ retry: parcel.retry, windowEndsAt: clock.endsAt() })
+const paceOf = ({ retry, clock }: Pursuit): Pace => ({ retry, windowEndsAt: clock.endsAt() })
 
 const moment = () => ({ now: Date.now(), random: Math.random })
 
@@ -96,21 +101,21 @@ function note({ parcel, destinationId, clock }: Pursuit, record: ParcelRetryReco
 
 /** Input of the activity that tries on.
  *  @param atOnce  whether all open endpoints are attempted, or only those that are due */
-function retryInput({ parcel, destinationId }: Pursuit, atOnce: boolean): ParcelRetryInput {
+function retryInput({ parcel, destinationId, retry }: Pursuit, atOnce: boolean): ParcelRetryInput {
   const events = parcel.openAt(destinationId).map((progress) => {
     const { targets, ...event } = parcel.eventAt(progress.place)
     const mappingId = mappingIdAt(targets, destinationId)
     const mapped = mappingId !== undefined && { mappingId }
     return { progress: atOnce ? dueAtOnce(progress) : progress, event, ...mapped }
   })
-  return { destinationId, retry: parcel.retry, events }
+  return { destinationId, retry, events }
 }
 
 async function tryOn(pursuit: Pursuit, { atOnce }: { atOnce: boolean }): Promise<void> {
-  const { parcel, destinationId, clock, hadLastRound } = pursuit
+  const { parcel, destinationId, retry, clock, hadLastRound } = pursuit
   const activities = hadLastRound
-    ? lastRound(destinationId, parcel.retry)
-    : retried(destinationId, parcel.retry, Math.max(1, clock.remainingMs()))
+    ? lastRound(destinationId, retry)
+    : retried(destinationId, retry, Math.max(1, clock.remainingMs()))
   let known: ParcelRetryRecord | undefined
   const beforeStop = async (): Promise<void> => {
     known = await readParcelProgress(destinationId)

@@ -89,6 +89,7 @@ const show = (destination: DestinationView, sources: Source[]): string =>
           ? 'when one endpoint has accepted it'
           : 'when every endpoint has accepted it',
       'while it fails': failingOf(destination),
+      'retried for': destination.retryWindowHours === null ? 'as the node is set up' : `${destination.retryWindowHours} h`,
       filter: destination.filter === null ? 'none: it takes all events' : JSON.stringify(destination.filter),
       mapping: destination.mapping === null ? 'none: events are sent as they are' : JSON.stringify(destination.mapping),
       signed: destination.settings.hasSharedSecret ? 'yes' : 'no',
@@ -129,6 +130,8 @@ interface Settings {
   onFailing?: Destination['onFailing']
   /** In milliseconds. */
   holdAfter?: number
+  /** In milliseconds; `null`: as the node is set up. */
+  retryWindow?: number | null
   /** Path of a file; `false`: none. */
   filter?: string | false
   /** Likewise. */
@@ -182,6 +185,11 @@ const withSettings = (command: Command): Command =>
       ),
     )
     .option('--hold-after <duration>', 'with --on-failing hold, after how long a failure, such as 5m', duration)
+    .option(
+      '--retry-window <duration>',
+      'how long after its first attempt an event is retried, 1h to 72h (none: as the node is set up)',
+      orNone(duration),
+    )
     .option('--filter <file>', 'file with its filter in YAML or JSON, which says what events it takes; - for input')
     .option('--mapping <file>', 'file with its mapping in YAML or JSON, which says how events change; - for input')
 
@@ -348,9 +356,10 @@ export function destinationsCommand(): Command {
   return command
 }
 
-const failingSettings = ({ onFailing, holdAfter }: Settings) => ({
+const failingSettings = ({ onFailing, holdAfter, retryWindow }: Settings) => ({
   ...(onFailing !== undefined && { onFailing }),
   ...(holdAfter !== undefined && { holdAfterSeconds: Math.round(holdAfter / 1_000) }),
+  ...(retryWindow !== undefined && { retryWindowHours: retryWindow && retryWindow / 3_600_000 }),
 })
 
 const showRehearsal = ({ tried, sent, changed, dropped, failed, items }: Rehearsal): string =>

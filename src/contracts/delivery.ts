@@ -16,6 +16,8 @@ export interface DeliveryTarget {
   successPolicy: SuccessPolicy
   /** Names the version of its mapping that was in force; absent: the event is sent as it is. */
   mappingId?: string
+  /** Its retry window, in milliseconds; absent: that of the delivery. */
+  retryWindowMs?: number
 }
 
 /** The version of the mapping that one of the targets had. */

@@ -101,26 +101,32 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
 async function insertDestination(
   tx: Queryable,
   id: string,
-  { name, type, enabled, successPolicy, onFailing = 'retry', holdAfterSeconds = 300, filter = null }: NewDestination,
+  input: NewDestination,
   sealedSecret: string | null,
 ): Promise<void> {
+  const { name, type, enabled, successPolicy, onFailing = 'retry', holdAfterSeconds = 300 } = input
+  const { retryWindowHours = null, filter = null } = input
   await tx.query(
     `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted, filter,
-       on_failing, hold_after_seconds)
-     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9)`,
-    [id, name, type, enabled, successPolicy, sealedSecret, jsonOf(filter), onFailing, holdAfterSeconds],
+       on_failing, hold_after_seconds, retry_window_hours)
+     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10)`,
+    [
+      ...[id, name, type, enabled, successPolicy, sealedSecret, jsonOf(filter)],
+      ...[onFailing, holdAfterSeconds, retryWindowHours],
+    ],
   )
 }
 
 async function updateDestination(
   tx: Queryable,
   id: string,
-  { name, enabled, successPolicy, onFailing, holdAfterSeconds, filter }: DestinationPatch,
+  { name, enabled, successPolicy, onFailing, holdAfterSeconds, retryWindowHours, filter }: DestinationPatch,
 ): Promise<void> {
   const rows = await tx.query(
     `update destinations set name = coalesce($2, name), enabled = coalesce($3, enabled),
        success_policy = coalesce($4, success_policy), filter = case when $5 then $6::json else filter end,
        on_failing = coalesce($7, on_failing), hold_after_seconds = coalesce($8, hold_after_seconds),
+       retry_window_hours = case when $9 then $10::int else retry_window_hours end,
        updated_at = now() where id = $1 returning id`,
     [
       id,
@@ -131,6 +137,8 @@ async function updateDestination(
       jsonOf(filter ?? null),
       onFailing ?? null,
       holdAfterSeconds ?? null,
+      retryWindowHours !== undefined,
+      retryWindowHours ?? null,
     ],
   )
   if (rows.length === 0) throw notFound(id)

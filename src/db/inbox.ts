@@ -136,7 +136,7 @@ export async function leaseFromInbox(
 }
 
 /** Gives up events of a turn that waited for an endpoint for too long; they stay, visibly failed.
- *  @param windowMs  how long they may wait, in milliseconds */
+ *  @param windowMs  how long they may wait where no destination has a retry window of its own, in milliseconds; otherwise the longest counts */
 export async function giveUpOverdue(
   database: Queryable,
   turn: string,
@@ -147,7 +147,9 @@ export async function giveUpOverdue(
   const rows = await database.query(
     `update inbox set refusal = $3, settled_at = now(), leased_until = null where seq in (
        select seq from inbox where ${isWaiting} and turn = $1 and cancelled_at is null
-         and received_at < now() - make_interval(secs => $2 / 1000.0)
+         and received_at < now() - make_interval(secs => coalesce((
+           select max(coalesce(retry_window_hours * 3600.0, $2 / 1000.0)) from destinations
+           where id = any(inbox.destination_ids)), $2 / 1000.0))
        order by seq limit $4 for update skip locked)
      returning seq`,
     [turn, windowMs, reason, limit],

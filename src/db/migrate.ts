@@ -33,6 +33,7 @@ import { alerts } from './migrations/0097-alerts.ts'
 import { moreAlerts } from './migrations/0098-more-alerts.ts'
 import { deletedNames } from './migrations/0099-deleted-names.ts'
 import { liftedSuppressions } from './migrations/0102-lifted-suppressions.ts'
+import { retryWindows } from './migrations/0103-retry-windows.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -70,6 +71,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   moreAlerts,
   deletedNames,
   liftedSuppressions,
+  retryWindows,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -22,6 +22,7 @@ export interface DestinationRow {
   success_policy: 'any' | 'all'
   on_failing: 'retry' | 'hold'
   hold_after_seconds: number
+  retry_window_hours: number | null
   filter: Filter | null
   mapping_id: string | null
   mapping: Mapping | null
@@ -111,6 +112,7 @@ const describe = (row: DestinationRow, webhooks: Webhooks): Destination => ({
   successPolicy: row.success_policy,
   onFailing: row.on_failing,
   holdAfterSeconds: row.hold_after_seconds,
+  retryWindowHours: row.retry_window_hours,
   held: heldOf(row),
   sourceIds: row.source_ids,
   filter: row.filter,

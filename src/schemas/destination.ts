@@ -70,6 +70,11 @@ const maxHoldAfterSeconds = 24 * 3600
 
 const holdAfterSeconds = z.int().min(1).max(maxHoldAfterSeconds)
 
+/** Longest retry window of a destination, in hours. */
+export const maxRetryWindowHours = 72
+
+const retryWindowHours = z.int().min(1).max(maxRetryWindowHours)
+
 /** Longest time for which a replaced secret goes on signing: 30 days. */
 const maxSecretOverlapSeconds = 30 * 24 * 3600
 
@@ -87,6 +92,9 @@ export const NewDestinationSchema = z.strictObject({
   holdAfterSeconds: holdAfterSeconds
     .optional()
     .describe('With `hold`, after how long a failure they are held, 1 to 86,400 seconds; 300 unless given'),
+  retryWindowHours: retryWindowHours
+    .nullish()
+    .describe('For how long after its first attempt an event is retried, 1 to 72 hours; as the node is set up unless given'),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
   filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),
   mapping: MappingSchema.nullish().describe('What becomes of an event before it is sent; sent as it is unless given'),
@@ -121,6 +129,9 @@ export const DestinationPatchSchema = z.strictObject({
   holdAfterSeconds: holdAfterSeconds
     .optional()
     .describe('With `hold`, after how long a failure they are held, 1 to 86,400 seconds'),
+  retryWindowHours: retryWindowHours
+    .nullish()
+    .describe('For how long events that come from now on are retried, 1 to 72 hours; `null`: as the node is set up'),
   sourceIds: sourceIds.optional().describe('All sources whose events it gets from now on, at most 1,000'),
   filter: FilterSchema.nullish().describe('Which of their events it takes from now on, as a whole; `null`: all'),
   mapping: MappingSchema.nullish().describe(
@@ -153,6 +164,10 @@ export const DestinationSchema = z.object({
   paused: z.boolean().describe('Whether its deliveries wait until it is resumed, by an operator or as `held` says'),
   onFailing: OnFailingSchema.describe('Whether deliveries are retried or held while every endpoint fails'),
   holdAfterSeconds: z.int().describe('With `hold`, after how many seconds of failure they are held'),
+  retryWindowHours: z
+    .int()
+    .nullable()
+    .describe('For how many hours after its first attempt an event is retried; null: as the node is set up'),
   held: z
     .object({
       since: z.iso.datetime().describe('When Postrider paused it, ISO 8601'),

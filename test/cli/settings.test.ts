@@ -102,6 +102,11 @@ describe('destinations', () => {
     const failing = ['destinations', 'update', 'CRM', '--on-failing', 'hold', '--hold-after', '2m']
     expect(await shell.json(failing)).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 120 })
     expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('deliveries are held after 120 s')
+    const longer = ['destinations', 'update', 'CRM', '--retry-window', '3d']
+    expect(await shell.json(longer)).toMatchObject({ retryWindowHours: 72 })
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('72 h')
+    const asBefore = ['destinations', 'update', 'CRM', '--retry-window', 'none']
+    expect(await shell.json(asBefore)).toMatchObject({ retryWindowHours: null })
     const moved = ['destinations', 'update', 'CRM', '--url', `${receiver.url}/in`, '--url', `${receiver.url}/too`]
     const changed = await shell.json<Destination>(moved)
     expect(changed.settings.webhooks[0]).toEqual(made.settings.webhooks[0])
@@ -419,6 +424,7 @@ destinations:
     successPolicy: all
     onFailing: hold
     holdAfterSeconds: 60
+    retryWindowHours: 24
     filter: { events: ['Order *'], match: { not: { path: userId, op: exists } } }
     mapping: { hash: [traits.email], rename: { event: name }, set: { a: 1 } }
     sharedSecret: { env: WAREHOUSE_SECRET }
@@ -461,7 +467,7 @@ audiences:
     const filter = { events: ['Order *'], match: { not: { path: 'userId', op: 'exists' } } }
     const mapping = { hash: ['traits.email'], rename: { event: 'name' }, set: { a: 1 } }
     expect(made).toMatchObject({ paused: true, successPolicy: 'all', filter, mapping })
-    expect(made).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 60, held: null })
+    expect(made).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 60, held: null, retryWindowHours: 24 })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
       webhooks: [

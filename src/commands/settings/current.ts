@@ -101,6 +101,7 @@ export const destinationEntry = (destination: Destination, sources: Source[]): D
   successPolicy: destination.successPolicy,
   onFailing: destination.onFailing,
   holdAfterSeconds: destination.holdAfterSeconds,
+  retryWindowHours: destination.retryWindowHours,
   sources: namesOf(destination.sourceIds, sources),
   filter: destination.filter,
   mapping: destination.mapping,

@@ -38,6 +38,8 @@ const DestinationEntrySchema = z.strictObject({
   successPolicy: SuccessPolicySchema.optional(),
   onFailing: OnFailingSchema.optional(),
   holdAfterSeconds: z.int().optional(),
+  /** `null`: as the node is set up. */
+  retryWindowHours: z.int().nullish(),
   /** Names. */
   sources: z.array(z.string()).optional(),
   /** `null`: all of their events. */

@@ -110,6 +110,7 @@ const commonOf = (context: PlanContext, entry: DestinationEntry, members: Set<st
   ...(members.has('successPolicy') && { successPolicy: entry.successPolicy }),
   ...(members.has('onFailing') && { onFailing: entry.onFailing }),
   ...(members.has('holdAfterSeconds') && { holdAfterSeconds: entry.holdAfterSeconds }),
+  ...(members.has('retryWindowHours') && { retryWindowHours: entry.retryWindowHours }),
   ...(members.has('filter') && { filter: entry.filter }),
   ...(members.has('mapping') && { mapping: entry.mapping }),
   ...(members.has('sources') && { sourceIds: entry.sources?.map((name) => context.idOf('sources', name)) }),

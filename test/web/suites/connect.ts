@@ -199,8 +199,9 @@ export const connecting = (web: WebTest) =>
       await page.goto(`${web.node.url}/destinations/${id}`)
       await page.getByRole('radio', { name: 'They are held until an endpoint answers' }).check()
       await page.getByLabel('Hold after so many minutes of failure').fill('0.05')
+      await page.getByLabel('Retry window').fill('48')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await eventually(stored).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 3 })
+      await eventually(stored).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 3, retryWindowHours: 48 })
 
       await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
       await page.getByText('Held: deliveries wait, none is lost').waitFor()

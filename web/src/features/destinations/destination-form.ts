@@ -36,6 +36,8 @@ export interface DestinationValues {
   onFailing: 'retry' | 'hold'
   /** After how many minutes of failure it is held. */
   holdAfterMinutes: number | string
+  /** Empty: as the node is set up. */
+  retryWindowHours: number | ''
   webhooks: EndpointValues[]
   /** Empty: none is set, or it stays as it is. */
   sharedSecret: string
@@ -73,6 +75,7 @@ export const emptyDestination = (): DestinationValues => ({
   successPolicy: 'any',
   onFailing: 'retry',
   holdAfterMinutes: 5,
+  retryWindowHours: '',
   webhooks: [emptyEndpoint()],
   sharedSecret: '',
   secretOverlapSeconds: defaultOverlapSeconds,
@@ -84,6 +87,7 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
   successPolicy: destination.successPolicy,
   onFailing: destination.onFailing,
   holdAfterMinutes: destination.holdAfterSeconds / 60,
+  retryWindowHours: destination.retryWindowHours ?? '',
   webhooks: settings.webhooks.map(({ id, url, headers, ...options }) => ({
     key: nextKey(),
     id,
@@ -109,8 +113,9 @@ const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput 
   headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
 })
 
-const toFailing = ({ onFailing, holdAfterMinutes }: DestinationValues) => ({
+const toFailing = ({ onFailing, holdAfterMinutes, retryWindowHours }: DestinationValues) => ({
   onFailing,
+  retryWindowHours: retryWindowHours === '' ? null : retryWindowHours,
   ...(onFailing === 'hold' && { holdAfterSeconds: Math.round(Number(holdAfterMinutes) * 60) }),
 })
 
