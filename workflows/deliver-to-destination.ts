@@ -9,7 +9,6 @@ import type {
   DestinationStanding,
 } from '../src/contracts/delivery.ts'
 import type { Wait } from '../src/contracts/next-step.ts'
-import { retryAt } from '../src/contracts/retry-window.ts'
 import { local } from './activities.ts'
 import {
   createProgress,
@@ -60,8 +59,7 @@ export function deliverToDestination(
   if (resumed?.kind === 'settled') return { result: Promise.resolve(resumed.result), standing: () => resumed }
   const { input, outcomes, steering, runs } = context
   const { destinationId } = target
-  const retry = retryAt(input.retry, target)
-  const clock = createRetryClock(retry.windowMs, resumed?.clock)
+  const clock = createRetryClock(input.retry.windowMs, resumed?.clock)
   const hold = createHold(destinationId, steering, () => context.onResting())
   const before = new Map(resumed?.waiting.map((endpoint) => [endpoint.endpointId, endpoint]))
   const progress = createProgress(resumed?.settled)
@@ -74,7 +72,7 @@ export function deliverToDestination(
     outcomes.explain(wait)
   }
   const untilResumed = waitTogether(hold, destinationId, outcomes)
-  const shared = { input, destinationId, retry, clock, steering, noteWait, untilResumed, runs }
+  const shared = { input, destinationId, clock, steering, noteWait, untilResumed, runs }
 
   const deliver = async (): Promise<DestinationResult> => {
     const firsts = resumed === undefined ? await firstRound(context, target) : heldFirsts(resumed)

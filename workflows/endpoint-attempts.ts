@@ -8,7 +8,6 @@ import type {
   HeldEndpoint,
   RetryInput,
   RetryOutcome,
-  RetrySchedule,
 } from '../src/contracts/delivery.ts'
 import { attemptKey } from '../src/contracts/attempts.ts'
 import { mappingIdAt } from '../src/contracts/delivery.ts'
@@ -40,8 +39,6 @@ export interface EndpointAttempts {
 interface AttemptsContext {
   input: HeldEventInput
   destinationId: string
-  /** When failed attempts are repeated there. */
-  retry: RetrySchedule
   clock: RetryClock
   /** Called before each activity. */
   onBegin: () => void
@@ -56,12 +53,12 @@ export type Runs = Set<Promise<void>>
  *  @param first  outcome of the first attempt
  *  @param resumed  the endpoint as it waited in an earlier run of the workflow */
 export function createEndpointAttempts(
-  { input, destinationId, retry, clock, onBegin, runs }: AttemptsContext,
+  { input, destinationId, clock, onBegin, runs }: AttemptsContext,
   endpointId: string,
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
 ): EndpointAttempts {
-  const { sourceId, messageId, message, acceptedAt, traceparent } = input
+  const { sourceId, messageId, message, acceptedAt, retry, traceparent } = input
   const mappingId = mappingIdAt(input.targets, destinationId)
   let count = resumed?.attempts ?? 0
   let last: Attempt | undefined = resumed?.lastAttempt

@@ -8,7 +8,6 @@ import type {
   DestinationState,
   EndpointResult,
   HeldEndpoint,
-  RetrySchedule,
 } from '../src/contracts/delivery.ts'
 import { destinationGone, endpointResult, notAttempted, type Wait } from '../src/contracts/next-step.ts'
 import { readDestination } from './activities.ts'
@@ -22,8 +21,6 @@ import type { Steering } from './steering.ts'
 export interface PursuitContext {
   input: HeldEventInput
   destinationId: string
-  /** When failed attempts are repeated there. */
-  retry: RetrySchedule
   clock: RetryClock
   steering: Steering
   /** Takes note of a wait after an attempt that failed, or that was not made because the endpoint is down. */
@@ -111,7 +108,7 @@ export function pursueEndpoint(
 }
 
 function createCourse(
-  { input, destinationId, retry, clock, steering, noteWait, untilResumed, runs }: PursuitContext,
+  { input, destinationId, clock, steering, noteWait, untilResumed, runs }: PursuitContext,
   endpointId: string,
   first: AttemptOutcome,
   resumed: HeldEndpoint | undefined,
@@ -121,11 +118,10 @@ function createCourse(
   const onBegin = (): void => {
     seenChanges = steering.changes(destinationId)
   }
-  const shared = { input, destinationId, retry, clock, onBegin, runs }
-  const attempts = createEndpointAttempts(shared, endpointId, first, resumed)
+  const attempts = createEndpointAttempts({ input, destinationId, clock, onBegin, runs }, endpointId, first, resumed)
   return {
     destinationId,
-    retry,
+    retry: input.retry,
     clock,
     attempts,
     pause: createPause(endpointId),

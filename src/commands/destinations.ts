@@ -89,7 +89,8 @@ const show = (destination: DestinationView, sources: Source[]): string =>
           ? 'when one endpoint has accepted it'
           : 'when every endpoint has accepted it',
       'while it fails': failingOf(destination),
-      'retried for': destination.retryWindowHours === null ? 'as the node is set up' : `${destination.retryWindowHours} h`,
+      'retried for':
+        destination.retryWindowHours === null ? 'as the node is set up' : `${destination.retryWindowHours} h`,
       filter: destination.filter === null ? 'none: it takes all events' : JSON.stringify(destination.filter),
       mapping: destination.mapping === null ? 'none: events are sent as they are' : JSON.stringify(destination.mapping),
       signed: destination.settings.hasSharedSecret ? 'yes' : 'no',

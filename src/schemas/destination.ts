@@ -94,7 +94,9 @@ export const NewDestinationSchema = z.strictObject({
     .describe('With `hold`, after how long a failure they are held, 1 to 86,400 seconds; 300 unless given'),
   retryWindowHours: retryWindowHours
     .nullish()
-    .describe('For how long after its first attempt an event is retried, 1 to 72 hours; as the node is set up unless given'),
+    .describe(
+      'For how long after its first attempt an event is retried, 1 to 72 hours; as the node is set up unless given',
+    ),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
   filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),
   mapping: MappingSchema.nullish().describe('What becomes of an event before it is sent; sent as it is unless given'),
