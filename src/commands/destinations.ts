@@ -131,8 +131,8 @@ interface Settings {
   onFailing?: Destination['onFailing']
   /** In milliseconds. */
   holdAfter?: number
-  /** In milliseconds; `null`: as the node is set up. */
-  retryWindow?: number | null
+  /** In milliseconds; `none`: as the node is set up. */
+  retryWindow?: OrNone<number>
   /** Path of a file; `false`: none. */
   filter?: string | false
   /** Likewise. */
@@ -360,7 +360,7 @@ export function destinationsCommand(): Command {
 const failingSettings = ({ onFailing, holdAfter, retryWindow }: Settings) => ({
   ...(onFailing !== undefined && { onFailing }),
   ...(holdAfter !== undefined && { holdAfterSeconds: Math.round(holdAfter / 1_000) }),
-  ...(retryWindow !== undefined && { retryWindowHours: retryWindow && retryWindow / 3_600_000 }),
+  ...(retryWindow !== undefined && { retryWindowHours: retryWindow === 'none' ? null : retryWindow / 3_600_000 }),
 })
 
 const showRehearsal = ({ tried, sent, changed, dropped, failed, items }: Rehearsal): string =>
