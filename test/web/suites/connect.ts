@@ -199,7 +199,7 @@ export const connecting = (web: WebTest) =>
       await page.goto(`${web.node.url}/destinations/${id}`)
       await page.getByRole('radio', { name: 'They are held until an endpoint answers' }).check()
       await page.getByLabel('Hold after so many minutes of failure').fill('0.05')
-      await page.getByLabel('Retry window').fill('48')
+      await page.getByRole('textbox', { name: 'Retry window' }).fill('48')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await eventually(stored).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 3, retryWindowHours: 48 })
 
