@@ -183,18 +183,20 @@ function inboxSuite(database: () => Database): void {
     expect(idsOf(await lease(turnsOf('src')))).toEqual(['src-1', 'src-3'])
   })
 
-  it('lets sources and destinations take turns, whether their endpoints are open, tried, probed or shut', async () => {
+  it('lets sources and destinations take turns, whether their endpoints are open, tried, probed, shut or full', async () => {
     await add('both', 1, { destinationIds: ['up', 'down'] })
     await add('one', 2, { destinationIds: ['down'] })
     await addToInbox(database(), [event({ messageId: 'other', sourceId: 'one', destinationIds: ['away'] })])
     await add('two', 1, { destinationIds: ['up'] })
     await add('none', 1, { destinationIds: [] })
     await add('new', 1, { destinationIds: ['unknown'] })
+    await add('many', 1, { destinationIds: ['paced'] })
     const asked: (readonly string[])[] = []
     const { next } = createInboxTurns(database(), (destinationIds) => {
       asked.push(destinationIds)
       if (destinationIds.includes('up') || destinationIds.length === 0) return 'open'
       if (destinationIds.includes('unknown')) return 'trial'
+      if (destinationIds.includes('paced')) return 'full'
       return destinationIds.includes('away') ? 'shut' : 'probe'
     })
     const turns = await next()
@@ -204,6 +206,7 @@ function inboxSuite(database: () => Database): void {
       trial: [turnOf('new', 'unknown')],
       probe: [turnOf('one', 'down')],
       shut: [turnOf('one', 'away')],
+      full: [turnOf('many', 'paced')],
     })
     expect(idsOf(await lease(turns.probe, 1))).toEqual(['one-0'])
   })
