@@ -11,6 +11,7 @@ import type { MessageBody } from '../src/schemas/message.ts'
 import type { Source } from '../src/schemas/source.ts'
 import { openReport, quantile } from './support/figures.ts'
 import { startNode } from './support/node.ts'
+import { processorMs } from './support/processor.ts'
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '6' }, events: { type: 'string', default: '5000' } },
@@ -67,9 +68,20 @@ async function connect(mapping: Mapping | null): Promise<Source> {
 const batchSize = 500
 const limitMs = 120_000
 
-/** @returns events a second, from the first call until all have arrived */
-async function deliver({ writeKey }: Source): Promise<number> {
+/** What is left to be written when all have arrived belongs to their flood, and not to the next one, in milliseconds. */
+const settleMs = 1_500
+
+interface Flood {
+  /** From the first call until all have arrived. */
+  perSecond: number
+  /** Of the node and its server, for each event. */
+  processorMs: number
+}
+
+async function deliver({ writeKey }: Source): Promise<Flood> {
   arrived = 0
+  const pids = [node.process.pid ?? 0, await node.temporalPid()]
+  const before = await processorMs(pids)
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
   const begun = performance.now()
   for (let first = 0; first < events; first += batchSize) {
@@ -82,7 +94,9 @@ async function deliver({ writeKey }: Source): Promise<number> {
     if (performance.now() - begun > limitMs) throw new Error(`${arrived} of ${events} arrived`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  return (events / (performance.now() - begun)) * 1_000
+  const perSecond = (events / (performance.now() - begun)) * 1_000
+  await new Promise((resolve) => setTimeout(resolve, settleMs))
+  return { perSecond, processorMs: ((await processorMs(pids)) - before) / events }
 }
 
 const report = openReport('A mapping')
@@ -92,23 +106,32 @@ try {
     fields: await connect(fields),
     expression: await connect(expression),
   }
-  const rates: Record<Kind, number[]> = { none: [], fields: [], expression: [] }
+  const floods: Record<Kind, Flood[]> = { none: [], fields: [], expression: [] }
   const order = Object.keys(kinds) as Kind[]
   for (const kind of order) await deliver(sources[kind])
   for (let round = 0; round < rounds; round++) {
     // Each goes first in turn.
-    for (const kind of order) rates[kind].push(await deliver(sources[kind]))
+    for (const kind of order) floods[kind].push(await deliver(sources[kind]))
     order.push(...order.splice(0, 1))
   }
-  const lost = (kind: Kind): number =>
+  const of = (kind: Kind, figure: keyof Flood): number[] => floods[kind].map((flood) => flood[figure])
+  /** Of the rounds, each compared within itself. */
+  const ratio = (figure: keyof Flood, kind: Kind): number =>
     quantile(
-      rates[kind].map((rate, n) => (1 - rate / (rates.none[n] ?? rate)) * 100),
+      of(kind, figure).map((value, round) => value / (of('none', figure)[round] ?? value)),
       0.5,
     )
-  for (const kind of ['none', 'fields', 'expression'] as const)
-    report.add(`delivered with ${kind}`, quantile(rates[kind], 0.5), 'events/s')
-  report.add('rate lost by fields', lost('fields'), '%', { most: 5 })
-  report.add('rate lost by an expression', lost('expression'), '%', { most: 25 })
+  for (const kind of ['none', 'fields', 'expression'] as const) {
+    report.add(`delivered with ${kind}`, quantile(of(kind, 'perSecond'), 0.5), 'events/s')
+    report.add(`processor with ${kind}`, quantile(of(kind, 'processorMs'), 0.5), 'ms an event')
+  }
+  for (const [kind, most] of [
+    ['fields', 5],
+    ['expression', 25],
+  ] as const) {
+    report.add(`${kind}: rate lost`, (1 - ratio('perSecond', kind)) * 100, '%', { most })
+    report.add(`${kind}: processor added`, (ratio('processorMs', kind) - 1) * 100, '%')
+  }
 } finally {
   await node.stop()
   receiver.close()
