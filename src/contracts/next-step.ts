@@ -134,8 +134,11 @@ function afterDeferral(
   const { attempts, retry, windowEndsAt, pausesInVain = false } = state
   const { now } = moment
   // Half of what is left at most: an endpoint that recovers earlier than foreseen still gets its attempt.
-  const turnMs = turnInMs > 0 ? Math.max(1, Math.min(turnInMs, retry.maxMs, (windowEndsAt - now) / 2)) : 0
-  const inMs = pausesInVain && !isPaced ? Math.max(turnMs, pauseMs(state, moment)) : turnMs
+  const mostMs = (windowEndsAt - now) / 2
+  const turnMs = turnInMs > 0 ? Math.max(1, Math.min(turnInMs, retry.maxMs, mostMs)) : 0
+  // Pauses grow: one that would end the delivery before its time is shorter, and no shorter than the first one.
+  const vainMs = Math.min(pauseMs(state, moment), Math.max(mostMs, retry.initialMs))
+  const inMs = pausesInVain && !isPaced ? Math.max(turnMs, vainMs) : turnMs
   if (inMs === 0) return { kind: 'attempt', beginsWindow: false }
   const wait = { kind: 'wait', until: now + inMs, reason: reason ?? notAttempted, ...(isDown && { isDown }) } as const
   return { ...wait, for: attempts === 0 ? 'turn' : 'retry' }

@@ -26,9 +26,10 @@ export async function prepareNamespace(
 }
 
 async function ensureNamespace(temporal: ConnectedTemporal, retentionMs: number, signal: AbortSignal): Promise<void> {
-  if (await isThere(temporal)) return
-  const retention = Math.max(retentionMs, minRetentionMs)
-  await registerNamespace(temporal, retention)
+  const found = await isThere(temporal)
+  if (found === 'not told') return
+  if (!found) await registerNamespace(temporal, Math.max(retentionMs, minRetentionMs))
+  // One that is there may have been made by another node just now.
   const deadline = Date.now() + knownLimitMs
   while (!(await isKnown(temporal))) {
     if (Date.now() > deadline) throw new Error(`Temporal does not know the new namespace "${temporal.namespace}" yet`)
@@ -37,12 +38,12 @@ async function ensureNamespace(temporal: ConnectedTemporal, retentionMs: number,
 }
 
 /** Who may not ask may use it all the same: its use will tell. */
-async function isThere({ connection, namespace }: ConnectedTemporal): Promise<boolean> {
+async function isThere({ connection, namespace }: ConnectedTemporal): Promise<boolean | 'not told'> {
   try {
     await connection.workflowService.describeNamespace({ namespace })
     return true
   } catch (error) {
-    if (isPermissionDenied(error)) return true
+    if (isPermissionDenied(error)) return 'not told'
     if (isNotFound(error)) return false
     throw error
   }
@@ -63,9 +64,12 @@ async function registerNamespace({ connection, namespace }: ConnectedTemporal, r
   }
 }
 
+/** Counts nothing, however much there is. */
+const ofNone = "WorkflowId = 'none'"
+
 /** The part that answers for visibility learns of a namespace last. */
 async function isKnown({ client }: ConnectedTemporal): Promise<boolean> {
-  return client.workflow.count().then(
+  return client.workflow.count(ofNone).then(
     () => true,
     (error: unknown) => {
       if (isNotFound(error)) return false

@@ -106,6 +106,18 @@ it.each<[string, Partial<EndpointState>, EndpointOutcome, NextStep]>([
     { kind: 'deferred', turnInMs: 700, reason: 'paced', isPaced: true },
     retryIn(700, 'paced'),
   ],
+  [
+    'and no longer than half of what is left, where that would end it before its time',
+    { attempts: 3, pausesInVain: true, windowEndsAt: now + 38_000 },
+    deferred(700, 'full'),
+    retryIn(19_000, 'full'),
+  ],
+  [
+    'nor shorter than the first pause',
+    { attempts: 3, pausesInVain: true, windowEndsAt: now + 12_000 },
+    deferred(700, 'full'),
+    retryIn(10_000, 'full'),
+  ],
   ['or until its turn', { attempts: 1, pausesInVain: true }, deferred(50_000, 'full'), retryIn(50_000, 'full')],
 
   ['resumed before its first attempt', {}, resumed('active'), { kind: 'attempt', beginsWindow: true }],
