@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { AlertPreviewSchema, AlertRulesSchema, type AlertPreview, type AlertRules } from '../schemas/alert.ts'
-import { duration, wholeNumber } from './shared/options.ts'
+import { duration, secondsOf, wholeNumber } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
 
@@ -56,8 +56,6 @@ export function addAlertRules(command: Command): void {
       out.result(isChanged ? await api.call('PUT', '/alert-rules', AlertRulesSchema, wanted) : rules, showRules)
     })
 }
-
-const secondsOf = (ms: number): number => Math.round(ms / 1_000)
 
 function changedRules(options: RuleOptions): Partial<AlertRules> {
   const seconds = (given: number | false | undefined) => (typeof given === 'number' ? secondsOf(given) : given)

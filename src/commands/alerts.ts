@@ -6,7 +6,7 @@ import { addAlertChannels } from './alerts-channels.ts'
 import { addAlertRules } from './alerts-rules.ts'
 import { segment } from './shared/api.ts'
 import { listAll } from './shared/lookup.ts'
-import { duration } from './shared/options.ts'
+import { duration, secondsOf } from './shared/options.ts'
 import { table } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
 
@@ -40,7 +40,7 @@ export function alertsCommand(): Command {
     .description('tell nothing of the subject of an alert for a time, such as 2h (0s: tell again)')
     .action(async (id: string, time: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      const body = { seconds: Math.round(duration(time) / 1_000) }
+      const body = { seconds: secondsOf(duration(time)) }
       out.result(await api.call('POST', `/alerts/${segment(id)}/mute`, AlertSchema, body), ({ mutedUntil }) =>
         mutedUntil === null ? 'Not muted.' : `Muted until ${mutedUntil}.`,
       )

@@ -35,6 +35,7 @@ import {
   httpUrl,
   nullIfNone,
   orNone,
+  secondsOf,
   wholeNumber,
   type OrNone,
 } from './shared/options.ts'
@@ -272,7 +273,7 @@ export function destinationsCommand(): Command {
         settings: {
           ...(webhooks !== undefined && { webhooks }),
           ...secretOf(options),
-          ...(secretOverlap !== undefined && { secretOverlapSeconds: Math.round(secretOverlap / 1_000) }),
+          ...(secretOverlap !== undefined && { secretOverlapSeconds: secondsOf(secretOverlap) }),
         },
       }
       await tell(api, out, await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change))
@@ -359,7 +360,7 @@ export function destinationsCommand(): Command {
 
 const failingSettings = ({ onFailing, holdAfter, retryWindow }: Settings) => ({
   ...(onFailing !== undefined && { onFailing }),
-  ...(holdAfter !== undefined && { holdAfterSeconds: Math.round(holdAfter / 1_000) }),
+  ...(holdAfter !== undefined && { holdAfterSeconds: secondsOf(holdAfter) }),
   ...(retryWindow !== undefined && { retryWindowHours: retryWindow === 'none' ? null : retryWindow / 3_600_000 }),
 })
 

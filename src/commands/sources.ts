@@ -5,7 +5,7 @@ import { SourceSchema, type Source } from '../schemas/source.ts'
 import { DoneSchema, segment } from './shared/api.ts'
 import { usageError } from './shared/failure.ts'
 import { findSource, listSources } from './shared/lookup.ts'
-import { duration } from './shared/options.ts'
+import { duration, secondsOf } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -78,7 +78,7 @@ export function sourcesCommand(): Command {
     .action(async (wanted: string, options: { overlap?: number; yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
-      const overlapSeconds = Math.round((options.overlap ?? 0) / 1_000)
+      const overlapSeconds = secondsOf(options.overlap ?? 0)
       if (overlapSeconds === 0)
         await confirm(`The write key of ${source.name} and all earlier ones stop working at once. Continue?`, options)
       const path = `/sources/${segment(source.id)}/rotate-key`

@@ -14,6 +14,9 @@ export const kinds: readonly Kind[] = ['sources', 'destinations', 'audiences', '
 /** Members of an entry as they are shown. */
 export type View = Record<string, unknown>
 
+/** Stands in a diff for a secret that is not known to be the one of the file. */
+export const anotherSecret: SecretReference = { env: '(another value)' }
+
 export interface Change {
   kind: Kind
   action: 'create' | 'update' | 'delete'

@@ -2,6 +2,7 @@ import { AlertChannelSchema, AlertRulesSchema, type AlertChannel, type AlertChan
 import { DoneSchema, segment } from '../shared/api.ts'
 import { existing } from '../shared/lookup.ts'
 import {
+  anotherSecret,
   changedMembers,
   isSame,
   planDeletions,
@@ -11,10 +12,7 @@ import {
   type View,
 } from './change.ts'
 import { alertChannelEntry } from './current.ts'
-import type { AlertChannelEntry, SecretReference } from './file.ts'
-
-/** Stands in a diff for a secret that is not known to be the one of the file. */
-const unknown: SecretReference = { env: '(another value)' }
+import type { AlertChannelEntry } from './file.ts'
 
 export function planAlertRules({ api, current, file }: PlanContext): Change[] {
   const { alertRules: after } = file
@@ -74,10 +72,10 @@ const checkOf =
 function presentView({ updateSecrets }: PlanContext, entry: AlertChannelEntry, channel: AlertChannel): View {
   if (channel.settings === null) return { name: channel.name, kind: channel.kind }
   const given: View = { ...entry }
-  const present = alertChannelEntry(channel, () => unknown)
+  const present = alertChannelEntry(channel, () => anotherSecret)
   const shown = Object.entries(present).map(([member, value]) => [
     member,
-    value === unknown && !updateSecrets ? (given[member] ?? unknown) : value,
+    value === anotherSecret && !updateSecrets ? (given[member] ?? anotherSecret) : value,
   ])
   return { appUrl: null, ...(Object.fromEntries(shown) as View) }
 }

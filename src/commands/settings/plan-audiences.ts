@@ -5,6 +5,7 @@ import { CommandError } from '../shared/failure.ts'
 import { audienceEntry, membershipEntry, sortedByName } from './current.ts'
 import type { AudienceEntry, HeaderEntries, MembershipEntry, SecretReference } from './file.ts'
 import {
+  anotherSecret,
   changedMembers,
   expectKnown,
   planDeletions,
@@ -13,9 +14,6 @@ import {
   type PlanContext,
   type View,
 } from './change.ts'
-
-/** Stands in a diff for a secret that is not known to be the one of the file. */
-const unknown: SecretReference = { env: '(another value)' }
 
 export function planAudiences(context: PlanContext): Change[] {
   const { current, file } = context
@@ -96,10 +94,10 @@ function presentView(context: PlanContext, entry: AudienceEntry, audience: Audie
   const wanted = entry.membership
   const headers: HeaderEntries = wanted?.kind === 'http' ? (wanted.headers ?? {}) : {}
   const present = membershipEntry(audience, (what) => {
-    if (context.updateSecrets) return unknown
-    if (what === 'connection') return wanted?.kind === 'sql' ? wanted.connectionString : unknown
+    if (context.updateSecrets) return anotherSecret
+    if (what === 'connection') return wanted?.kind === 'sql' ? wanted.connectionString : anotherSecret
     // A value that the file itself holds is not a reference, but shown as it stands there.
-    return (headers[what] ?? unknown) as SecretReference
+    return (headers[what] ?? anotherSecret) as SecretReference
   })
   return {
     ...audienceEntry(audience, context.current.destinations),

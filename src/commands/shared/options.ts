@@ -18,6 +18,9 @@ export function duration(text: string): number {
   return value
 }
 
+/** A duration in milliseconds, as members of the API have it. */
+export const secondsOf = (ms: number): number => Math.round(ms / 1_000)
+
 /** A moment as ISO 8601, or that long ago. */
 export function moment(text: string): string {
   const ago = durationMs(text)
