@@ -23,7 +23,7 @@ import { evidenceOf, maxEvidenceBytes } from '../src/delivery/evidence.ts'
 import { gatedEndpoint, type Gate } from '../src/delivery/gate.ts'
 import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
 import { messageRequest } from '../src/delivery/post-message.ts'
-import type { Recovery } from '../src/delivery/recovery.ts'
+import type { Recovery, WhyWaiting } from '../src/delivery/recovery.ts'
 import { CalledOffError, SendAbortedError, type Sender, type SendRequest } from '../src/delivery/send.ts'
 import type { UnlessMade } from '../src/delivery/unless-made.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
@@ -99,7 +99,7 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
   const { findDestination, recovery } = dependencies
   const waitsOn = (...tried: Parameters<typeof again>): Error => {
     const [{ endpointId }, outcome] = tried
-    recovery.note(endpointId, thisTry(), outcome.kind === 'deferred' && outcome.isDown === true)
+    recovery.note(endpointId, thisTry(), whyWaiting(outcome))
     return again(...tried)
   }
 
@@ -454,6 +454,12 @@ function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {
 
 const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
   'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
+
+/** What a bound of the endpoint keeps back waits no longer than for its turn. */
+const whyWaiting = (outcome: AttemptOutcome): WhyWaiting =>
+  outcome.kind === 'deferred' && outcome.isPaced !== true
+    ? { isDown: outcome.isDown === true, turnInMs: outcome.turnInMs }
+    : {}
 
 /** The failure after which Temporal tries again: the endpoint failed in a way that may pass, or the gate let no attempt through. */
 function again(

@@ -6,13 +6,20 @@ import type { WaitingTry } from '../contracts/delivery.ts'
 import type { Gate } from './gate.ts'
 
 export interface Recovery {
-  /** Takes note of a try that goes on waiting for an endpoint.
-   *  @param wasDown  whether it was kept from the endpoint, which may be back by now */
-  note(endpointId: string, waiting: WaitingTry, wasDown: boolean): void
+  /** Takes note of a try that goes on waiting for an endpoint. */
+  note(endpointId: string, waiting: WaitingTry, why: WhyWaiting): void
   /** The try is made: whoever is woken while an attempt is under way would have it stopped. */
   forget(made: WaitingTry): void
   /** Lets the call under way finish. */
   stop(): Promise<void>
+}
+
+/** Why a try waits; of one whose attempt failed nothing is said. */
+export interface WhyWaiting {
+  /** It was kept from the endpoint, which may be back by now. */
+  isDown?: boolean
+  /** It was turned away, and would have its turn in so many milliseconds, but waits for longer. */
+  turnInMs?: number | undefined
 }
 
 export interface RecoveryDependencies {
@@ -28,54 +35,69 @@ const maxTries = 500
 /** How often endpoints are looked at, in milliseconds. */
 const lookMs = 500
 
+/** An endpoint recovers for so long after it was down, and after the last turn of a try that found no place meanwhile, in milliseconds: not
+ *  all that waited find a place at once. */
+const recoversMs = 30_000
+
+/** All times are milliseconds as `performance.now` gives them. */
+interface Endpoint {
+  tries: Map<string, Waiting>
+  /** When it was seen to be down for the last time. */
+  downAt: number
+  recoversUntil: number
+}
+
+interface Waiting {
+  one: WaitingTry
+  since: number
+  turnAt: number
+}
+
 export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
-  const waiting = new LRUCache<string, Map<string, WaitingTry>>({ max: maxEndpoints })
-  /** Endpoints that were down while something waited for them. */
-  const wereDown = new Set<string>()
+  const endpoints = new LRUCache<string, Endpoint>({ max: maxEndpoints })
   let waking: Promise<void> | undefined
   let isStopped = false
 
-  const isBack = (endpointId: string): boolean =>
-    wereDown.has(endpointId) && gate.closedSince(endpointId) === undefined && gate.isAnswering(endpointId)
-
   const look = (): void => {
-    for (const endpointId of waiting.keys()) if (gate.closedSince(endpointId) !== undefined) wereDown.add(endpointId)
-    for (const endpointId of wereDown) if (!waiting.has(endpointId)) wereDown.delete(endpointId)
-    if ([...wereDown].some(isBack))
-      waking ??= wakeAll()
-        .catch(() => {})
-        .finally(() => (waking = undefined))
+    const now = performance.now()
+    for (const [endpointId, endpoint] of endpoints.entries()) {
+      if (gate.closedSince(endpointId) !== undefined) noteDown(endpoint, now)
+      else if (endpoint.tries.size === 0 && now >= endpoint.recoversUntil) endpoints.delete(endpointId)
+    }
+    waking ??= wakeAll()
+      .catch(() => {})
+      .finally(() => (waking = undefined))
   }
+
+  const isBack = (endpointId: string): boolean =>
+    gate.closedSince(endpointId) === undefined && gate.isAnswering(endpointId)
 
   /** One after the other, so that Temporal has time for other things, and no more once the endpoint is down again. */
   const wakeAll = async (): Promise<void> => {
-    for (const [endpointId, tries] of [...waiting.entries()])
-      for (const [key, one] of tries) {
+    for (const [endpointId, endpoint] of [...endpoints.entries()])
+      for (const [key, waiting] of endpoint.tries) {
         if (isStopped || !isBack(endpointId)) break
-        await wake(one)
+        if (!isToWake(endpoint, waiting)) continue
+        await wake(waiting.one)
         // It may have been made meanwhile, and wait anew.
-        if (tries.get(key) === one) tries.delete(key)
-        if (tries.size === 0) waiting.delete(endpointId)
+        if (endpoint.tries.get(key) === waiting) endpoint.tries.delete(key)
       }
   }
 
   const timer = setInterval(look, lookMs)
 
   return {
-    note(endpointId, one, wasDown) {
-      if (wasDown || gate.closedSince(endpointId) !== undefined) wereDown.add(endpointId)
-      const tries = waiting.get(endpointId) ?? new Map<string, WaitingTry>()
-      waiting.set(endpointId, tries)
-      const key = keyOf(one)
-      tries.delete(key)
-      tries.set(key, one)
-      const [oldest] = tries.keys()
-      if (tries.size > maxTries && oldest !== undefined) tries.delete(oldest)
+    note(endpointId, one, { isDown = false, turnInMs = Infinity }) {
+      const endpoint = endpoints.get(endpointId) ?? newEndpoint()
+      endpoints.set(endpointId, endpoint)
+      const since = performance.now()
+      if (isDown || gate.closedSince(endpointId) !== undefined) noteDown(endpoint, since)
+      const turnAt = since + turnInMs
+      if (turnAt < Infinity && since < endpoint.recoversUntil) endpoint.recoversUntil = turnAt + recoversMs
+      keep(endpoint.tries, { one, since, turnAt })
     },
     forget(made) {
-      const key = keyOf(made)
-      for (const [endpointId, tries] of waiting.entries())
-        if (tries.delete(key) && tries.size === 0) waiting.delete(endpointId)
+      for (const { tries } of endpoints.values()) tries.delete(keyOf(made))
     },
     async stop() {
       isStopped = true
@@ -83,6 +105,28 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
       await waking
     },
   }
+}
+
+const newEndpoint = (): Endpoint => ({ tries: new Map(), downAt: -Infinity, recoversUntil: -Infinity })
+
+function noteDown(endpoint: Endpoint, now: number): void {
+  endpoint.downAt = now
+  endpoint.recoversUntil = now + recoversMs
+}
+
+/** Whether it waits because its endpoint was down: its own pause is for what failed while the endpoint was up. */
+function isToWake({ downAt, recoversUntil }: Endpoint, { since, turnAt }: Waiting): boolean {
+  const now = performance.now()
+  return downAt >= since || (now >= turnAt && now < recoversUntil)
+}
+
+/** Keeps it as the newest of an endpoint's tries. */
+function keep(tries: Map<string, Waiting>, waiting: Waiting): void {
+  const key = keyOf(waiting.one)
+  tries.delete(key)
+  tries.set(key, waiting)
+  const [oldest] = tries.keys()
+  if (tries.size > maxTries && oldest !== undefined) tries.delete(oldest)
 }
 
 const keyOf = ({ runId, activityId }: WaitingTry): string => `${runId}/${activityId}`

@@ -1,0 +1,105 @@
+/** Which of the tries that wait for an endpoint are woken, and when. The clock is set by hand: pauses are minutes. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { WaitingTry } from '../../src/contracts/delivery.ts'
+import { createGate, type Gate } from '../../src/delivery/gate.ts'
+import { gateBounds } from '../../src/delivery/gate-bounds.ts'
+import { runRecovery, type Recovery } from '../../src/delivery/recovery.ts'
+
+const minuteMs = 60_000
+const endpoint = { id: 'a', url: 'http://a', origin: 'http://a' }
+const tryOf = (activityId: string): WaitingTry => ({ workflowId: 'w', runId: 'r', activityId })
+
+let gate: Gate
+let recovery: Recovery
+let woken: string[]
+/** Called with each try that is woken: it is made at once. */
+let onWoken: (one: WaitingTry) => void
+
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
+
+const attempt = async (result: 'answered' | 'failed'): Promise<void> => {
+  const admission = await gate.admit(endpoint, 'retry')
+  if (admission.kind === 'go') admission.leave(result)
+}
+
+const bringDown = async (): Promise<void> => {
+  for (let made = 0; gate.closedSince('a') === undefined; made++) {
+    if (made > 1_000) throw new Error('never down')
+    await attempt('failed')
+    await pass(50)
+  }
+}
+
+const comeBack = async (): Promise<void> => {
+  for (let asked = 0; gate.closedSince('a') !== undefined; asked++) {
+    if (asked > 1_000) throw new Error('never back')
+    await pass(100)
+    await attempt('answered')
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  gate = createGate(gateBounds({ windowMs: 240 * minuteMs, initialMs: 10_000, maxMs: 15 * minuteMs }))
+  woken = []
+  onWoken = () => {}
+  recovery = runRecovery({
+    gate,
+    wake: (one) => {
+      woken.push(one.activityId)
+      recovery.forget(one)
+      onWoken(one)
+      return Promise.resolve()
+    },
+  })
+})
+afterEach(async () => {
+  await recovery.stop()
+  vi.useRealTimers()
+})
+
+describe('a try that waits', () => {
+  it('is woken once its endpoint is back, if it was kept away or failed before', async () => {
+    recovery.note('a', tryOf('failed'), {})
+    await bringDown()
+    recovery.note('a', tryOf('kept away'), { isDown: true, turnInMs: minuteMs })
+    await pass(minuteMs)
+    expect(woken).toEqual([])
+    await comeBack()
+    await pass(1_000)
+    expect(woken).toEqual(['failed', 'kept away'])
+  })
+
+  it('is woken when its turn is, if it found no place while its endpoint recovered', async () => {
+    await bringDown()
+    recovery.note('a', tryOf('one'), { isDown: true, turnInMs: 1_000 })
+    onWoken = (one) => {
+      if (woken.length < 4) recovery.note('a', one, { turnInMs: 20_000 })
+    }
+    await comeBack()
+    await pass(10_000)
+    expect(woken).toHaveLength(1)
+    await pass(60_000)
+    expect(woken).toEqual(['one', 'one', 'one', 'one'])
+  })
+
+  it('keeps its own pause where it found no place at an endpoint that was not down', async () => {
+    await attempt('answered')
+    recovery.note('a', tryOf('one'), { turnInMs: 1_000 })
+    await pass(minuteMs)
+    expect(woken).toEqual([])
+  })
+
+  it('keeps its own pause where it failed since its endpoint is back, whatever else is woken', async () => {
+    await bringDown()
+    for (const id of ['one', 'two']) recovery.note('a', tryOf(id), { isDown: true })
+    onWoken = (one) => {
+      recovery.note('a', one, one.activityId === 'one' ? {} : { turnInMs: 100 })
+    }
+    await comeBack()
+    await pass(5_000)
+    expect(woken.filter((id) => id === 'one')).toHaveLength(1)
+    expect(woken.filter((id) => id === 'two').length).toBeGreaterThan(4)
+  })
+})
