@@ -7,6 +7,7 @@ import { isRunning } from '../process-identity.ts'
 import { ensureRetention } from './retention.ts'
 import { isServing } from './server-health.ts'
 import { addressOf, embeddedNamespace, endServer, finishDatabase, launchServer } from './server-launch.ts'
+import { takeFromGuard } from './server-guard.ts'
 import { adoptServer, boundLog, readNote, serverArgs, serverHost } from './server-process.ts'
 import { untilBroken } from './server-watch.ts'
 
@@ -18,6 +19,8 @@ export interface EmbeddedServerOptions {
   /** Ports of 127.0.0.1; 0 takes a free one. */
   port: number
   uiPort: number
+  /** Between a hard kill of this process and the end of the server; half a minute when absent. */
+  graceSeconds?: number
   /** How long finished workflows are kept, at least an hour; as it is when absent. */
   retentionMs?: number
   /** Ends a start in progress, and the server with it. */
@@ -124,19 +127,24 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 /** Ends the server that a dead instance left running in this folder, if there is one. */
 export async function endOrphan(dataDir: string): Promise<void> {
   const note = await readNote(dataDir)
-  if (note !== undefined) await endServer(adoptServer(note), dataDir)
+  if (note !== undefined) await endServer({ ref: note }, dataDir)
 }
 
 /** The server left behind by an instance that was killed, when it is just as we would start it; any other is ended. */
 async function takeOverOrphan(options: EmbeddedServerOptions) {
   const note = await readNote(options.dataDir)
-  if (note === undefined || !isRunning(note)) return undefined
+  if (note === undefined) return undefined
+  const isLetGo = note.guard === undefined || takeFromGuard(options.dataDir, note.guard)
+  if (!isRunning(note)) return undefined
   const settings = { ...options, port: options.port || note.port, uiPort: options.uiPort || note.uiPort }
   const isSame = note.cli === options.cli && note.args.join('\n') === serverArgs(settings).join('\n')
-  if (isSame && (await isServing(addressOf(note), embeddedNamespace, adoptTimeoutMs))) {
-    // Its first start may have been the one that was cut off.
-    await finishDatabase(options.dataDir)
-    return { settings, server: adoptServer(note) }
+  if (isLetGo && isSame) {
+    const server = adoptServer(note, settings)
+    if (await isServing(addressOf(note), embeddedNamespace, adoptTimeoutMs)) {
+      // Its first start may have been the one that was cut off.
+      await finishDatabase(options.dataDir)
+      return { settings, server }
+    }
   }
   options.onProgress('Ending a Temporal server that an earlier instance left running')
   await endOrphan(options.dataDir)

@@ -99,7 +99,7 @@ async function requireFreePorts({ port, uiPort }: ServerSettings): Promise<void>
 }
 
 /** Ends the server, removes its note and resolves when it is gone. */
-export async function endServer(server: ServerProcess, dataDir: string): Promise<void> {
+export async function endServer(server: Pick<ServerProcess, 'ref'>, dataDir: string): Promise<void> {
   await endProcess(server.ref, stopGraceMs)
   await removeNote(dataDir)
 }

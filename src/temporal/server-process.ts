@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { StartError } from '../errors.ts'
 import { isRunning, processRef } from '../process-identity.ts'
 import type { ProcessRef } from '../process-identity.ts'
+import { guardServer } from './server-guard.ts'
 
 export const serverHost = '127.0.0.1'
 export const databaseFile = 'temporal.db'
@@ -24,6 +25,8 @@ export interface ServerSettings {
   dataDir: string
   port: number
   uiPort: number
+  /** Between the end of this process, when it does not end the server, and that of the server; half a minute when absent. */
+  graceSeconds?: number
 }
 
 export interface ServerProcess {
@@ -39,6 +42,8 @@ const NoteSchema = z.object({
   uiPort: z.int().positive(),
   cli: z.string(),
   args: z.array(z.string()),
+  /** The token of its guard; 0.1.0 had none. */
+  guard: z.string().optional(),
 })
 export type ServerNote = z.infer<typeof NoteSchema>
 
@@ -84,7 +89,7 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
     })
     const ref = child.pid === undefined ? undefined : processRef(child.pid)
     if (ref === undefined) throw new StartError(`The Temporal server ${cli} cannot be run`)
-    writeNote(dataDir, { ...ref, port, uiPort, cli, args })
+    guard({ ...ref, port, uiPort, cli, args }, exited, settings)
     return { ref, exited }
   } finally {
     process.umask(umask)
@@ -92,13 +97,23 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
   }
 }
 
-/** A server that an earlier instance of this program left running. */
-export function adoptServer({ pid, identity }: ServerNote): ServerProcess {
-  const ref = { pid, identity }
-  const watch = async () => {
-    while (isRunning(ref)) await sleep(adoptedPollMs)
-  }
-  return { ref, exited: watch() }
+/** A server that an earlier instance of this program left running, and its guard has let go. */
+export function adoptServer(note: ServerNote, settings: ServerSettings): ServerProcess {
+  const ref = { pid: note.pid, identity: note.identity }
+  const exited = untilGone(ref)
+  guard(note, exited, settings)
+  return { ref, exited }
+}
+
+async function untilGone(ref: ProcessRef): Promise<void> {
+  while (isRunning(ref)) await sleep(adoptedPollMs)
+}
+
+/** Notes a server together with its guard. */
+function guard(note: ServerNote, exited: Promise<void>, { dataDir, graceSeconds }: ServerSettings): void {
+  const { token, end } = guardServer(note.pid, dataDir, graceSeconds)
+  void exited.then(end)
+  writeNote(dataDir, { ...note, guard: token })
 }
 
 /** The note of the server last started in this folder, running or not; undefined when there is none to be read. */

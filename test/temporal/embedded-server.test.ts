@@ -1,11 +1,13 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { minRetentionMs } from '../../src/config.ts'
 import { StartError } from '../../src/errors.ts'
 import { findFreePorts } from '../../src/ports.ts'
@@ -39,8 +41,8 @@ const options = (ports = { port: 0, uiPort: 0 }) => ({
   onProgress: (line: string) => void progress.push(line),
 })
 
-const serverNote = async () => {
-  const note = await readNote(dataDir)
+const serverNote = async (folder = dataDir) => {
+  const note = await readNote(folder)
   if (note === undefined) throw new Error('no server is noted')
   return note
 }
@@ -55,17 +57,27 @@ async function withConnection<T>(address: string, use: (connection: Connection) 
 }
 
 /** A program that starts the embedded server, says so, and on SIGINT waits for the test's leave to stop it. */
-const startInProcess = () =>
+const startInProcess = ({ graceSeconds = 60, folder = dataDir } = {}) =>
   runScript(
     `import { startEmbeddedServer } from '../src/temporal/embedded-server.ts'
-     const [cli, dataDir] = process.argv.slice(2)
-     const server = await startEmbeddedServer({ cli, dataDir, port: 0, uiPort: 0, onProgress: console.log })
+     const [cli, dataDir, grace] = process.argv.slice(2)
+     const options = { cli, dataDir, port: 0, uiPort: 0, graceSeconds: Number(grace), onProgress: console.log }
+     const server = await startEmbeddedServer(options)
      process.on('SIGINT', () => console.log('interrupted'))
      process.on('SIGTERM', () => server.stop().then(() => { console.log('stopped'); process.exit(0) }))
      console.log('started')`,
-    [cli, dataDir],
+    [cli, folder, String(graceSeconds)],
     { group: true },
   )
+
+/** Process ids of the guards of servers in the folder. */
+async function guards(folder = dataDir): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,args='])
+  const lines = stdout.split('\n').filter((line) => line.includes(join(folder, 'temporal-guard-')))
+  return lines.map((line) => parseInt(line, 10))
+}
+
+const noGuardIsLeft = () => waitFor(async () => (await guards()).length === 0)
 
 async function waitFor(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + timeout / 2
@@ -88,6 +100,8 @@ describe('startEmbeddedServer', { timeout }, () => {
     expect(await server.exited).toBe('stopped')
     expect(isRunning(note)).toBe(false)
     expect(await readdir(dataDir)).not.toContain('temporal.json')
+    await noGuardIsLeft()
+    expect((await readdir(dataDir)).filter((file) => file.includes('guard'))).toEqual([])
   })
 
   it('keeps its files for their owner alone and its data over a restart', async () => {
@@ -128,6 +142,57 @@ describe('startEmbeddedServer', { timeout }, () => {
     expect(status.name).toBe('RUNNING')
     await server.stop()
     expect(isRunning(note)).toBe(false)
+  })
+
+  it('ends with an instance that was killed hard when none follows', async () => {
+    const killed = startInProcess({ graceSeconds: 1 })
+    await killed.line('started')
+    const note = await serverNote()
+    expect(await guards()).toHaveLength(1)
+    await killed.kill()
+    await waitFor(() => !isRunning(note))
+    await noGuardIsLeft()
+    expect((await readdir(dataDir)).filter((file) => file.includes('guard'))).toEqual([])
+  })
+
+  it('is not ended once it is adopted', async () => {
+    const killed = startInProcess({ graceSeconds: 10 })
+    await killed.line('started')
+    const note = await serverNote()
+    const [guard] = await guards()
+    await killed.kill()
+    const server = await startEmbeddedServer(options())
+    expect(server.adopted).toBe(true)
+
+    await waitFor(async () => !(await guards()).includes(guard ?? 0))
+    expect(isRunning(note)).toBe(true)
+    expect(await guards()).toHaveLength(1)
+    await server.stop()
+    await noGuardIsLeft()
+  })
+
+  it('goes on beside an instance that stands still', async () => {
+    const frozen = startInProcess({ graceSeconds: 1 })
+    await frozen.line('started')
+    const note = await serverNote()
+    process.kill(frozen.pid, 'SIGSTOP')
+
+    const folder = await makeServerFolder()
+    onTestFinished(async () => {
+      await endOrphan(folder)
+      await rm(folder, { recursive: true, force: true })
+    })
+    const killed = startInProcess({ graceSeconds: 1, folder })
+    await killed.line('started')
+    const itsNote = await serverNote(folder)
+    await killed.kill()
+    await waitFor(() => !isRunning(itsNote))
+    expect(isRunning(note)).toBe(true)
+
+    process.kill(frozen.pid, 'SIGCONT')
+    process.kill(frozen.pid, 'SIGTERM')
+    expect(await frozen.exited).toBe(0)
+    await noGuardIsLeft()
   })
 
   it('ends a server left behind when other ports are wanted now', async () => {
@@ -172,6 +237,7 @@ describe('startEmbeddedServer', { timeout }, () => {
     const note = await serverNote()
     process.kill(note.pid, 'SIGKILL')
     await waitFor(() => progress.includes('The Temporal server is back'))
+    await waitFor(async () => (await guards()).length === 1)
     expect(await isServing(server.address, 'default', 10_000)).toBe(true)
     expect((await serverNote()).pid).not.toBe(note.pid)
     expect(progress[0]).toBe('The Temporal server has ended; restarting it in 0.25 s')
