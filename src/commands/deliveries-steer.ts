@@ -63,7 +63,7 @@ const withPart = (command: Command, action: SteeringAction): Command =>
     ? command
     : command
         .option('--only-destination <destination>', 'send to this destination only, by id or name')
-        .option('--only-endpoint <id>', 'send to this endpoint only')
+        .option('--only-endpoint <endpoint>', 'send to this endpoint only')
         .option('--unless-redelivered', 'leave out deliveries that were redelivered before')
 
 /** To whom of several an event is sent again. */
