@@ -22,10 +22,11 @@ export function addCompletion(program: Command): void {
   program.commands
     .find((command) => command.name() === 'complete')
     ?.description('print a script that completes commands, options and names in your shell')
-  const { parse, setup } = root
-  root.parse = (words) => void offerValues(root, program, words).then(() => parse.call(root, words))
+  const parse = root.parse.bind(root)
+  const setup = root.setup.bind(root)
+  root.parse = (words) => void offerValues(root, program, words).then(() => parse(words))
   root.setup = (name, executable, shell) =>
-    shell === 'bash' ? console.log(bashCompletion(name)) : setup.call(root, name, executable, shell)
+    shell === 'bash' ? console.log(bashCompletion(name)) : setup(name, executable, shell)
 }
 
 /** What the node says that a value may be, by what help calls that value. */

@@ -89,7 +89,7 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
     })
     const ref = child.pid === undefined ? undefined : processRef(child.pid)
     if (ref === undefined) throw new StartError(`The Temporal server ${cli} cannot be run`)
-    guard({ ...ref, port, uiPort, cli, args }, exited, settings)
+    noteGuarded({ ...ref, port, uiPort, cli, args }, exited, settings)
     return { ref, exited }
   } finally {
     process.umask(umask)
@@ -101,7 +101,7 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
 export function adoptServer(note: ServerNote, settings: ServerSettings): ServerProcess {
   const ref = { pid: note.pid, identity: note.identity }
   const exited = untilGone(ref)
-  guard(note, exited, settings)
+  noteGuarded(note, exited, settings)
   return { ref, exited }
 }
 
@@ -110,10 +110,10 @@ async function untilGone(ref: ProcessRef): Promise<void> {
 }
 
 /** Notes a server together with its guard. */
-function guard(note: ServerNote, exited: Promise<void>, { dataDir, graceSeconds }: ServerSettings): void {
-  const { token, end } = guardServer(note.pid, dataDir, graceSeconds)
-  void exited.then(end)
-  writeNote(dataDir, { ...note, guard: token })
+function noteGuarded(note: ServerNote, exited: Promise<void>, { dataDir, graceSeconds }: ServerSettings): void {
+  const guard = guardServer(note.pid, dataDir, graceSeconds)
+  void exited.then(() => guard.end())
+  writeNote(dataDir, { ...note, guard: guard.token })
 }
 
 /** The note of the server last started in this folder, running or not; undefined when there is none to be read. */
