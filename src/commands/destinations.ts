@@ -11,6 +11,7 @@ import {
   type DestinationPatch,
   type DestinationView,
   type NewDestination,
+  type RetryPauses,
 } from '../schemas/destination.ts'
 import {
   EndpointOptionsSchema,
@@ -35,6 +36,7 @@ import {
   httpUrl,
   nullIfNone,
   orNone,
+  retryPauses,
   secondsOf,
   wholeNumber,
   type OrNone,
@@ -50,6 +52,11 @@ const failingOf = ({ onFailing, holdAfterSeconds, held }: Destination): string =
   if (held !== null) return `held since ${held.since}: failing since ${held.failingSince}`
   return onFailing === 'retry' ? 'deliveries are retried' : `deliveries are held after ${holdAfterSeconds} s`
 }
+
+const pausesOf = ({ retryPauses }: Destination): string =>
+  retryPauses === null
+    ? 'as the node is set up'
+    : `${retryPauses.firstSeconds} to ${retryPauses.maxSeconds} s, doubling`
 
 /** As `1 down, 1 working`. */
 function healthOf({ endpoints }: DestinationView): string {
@@ -92,6 +99,7 @@ const show = (destination: DestinationView, sources: Source[]): string =>
       'while it fails': failingOf(destination),
       'retried for':
         destination.retryWindowHours === null ? 'as the node is set up' : `${destination.retryWindowHours} h`,
+      'pauses between': pausesOf(destination),
       filter: destination.filter === null ? 'none: it takes all events' : JSON.stringify(destination.filter),
       mapping: destination.mapping === null ? 'none: events are sent as they are' : JSON.stringify(destination.mapping),
       signed: destination.settings.hasSharedSecret ? 'yes' : 'no',
@@ -134,6 +142,7 @@ interface Settings {
   holdAfter?: number
   /** In milliseconds; `none`: as the node is set up. */
   retryWindow?: OrNone<number>
+  retryPauses?: OrNone<RetryPauses>
   /** Path of a file; `false`: none. */
   filter?: string | false
   /** Likewise. */
@@ -191,6 +200,11 @@ const withSettings = (command: Command): Command =>
       '--retry-window <duration>',
       'how long after its first attempt an event is retried, 1h to 72h (none: as the node is set up)',
       orNone(duration),
+    )
+    .option(
+      '--retry-pauses <first..longest>',
+      'pauses between attempts, which double from the first to the longest, such as 30s..15m (none: as the node is set up)',
+      orNone(retryPauses),
     )
     .option('--filter <file>', 'file with its filter in YAML or JSON, which says what events it takes; - for input')
     .option('--mapping <file>', 'file with its mapping in YAML or JSON, which says how events change; - for input')
@@ -358,10 +372,11 @@ export function destinationsCommand(): Command {
   return command
 }
 
-const failingSettings = ({ onFailing, holdAfter, retryWindow }: Settings) => ({
+const failingSettings = ({ onFailing, holdAfter, retryWindow, retryPauses }: Settings) => ({
   ...(onFailing !== undefined && { onFailing }),
   ...(holdAfter !== undefined && { holdAfterSeconds: secondsOf(holdAfter) }),
   ...(retryWindow !== undefined && { retryWindowHours: retryWindow === 'none' ? null : retryWindow / 3_600_000 }),
+  ...(retryPauses !== undefined && { retryPauses: nullIfNone(retryPauses) }),
 })
 
 const showRehearsal = ({ tried, sent, changed, dropped, failed, items }: Rehearsal): string =>

@@ -18,6 +18,8 @@ export interface DeliveryTarget {
   mappingId?: string
   /** Its retry window, in milliseconds; absent: that of the delivery. */
   retryWindowMs?: number
+  /** Its first and its longest pause, in milliseconds; absent: those of the delivery. */
+  retryPauses?: Pick<RetrySchedule, 'initialMs' | 'maxMs'>
 }
 
 /** The version of the mapping that one of the targets had. */

@@ -1,20 +1,33 @@
-/** The retry schedule at a destination that has a window of its own. Pure: workflows and activities use it alike. */
+/** The retry schedule at a destination that has a window or pauses of its own. Pure: workflows and activities use it alike. */
 
+import type { Destination } from '../schemas/destination.ts'
 import type { DeliveryTarget, RetrySchedule } from './delivery.ts'
 
 /** The longest pause of a window, as a share of it: 15 minutes of 4 hours. No pause need be longer than two hours, in milliseconds. */
 const longestShare = 1 / 16
 const longestMs = 7_200_000
 
-type Windowed = Pick<DeliveryTarget, 'retryWindowMs'>
+type Own = Pick<DeliveryTarget, 'retryWindowMs' | 'retryPauses'>
 
-/** @param retry  the schedule of the delivery, for destinations without a window of their own */
-export function retryAt(retry: RetrySchedule, { retryWindowMs: windowMs }: Windowed = {}): RetrySchedule {
-  if (windowMs === undefined) return retry
-  return { ...retry, windowMs, maxMs: Math.max(retry.maxMs, Math.min(longestMs, windowMs * longestShare)) }
+/** What a destination has of its own, as its events take it along. */
+export const ownRetry = ({
+  retryWindowHours,
+  retryPauses,
+}: Pick<Destination, 'retryWindowHours' | 'retryPauses'>): Own => ({
+  ...(retryWindowHours !== null && { retryWindowMs: retryWindowHours * 3_600_000 }),
+  ...(retryPauses !== null && {
+    retryPauses: { initialMs: retryPauses.firstSeconds * 1_000, maxMs: retryPauses.maxSeconds * 1_000 },
+  }),
+})
+
+/** @param retry  the schedule of the delivery, for destinations without one of their own */
+export function retryAt(retry: RetrySchedule, { retryWindowMs: windowMs, retryPauses }: Own = {}): RetrySchedule {
+  if (windowMs === undefined) return retryPauses === undefined ? retry : { ...retry, ...retryPauses }
+  const maxMs = Math.max(retry.maxMs, Math.min(longestMs, windowMs * longestShare))
+  return { ...retry, windowMs, maxMs, ...retryPauses }
 }
 
-/** What several events at one destination have in common: the longest of their windows.
+/** What several events at one destination have in common: the longest of their windows, and its pauses.
  *  @param targets  where each of the events goes */
 export function commonRetryAt(
   retry: RetrySchedule,

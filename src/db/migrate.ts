@@ -34,6 +34,7 @@ import { moreAlerts } from './migrations/0098-more-alerts.ts'
 import { deletedNames } from './migrations/0099-deleted-names.ts'
 import { liftedSuppressions } from './migrations/0102-lifted-suppressions.ts'
 import { retryWindows } from './migrations/0103-retry-windows.ts'
+import { retryPauses } from './migrations/0107-retry-pauses.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -72,6 +73,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   deletedNames,
   liftedSuppressions,
   retryWindows,
+  retryPauses,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -23,6 +23,7 @@ export interface DestinationRow {
   on_failing: 'retry' | 'hold'
   hold_after_seconds: number
   retry_window_hours: number | null
+  retry_pauses: Destination['retryPauses']
   filter: Filter | null
   mapping_id: string | null
   mapping: Mapping | null
@@ -113,6 +114,7 @@ const describe = (row: DestinationRow, webhooks: Webhooks): Destination => ({
   onFailing: row.on_failing,
   holdAfterSeconds: row.hold_after_seconds,
   retryWindowHours: row.retry_window_hours,
+  retryPauses: row.retry_pauses,
   held: heldOf(row),
   sourceIds: row.source_ids,
   filter: row.filter,

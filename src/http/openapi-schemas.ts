@@ -44,7 +44,12 @@ import {
   DeliverySchema,
   SteerableSchema,
 } from '../schemas/delivery.ts'
-import { DestinationPatchSchema, DestinationViewSchema, NewDestinationSchema } from '../schemas/destination.ts'
+import {
+  DestinationPatchSchema,
+  DestinationViewSchema,
+  NewDestinationSchema,
+  RetryPausesSchema,
+} from '../schemas/destination.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import { FilterSchema, RuleSchema } from '../schemas/filter.ts'
 import { FirstOutcomeSchema } from '../schemas/first-outcome.ts'
@@ -99,6 +104,7 @@ const named = {
   Preview: PreviewSchema,
   Readiness: ReadinessSchema,
   Rehearsal: RehearsalSchema,
+  RetryPauses: RetryPausesSchema,
   Rule: RuleSchema,
   Session: SessionSchema,
   SignIn: SignInSchema,

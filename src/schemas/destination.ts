@@ -75,6 +75,31 @@ export const maxRetryWindowHours = 72
 
 const retryWindowHours = z.int().min(1).max(maxRetryWindowHours)
 
+/** Bounds of the first pause of a destination's retries, and of the longest, in seconds: a window of 72 hours has 52,000 attempts at most. */
+const maxFirstPauseSeconds = 3_600
+const longestPauseSeconds = { min: 10, max: 43_200 }
+
+/** When a destination's retries come: each pause is twice the one before, from the first to the longest; at least half of it is waited, the
+ *  rest is random. */
+export const RetryPausesSchema = z
+  .strictObject({
+    firstSeconds: z
+      .int()
+      .min(1)
+      .max(maxFirstPauseSeconds)
+      .describe('Pause before the first retry, 1 to 3,600 seconds; each further one is twice as long'),
+    maxSeconds: z
+      .int()
+      .min(longestPauseSeconds.min)
+      .max(longestPauseSeconds.max)
+      .describe('Longest pause, 10 to 43,200 seconds, no shorter than the first'),
+  })
+  .refine(({ firstSeconds, maxSeconds }) => firstSeconds <= maxSeconds, {
+    path: ['maxSeconds'],
+    message: 'must not be shorter than the first pause',
+  })
+export type RetryPauses = z.infer<typeof RetryPausesSchema>
+
 /** Longest time for which a replaced secret goes on signing: 30 days. */
 const maxSecretOverlapSeconds = 30 * 24 * 3600
 
@@ -97,6 +122,9 @@ export const NewDestinationSchema = z.strictObject({
     .describe(
       'For how long after its first attempt an event is retried, 1 to 72 hours; as the node is set up unless given',
     ),
+  retryPauses: RetryPausesSchema.nullish().describe(
+    'Pauses between attempts; as the node is set up, and longer in a longer window, unless given',
+  ),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
   filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),
   mapping: MappingSchema.nullish().describe('What becomes of an event before it is sent; sent as it is unless given'),
@@ -134,6 +162,9 @@ export const DestinationPatchSchema = z.strictObject({
   retryWindowHours: retryWindowHours
     .nullish()
     .describe('For how long events that come from now on are retried, 1 to 72 hours; `null`: as the node is set up'),
+  retryPauses: RetryPausesSchema.nullish().describe(
+    'Pauses between attempts at events that come from now on; `null`: as the node is set up',
+  ),
   sourceIds: sourceIds.optional().describe('All sources whose events it gets from now on, at most 1,000'),
   filter: FilterSchema.nullish().describe('Which of their events it takes from now on, as a whole; `null`: all'),
   mapping: MappingSchema.nullish().describe(
@@ -170,6 +201,7 @@ export const DestinationSchema = z.object({
     .int()
     .nullable()
     .describe('For how many hours after its first attempt an event is retried; null: as the node is set up'),
+  retryPauses: RetryPausesSchema.nullable().describe('Pauses between its attempts; null: as the node is set up'),
   held: z
     .object({
       since: z.iso.datetime().describe('When Postrider paused it, ISO 8601'),

@@ -105,6 +105,12 @@ describe('destinations', () => {
     const longer = ['destinations', 'update', 'CRM', '--retry-window', '3d']
     expect(await shell.json(longer)).toMatchObject({ retryWindowHours: 72 })
     expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('72 h')
+    const quicker = ['destinations', 'update', 'CRM', '--retry-pauses', '30s..10m']
+    expect(await shell.json(quicker)).toMatchObject({ retryPauses: { firstSeconds: 30, maxSeconds: 600 } })
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('30 to 600 s, doubling')
+    const noPauses = ['destinations', 'update', 'CRM', '--retry-pauses', 'none']
+    expect(await shell.json(noPauses)).toMatchObject({ retryPauses: null })
+    expect((await shell.run(['destinations', 'update', 'CRM', '--retry-pauses', '30s'])).code).toBe(2)
     const asBefore = ['destinations', 'update', 'CRM', '--retry-window', 'none']
     expect(await shell.json(asBefore)).toMatchObject({ retryWindowHours: null })
     const moved = ['destinations', 'update', 'CRM', '--url', `${receiver.url}/in`, '--url', `${receiver.url}/too`]
@@ -425,6 +431,7 @@ destinations:
     onFailing: hold
     holdAfterSeconds: 60
     retryWindowHours: 24
+    retryPauses: { firstSeconds: 30, maxSeconds: 600 }
     filter: { events: ['Order *'], match: { not: { path: userId, op: exists } } }
     mapping: { hash: [traits.email], rename: { event: name }, set: { a: 1 } }
     sharedSecret: { env: WAREHOUSE_SECRET }
@@ -468,6 +475,7 @@ audiences:
     const mapping = { hash: ['traits.email'], rename: { event: 'name' }, set: { a: 1 } }
     expect(made).toMatchObject({ paused: true, successPolicy: 'all', filter, mapping })
     expect(made).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 60, held: null, retryWindowHours: 24 })
+    expect(made.retryPauses).toEqual({ firstSeconds: 30, maxSeconds: 600 })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
       webhooks: [

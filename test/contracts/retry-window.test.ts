@@ -28,6 +28,14 @@ describe('the retry schedule at a destination', () => {
     expect(retryAt(ofNode, target('a', hours * hour))).toEqual({ windowMs: hours * hour, initialMs: 10_000, maxMs })
   })
 
+  it('has the pauses of the destination, whether it has a window too or not', () => {
+    const retryPauses = { initialMs: 1_000, maxMs: minute }
+    expect(retryAt(ofNode, { ...target('a'), retryPauses })).toEqual({ ...ofNode, ...retryPauses })
+    const both = { ...target('a', 72 * hour), retryPauses }
+    expect(retryAt(ofNode, both)).toEqual({ windowMs: 72 * hour, ...retryPauses })
+    expect(commonRetryAt(ofNode, [[target('a', hour)], [both]], 'a')).toEqual({ windowMs: 72 * hour, ...retryPauses })
+  })
+
   it('of events together has the longest of their windows', () => {
     const targets = [[target('a', 8 * hour), target('b', hour)], [target('a')], [target('b', 2 * hour)]]
     expect(commonRetryAt(ofNode, targets, 'a').windowMs).toBe(8 * hour)

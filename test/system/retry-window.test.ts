@@ -3,9 +3,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
+import { createAudience, ended, getSync, upload, users } from '../audiences/setup.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { list, track, untilStatus } from '../support/deliveries.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
 const limit = 180_000
@@ -19,10 +20,13 @@ afterAll(() => node[Symbol.asyncDispose]())
 const setWindow = async (id: string, retryWindowHours: number | null) =>
   node.api<{ retryWindowHours: number | null; path?: string }>('PATCH', `/destinations/${id}`, { retryWindowHours })
 
+const messageIdOf = ({ body }: ReceivedRequest): string =>
+  (JSON.parse(body.toString()) as { messageId: string }).messageId
+
 /** Posts so many events at once. */
-const flood = async ({ writeKey }: Source, count: number): Promise<void> => {
+const flood = async ({ writeKey }: Source, count: number, to: TestApp = node): Promise<void> => {
   const batch = Array.from({ length: count }, (_, n) => ({ type: 'track', userId: `u${n}`, event: 'Ordered' }))
-  expect((await node.post('/batch', writeKey, { batch })).status).toBe(200)
+  expect((await to.post('/batch', writeKey, { batch })).status).toBe(200)
 }
 
 const all = (source: Source): Promise<Delivery[]> => list(node, { sourceId: source.id, limit: '200' })
@@ -52,6 +56,75 @@ it('retry for as long as is set there, whether events travel alone or together',
   receiver.answer({})
   await untilStatus(node, alone, 'delivered')
   await allAre(patient, 61, 'delivered')
+})
+
+it('pause between attempts as is set there, whether events travel alone or together', { timeout: limit }, async () => {
+  await using patient = await startTestApp({
+    environment: { POSTRIDER_RETRY_INITIAL: '1h', POSTRIDER_RETRY_MAX: '1h', POSTRIDER_RETRY_WINDOW: '12h' },
+  })
+  await using quick = await startReceiver()
+  await using slow = await startReceiver()
+  for (const one of [quick, slow]) one.answer({ status: 503 })
+  const source = await patient.createSource('Paused')
+  const { id, retryPauses } = await patient.connect([source], [quick.url])
+  await patient.connect([source], [slow.url])
+  expect(retryPauses).toBeNull()
+  const change = { retryPauses: { firstSeconds: 1, maxSeconds: 10 } }
+  expect((await patient.api('PATCH', `/destinations/${id}`, change)).body).toMatchObject(change)
+
+  await track(patient, source, { userId: 'u1', event: 'Alone', messageId: 'alone' })
+  const requestsOf = (messageId: string, receiver: Receiver): number =>
+    receiver.requests.filter((request) => messageIdOf(request) === messageId).length
+  await until('some attempts were made', () => requestsOf('alone', quick) >= 4)
+  expect(requestsOf('alone', slow)).toBe(1)
+
+  // So few that the endpoint does not count as down.
+  const failed = new Set<string>()
+  quick.answer((request) => {
+    const messageId = messageIdOf(request)
+    if (messageId === 'alone' || failed.size >= 15 || failed.has(messageId)) return {}
+    failed.add(messageId)
+    return { status: 503 }
+  })
+  await flood(source, 60, patient)
+  await until(
+    'all were tried again',
+    () => failed.size === 15 && [...failed].every((messageId) => requestsOf(messageId, quick) === 2),
+  )
+})
+
+it('are patient with a destination of syncs, too', { timeout: limit }, async () => {
+  await using receiver = await startReceiver()
+  receiver.answer({ status: 503 })
+  const [{ id }, other] = [await node.connect([], [receiver.url]), await node.connect([], [receiver.url])]
+  const retryPauses = { firstSeconds: 30, maxSeconds: 30 }
+  expect(await node.api('PATCH', `/destinations/${id}`, { retryWindowHours: 1, retryPauses })).toMatchObject({
+    status: 200,
+  })
+  const patient = await createAudience(node, [id], { name: 'Patient' })
+  const short = await createAudience(node, [other.id], { name: 'Short' })
+
+  const patientSync = await upload(node, patient, users(100))
+  await until('its destination counts as down', async () => (await getSync(node, patient, patientSync)).handedOn >= 50)
+  expect((await ended(node, short, await upload(node, short, users(100)))).status).toBe('failed')
+  // It began before the one that was given up.
+  expect((await getSync(node, patient, patientSync)).status).toBe('running')
+  receiver.answer({})
+  expect((await ended(node, patient, patientSync)).status).toBe('completed')
+})
+
+it('have pauses within bounds, and refuse others by name', async () => {
+  const { id } = await node.connect([], [])
+  for (const [retryPauses, path] of [
+    [{ firstSeconds: 0, maxSeconds: 60 }, 'retryPauses.firstSeconds'],
+    [{ firstSeconds: 1, maxSeconds: 9 }, 'retryPauses.maxSeconds'],
+    [{ firstSeconds: 61, maxSeconds: 60 }, 'retryPauses.maxSeconds'],
+    [{ firstSeconds: 1 }, 'retryPauses.maxSeconds'],
+  ] as const)
+    expect(await node.api('PATCH', `/destinations/${id}`, { retryPauses })).toMatchObject({
+      status: 400,
+      body: { path },
+    })
 })
 
 it('are as the node is set up unless they say otherwise, and refuse what is out of bounds by name', async () => {

@@ -102,6 +102,7 @@ export const destinationEntry = (destination: Destination, sources: Source[]): D
   onFailing: destination.onFailing,
   holdAfterSeconds: destination.holdAfterSeconds,
   retryWindowHours: destination.retryWindowHours,
+  retryPauses: destination.retryPauses,
   sources: namesOf(destination.sourceIds, sources),
   filter: destination.filter,
   mapping: destination.mapping,

@@ -5,7 +5,7 @@ import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { AlertRulesSchema } from '../../schemas/alert.ts'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
-import { OnFailingSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
+import { OnFailingSchema, RetryPausesSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
 import { DifferingOptionsSchema } from '../../schemas/endpoint-options.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
 import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
@@ -40,6 +40,8 @@ const DestinationEntrySchema = z.strictObject({
   holdAfterSeconds: z.int().optional(),
   /** `null`: as the node is set up. */
   retryWindowHours: z.int().nullish(),
+  /** Likewise. */
+  retryPauses: RetryPausesSchema.nullish(),
   /** Names. */
   sources: z.array(z.string()).optional(),
   /** `null`: all of their events. */

@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError, Option } from 'commander'
 import ms from 'ms'
+import type { RetryPauses } from '../../schemas/destination.ts'
 import { usageError } from './failure.ts'
 
 const durationMs = (text: string): number | undefined =>
@@ -16,6 +17,14 @@ export function duration(text: string): number {
   const value = durationMs(text)
   if (value === undefined) throw new InvalidArgumentError('It must be a duration such as 30s, 15m or 2h.')
   return value
+}
+
+/** The pauses of retries such as `30s..15m`. */
+export function retryPauses(text: string): RetryPauses {
+  const [first, longest, ...others] = text.split('..').map(durationMs)
+  if (first === undefined || longest === undefined || others.length > 0)
+    throw new InvalidArgumentError('It must be the first pause and the longest one, such as 30s..15m.')
+  return { firstSeconds: secondsOf(first), maxSeconds: secondsOf(longest) }
 }
 
 /** A duration in milliseconds, as members of the API have it. */

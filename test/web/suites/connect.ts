@@ -200,8 +200,12 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('radio', { name: 'They are held until an endpoint answers' }).check()
       await page.getByLabel('Hold after so many minutes of failure').fill('0.05')
       await page.getByRole('textbox', { name: 'Retry window' }).fill('48')
+      await page.getByRole('textbox', { name: 'First pause' }).fill('60')
+      await page.getByRole('textbox', { name: 'Longest pause' }).fill('3600')
+      await page.getByText('gets about 69 attempts in 2 d: the first pause is 1 min, the longest 1 h').waitFor()
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await eventually(stored).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 3, retryWindowHours: 48 })
+      await eventually(stored).toMatchObject({ retryPauses: { firstSeconds: 60, maxSeconds: 3_600 } })
 
       await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
       await page.getByText('Held: deliveries wait, none is lost').waitFor()

@@ -14,7 +14,7 @@ export interface ConnectDraft {
   lacksSecret: boolean
 }
 
-const storageKey = 'postrider-connect-draft-2'
+const storageKey = 'postrider-connect-draft-3'
 
 export function readDraft(): ConnectDraft | undefined {
   try {

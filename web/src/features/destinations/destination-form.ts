@@ -1,6 +1,6 @@
 /** A destination as the forms hold it, and back to what the API takes. */
 
-import type { Destination, DestinationPatch, WebhookInput } from '../../../../src/schemas/destination.ts'
+import type { Destination, DestinationPatch, RetryPauses, WebhookInput } from '../../../../src/schemas/destination.ts'
 import type { EndpointOptions } from '../../../../src/schemas/endpoint-options.ts'
 import type { DraftTestRequest } from '../../../../src/schemas/endpoint-test.ts'
 import type { NewDestination } from '../../api/destinations.ts'
@@ -38,6 +38,8 @@ export interface DestinationValues {
   holdAfterMinutes: number | string
   /** Empty: as the node is set up. */
   retryWindowHours: number | ''
+  /** Likewise, where both are. */
+  retryPauses: { firstSeconds: number | ''; maxSeconds: number | '' }
   webhooks: EndpointValues[]
   /** Empty: none is set, or it stays as it is. */
   sharedSecret: string
@@ -69,6 +71,8 @@ export const nextKey = (): string => `row-${++lastKey}`
 export const emptyHeader = (): HeaderValues => ({ key: nextKey(), name: '', value: '' })
 export const emptyEndpoint = (): EndpointValues => ({ key: nextKey(), url: '', headers: [], options: usualOptions })
 
+const noPauses: DestinationValues['retryPauses'] = { firstSeconds: '', maxSeconds: '' }
+
 export const emptyDestination = (): DestinationValues => ({
   name: 'Webhooks',
   sourceIds: [],
@@ -76,6 +80,7 @@ export const emptyDestination = (): DestinationValues => ({
   onFailing: 'retry',
   holdAfterMinutes: 5,
   retryWindowHours: '',
+  retryPauses: noPauses,
   webhooks: [emptyEndpoint()],
   sharedSecret: '',
   secretOverlapSeconds: defaultOverlapSeconds,
@@ -88,6 +93,7 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
   onFailing: destination.onFailing,
   holdAfterMinutes: destination.holdAfterSeconds / 60,
   retryWindowHours: destination.retryWindowHours ?? '',
+  retryPauses: destination.retryPauses ?? noPauses,
   webhooks: settings.webhooks.map(({ id, url, headers, ...options }) => ({
     key: nextKey(),
     id,
@@ -113,9 +119,16 @@ const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput 
   headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
 })
 
-const toFailing = ({ onFailing, holdAfterMinutes, retryWindowHours }: DestinationValues) => ({
+/** Where one is missing the server says so. */
+const toPauses = ({ firstSeconds, maxSeconds }: DestinationValues['retryPauses']) =>
+  firstSeconds === '' && maxSeconds === ''
+    ? null
+    : ({ firstSeconds: firstSeconds || undefined, maxSeconds: maxSeconds || undefined } as RetryPauses)
+
+const toFailing = ({ onFailing, holdAfterMinutes, retryWindowHours, retryPauses }: DestinationValues) => ({
   onFailing,
   retryWindowHours: retryWindowHours === '' ? null : retryWindowHours,
+  retryPauses: toPauses(retryPauses),
   ...(onFailing === 'hold' && { holdAfterSeconds: Math.round(Number(holdAfterMinutes) * 60) }),
 })
 

@@ -1,12 +1,10 @@
 import { NumberInput, Radio, Stack } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { DestinationValues } from './destination-form.ts'
+import { RetrySchedule } from './retry-schedule.tsx'
 
 /** Longest time of failure before a hold, in minutes. */
 const maxMinutes = 24 * 60
-
-/** Longest retry window, in hours. */
-const maxWindowHours = 72
 
 /** What becomes of deliveries while every endpoint fails. */
 export function WhileFailing({ form }: { form: UseFormReturnType<DestinationValues> }) {
@@ -32,17 +30,7 @@ export function WhileFailing({ form }: { form: UseFormReturnType<DestinationValu
           {...form.getInputProps('holdAfterMinutes')}
         />
       )}
-      <NumberInput
-        label="Retry window"
-        description="How long after its first attempt an event is retried, 1 to 72 hours; empty: as the node is set up"
-        min={1}
-        max={maxWindowHours}
-        allowDecimal={false}
-        suffix=" h"
-        maw={320}
-        key={form.key('retryWindowHours')}
-        {...form.getInputProps('retryWindowHours')}
-      />
+      <RetrySchedule form={form} />
     </>
   )
 }
