@@ -14,6 +14,7 @@ import {
 } from '../src/contracts/audience-sync.ts'
 import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
+import { ownRetry, retryAt } from '../src/contracts/retry-window.ts'
 import { nextChanges, openChanges, recordOutcomes } from '../src/db/audiences-changes.ts'
 import type { Database } from '../src/db/database.ts'
 import { bookCalls } from '../src/db/destination-paces.ts'
@@ -26,8 +27,6 @@ import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Mapper } from '../src/mapping/mapper.ts'
 import { heartbeating } from './heartbeating.ts'
 import { sendWithinBounds } from './within-bounds.ts'
-
-const msPerHour = 3_600_000
 
 /** Calls in flight to one destination: enough to keep it busy, and connections are left for live events. */
 export const concurrency = 64
@@ -153,7 +152,7 @@ export async function sendChanges(dependencies: SendingDependencies, input: Send
         cancellationSignal.aborted || posted.isDown || obstacle !== undefined || !isWhole || performance.now() >= endsAt
       if (endsHere || last === undefined) await recorded()
       if (cancellationSignal.aborted) throw new CancelledFailure('the sync was stopped')
-      if (posted.isDown) throw endpointDown(sync)
+      if (posted.isDown) throw endpointDown(sync, destination())
       if (last === undefined) return { kind: 'done', ...result }
       if (obstacle !== undefined) return { kind: obstacle, ...result }
       if (endsHere) return { kind: 'more', ...result }
@@ -246,7 +245,8 @@ async function record(
   const made = results.slice(0, results.findLastIndex(({ posted }) => posted.kind !== 'unmade') + 1)
   const last = made.at(-1)
   if (last === undefined) return {}
-  const { successPolicy = 'any', retryWindowHours } = findDestination(link.destinationId) ?? {}
+  const destination = findDestination(link.destinationId)
+  const { successPolicy = 'any' } = destination ?? {}
   const failed: string[] = []
   const open: string[] = []
   const withheld: string[] = []
@@ -268,7 +268,7 @@ async function record(
         const { destinationId } = link
         const target = {
           ...{ destinationId, endpointIds, successPolicy, ...(mappingId && { mappingId }) },
-          ...(retryWindowHours && { retryWindowMs: retryWindowHours * msPerHour }),
+          ...(destination && ownRetry(destination)),
         }
         const start = (): Promise<unknown> => startDelivery(deliveryOf(sync, target, identify, change), workflowId)
         handedOn.push({ userId, workflowId, start })
@@ -318,10 +318,10 @@ const deliveryOf = (
   retry,
 })
 
-/** The failure that ends a try at an endpoint that is down; once the retry window is over, no other try follows. */
-function endpointDown({ retry }: SyncDescription): ApplicationFailure {
+/** The failure that ends a try at an endpoint that is down; once the retry window of its destination is over, no other try follows. */
+function endpointDown(sync: SyncDescription, destination: StoredDestination | undefined): ApplicationFailure {
   const { attempt, scheduledTimestampMs } = Context.current().info
-  const { initialMs, maxMs, windowMs } = retry
+  const { initialMs, maxMs, windowMs } = retryAt(sync.retry, destination && ownRetry(destination))
   const nextRetryDelay = retryDelayMs({ attempt, initialMs, maxMs, random: Math.random })
   return ApplicationFailure.create({
     type: audienceFailures.endpointDown,
