@@ -5,6 +5,7 @@ WORKDIR /app
 # First what says which packages there are: as long as it stays the same, the layer of the packages is taken from the cache.
 COPY package.json package-lock.json ./
 COPY client/package.json ./client/
+COPY site/package.json ./site/
 COPY web/package.json ./web/
 # Scripts off: `prepare` would build before this file says so, and no dependency needs one.
 RUN npm ci --ignore-scripts
@@ -26,6 +27,7 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/client ./client
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/web/dist ./web/dist
+COPY --from=build /app/site/dist ./site/dist
 RUN install --directory --owner=node --group=node /data
 USER node
 VOLUME /data

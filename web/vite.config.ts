@@ -28,5 +28,5 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { '/api': server, '/openapi.json': server, '/docs': server } },
+  server: { proxy: { '/api': server, '/openapi.json': server, '/docs': server, '/help': server } },
 })

@@ -50,6 +50,7 @@ export const startUpText = ({ role, url, ingestUrl, loginUrl, temporalUiUrl, qui
           `  Web app      ${url}`,
           ...(ingestUrl === url ? [] : [`  Ingest API   ${ingestUrl}`]),
           `  Admin login  ${loginUrl ?? `${url}/login, with POSTRIDER_ADMIN_TOKEN`}`,
+          `  Help         ${url}/help`,
           ...(role === undefined ? [] : ['  Deliveries   by other nodes, with the role worker']),
         ]
       : [`  Role         worker`, `  Health       ${url}/readyz, and figures at ${url}/metrics`]),

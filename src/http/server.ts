@@ -9,6 +9,7 @@ import type { IngestPort } from '../ingest/port.ts'
 import { endConnectionsOnClose } from './end-connections.ts'
 import type { Tracing } from '../tracing/port.ts'
 import { answerErrors } from './errors.ts'
+import { helpRoutes } from './help.ts'
 import { ingestRoutes, type IngestOptions } from './ingest/plugin.ts'
 import { ingestServerOptions } from './ingest/server-options.ts'
 import { healthRoutes, type HealthDependencies } from './health.ts'
@@ -70,6 +71,7 @@ export async function buildServer(dependencies: ServerDependencies, offers: Offe
     return server
   }
   await server.register((scope) => operatorRoutes(scope, dependencies))
+  await server.register(helpRoutes, { prefix: '/help' })
   await server.register(webAppRoutes)
   return server
 }

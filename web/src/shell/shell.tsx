@@ -1,6 +1,17 @@
-import { ActionIcon, AppShell, Badge, Burger, Group, ScrollArea, Text, Tooltip, UnstyledButton } from '@mantine/core'
+import {
+  ActionIcon,
+  AppShell,
+  Badge,
+  Burger,
+  Group,
+  NavLink,
+  ScrollArea,
+  Text,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
-import { IconSearch } from '@tabler/icons-react'
+import { IconHelp, IconSearch } from '@tabler/icons-react'
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
@@ -91,6 +102,9 @@ export function Shell() {
               activeOptions={{ exact: to === '/', includeSearch: false }}
             />
           ))}
+        </AppShell.Section>
+        <AppShell.Section>
+          <NavLink component="a" href="/help/" label="Help" leftSection={<IconHelp size={18} aria-hidden />} />
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
