@@ -1,5 +1,6 @@
 /** All pages in the order of a reader's way. */
 
+/** @type {(text: string, pages: Record<string, string>) => { text: string, items: { text: string, link: string }[] }} */
 const group = (text, pages) => ({ text, items: Object.entries(pages).map(([title, link]) => ({ text: title, link })) })
 
 export const sidebar = [
