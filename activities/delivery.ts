@@ -25,6 +25,7 @@ import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
 import { messageRequest } from '../src/delivery/post-message.ts'
 import type { Recovery, WhyWaiting } from '../src/delivery/recovery.ts'
 import { CalledOffError, SendAbortedError, type Sender, type SendRequest } from '../src/delivery/send.ts'
+import type { Standstills } from '../src/delivery/standstills.ts'
 import type { UnlessMade } from '../src/delivery/unless-made.ts'
 import type { StoredDestination } from '../src/db/stored-destination.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
@@ -58,6 +59,10 @@ export interface AttemptDependencies {
   gate: Pick<Gate, 'admit' | 'turnAway' | 'closedSince'>
   /** Keeps an attempt from being made again when only its report came too late. */
   unlessMade: UnlessMade
+  /** Tells when this process stood still. */
+  standstills: Pick<Standstills, 'since'>
+  /** Keeps an attempt that Temporal may take no account of. */
+  keepLate: (deliveryId: string, attempt: Attempt) => void
   /** Wakes tries that wait for an endpoint that was down. */
   recovery: Pick<Recovery, 'note' | 'forget'>
   /** Takes note of each attempt that was made. */
@@ -156,6 +161,8 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
 export interface AttemptContext {
   /** Names the event among those of its workflow. */
   event: string
+  /** Id of its delivery; that of the workflow unless given. */
+  deliveryId?: string
   /** When it was accepted, in milliseconds since 1970. */
   acceptedAt: number
   /** Which attempt it is of this event at this endpoint, from 1. */
@@ -192,7 +199,7 @@ const ofOneEvent = (
 })
 
 /** A run delivers an event to an endpoint once, so that their ids name it; what is ordered again has a run of its own. */
-export function attempt(
+export async function attempt(
   dependencies: AttemptDependencies,
   kind: AttemptKind,
   input: AttemptInput,
@@ -201,10 +208,14 @@ export function attempt(
   const { workflowExecution, activityId } = Context.current().info
   const now = () => attemptNow(dependencies, kind, input, context)
   if (workflowExecution === undefined) return now()
-  const { event, told = [] } = context
+  const { event, told = [], deliveryId = workflowExecution.workflowId } = context
   const isTold = (made: Attempt): boolean => told.some((one) => attemptKey(one) === attemptKey(made))
   const delivery = `${workflowExecution.runId}/${event}/${input.endpointId}`
-  return dependencies.unlessMade({ delivery, activityId, isTold }, now)
+  const begunAt = Date.now()
+  const outcome = await dependencies.unlessMade({ delivery, activityId, isTold }, now)
+  if (isGivenUp() || dependencies.standstills.since(begunAt))
+    for (const made of attemptsOf(outcome)) dependencies.keepLate(deliveryId, made)
+  return outcome
 }
 
 async function attemptNow(
@@ -345,8 +356,13 @@ const isCancelled = (): boolean => Context.current().cancellationDetails?.cancel
 /** Undefined where the node stops, or shuts its connections: it has nobody left to tell. */
 function stoppedBecause(): string | undefined {
   if (isCancelled()) return 'the delivery was ended'
+  return isGivenUp() ? 'its node stood still for so long that Temporal gave it up' : undefined
+}
+
+/** Whether Temporal waits for this try no more. */
+function isGivenUp(): boolean {
   const { notFound = false, timedOut = false } = Context.current().cancellationDetails ?? {}
-  return notFound || timedOut ? 'its node stood still for so long that Temporal gave it up' : undefined
+  return notFound || timedOut
 }
 
 /** The request went out, or was about to. */

@@ -2,6 +2,7 @@
  *  of the others. */
 
 import type { Attempt, AttemptOutcome } from '../src/contracts/delivery.ts'
+import { eventWorkflowId } from '../src/contracts/names.ts'
 import {
   afterAttempt,
   destinationOf,
@@ -134,6 +135,7 @@ export async function attemptRound(
       }
       const context = {
         event: String(due.event.progress.place),
+        deliveryId: eventWorkflowId(sourceId, messageId),
         acceptedAt: Date.parse(receivedAt),
         number: due.attempts + 1,
         told: due.made,

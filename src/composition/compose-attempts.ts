@@ -12,8 +12,10 @@ import type { ParcelActivities } from '../contracts/parcels.ts'
 import type { MessageContent } from '../contracts/sealed-message.ts'
 import type { Database } from '../db/database.ts'
 import type { Suppression } from '../deletions/suppression.ts'
-import { runRecovery, type Recovery } from '../delivery/recovery.ts'
+import { keepLateAttempts } from '../delivery-log/late-attempts.ts'
+import { runRecovery } from '../delivery/recovery.ts'
 import type { Sender } from '../delivery/send.ts'
+import { watchStandstills } from '../delivery/standstills.ts'
 import { createUnlessMade } from '../delivery/unless-made.ts'
 import type { Logger } from '../logger.ts'
 import type { Mapper } from '../mapping/mapper.ts'
@@ -70,9 +72,14 @@ export function composeAttempts(
     gate: dependencies.gate,
     wake: (waiting) => wakeActivity(dependencies.temporal, waiting),
   })
+  const standstills = watchStandstills()
+  const late = keepLateAttempts({ database, names: dependencies.temporal.names, logger })
   return {
-    activities: composeActivities(dependencies, recovery, observe),
-    stop: async () => void (await Promise.all([recovery.stop(), recorder.stop(), downEndpoints.stop()])),
+    activities: composeActivities(dependencies, { recovery, observe, standstills, keepLate: late.keep }),
+    async stop() {
+      standstills.stop()
+      await Promise.all([recovery.stop(), recorder.stop(), downEndpoints.stop(), late.stop()])
+    },
   }
 }
 
@@ -89,8 +96,7 @@ function composeActivities(
     tracing,
     logger,
   }: AttemptServicesDependencies,
-  recovery: Recovery,
-  observe: (observation: AttemptObservation) => void,
+  watching: Pick<AttemptDependencies, 'recovery' | 'observe' | 'standstills' | 'keepLate'>,
 ): AttemptServices['activities'] {
   const attempting: AttemptDependencies = {
     findDestination: settings.destination,
@@ -104,8 +110,7 @@ function composeActivities(
     suppression,
     gate,
     unlessMade: createUnlessMade(),
-    recovery,
-    observe,
+    ...watching,
     tracing,
     logger,
   }

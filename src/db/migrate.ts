@@ -35,6 +35,7 @@ import { deletedNames } from './migrations/0099-deleted-names.ts'
 import { liftedSuppressions } from './migrations/0102-lifted-suppressions.ts'
 import { retryWindows } from './migrations/0103-retry-windows.ts'
 import { retryPauses } from './migrations/0107-retry-pauses.ts'
+import { lateAttempts } from './migrations/0108-late-attempts.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -74,6 +75,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   liftedSuppressions,
   retryWindows,
   retryPauses,
+  lateAttempts,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -1,5 +1,5 @@
 /** What lists do not know of deliveries: of one that is tried again, its attempts so far, the next one, and why the last one failed;
- *  of one that was cancelled, its attempts and the last reason. */
+ *  of one that was cancelled, its attempts and the last reason; of one with attempts that Temporal took no account of, how many were made. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -21,15 +21,16 @@ const maxKnown = 5_000
 type News = Pick<Delivery, 'attempts' | 'nextAttemptAt' | 'reason'>
 
 /** Completes rows of a list.
- *  @param read  a delivery with all that is known of it; undefined when it is gone */
+ *  @param read  a delivery with all that is known of it; undefined when it is gone
+ *  @param countLate  late attempts of each of these deliveries that has any */
 export function completeRows(
   read: (id: string) => Promise<News | undefined>,
+  countLate: (ids: readonly string[]) => Promise<Map<string, number>>,
 ): (rows: Delivery[]) => Promise<Delivery[]> {
   const known = new LRUCache<string, News>({ max: maxKnown, allowStale: true, noDeleteOnStaleGet: true })
   const beingRead = new Set<string>()
 
-  const look = async (row: Delivery): Promise<void> => {
-    const key = keyOf(row)
+  const look = async (row: Delivery, key: string): Promise<void> => {
     if (beingRead.has(key)) return
     beingRead.add(key)
     const delivery = await read(row.id).finally(() => beingRead.delete(key))
@@ -39,14 +40,19 @@ export function completeRows(
   }
 
   return async (rows) => {
-    const incomplete = new Set(rows.filter(isIncomplete))
+    const late = await countLate(rows.map(({ id }) => id)).catch(() => new Map<string, number>())
+    const incomplete = new Map(
+      rows
+        .filter((row) => isIncomplete(row) || late.has(row.id))
+        .map((row): [Delivery, string] => [row, keyOf(row, late.get(row.id) ?? 0)]),
+    )
     if (incomplete.size === 0) return rows
-    const left = [...incomplete].filter((row) => !known.has(keyOf(row))).values()
+    const left = [...incomplete].filter(([, key]) => !known.has(key)).values()
     const looking = Array.from({ length: concurrency }, async () => {
-      for (const row of left) await look(row).catch(() => undefined)
+      for (const [row, key] of left) await look(row, key).catch(() => undefined)
     })
     await Promise.race([Promise.all(looking), sleep(waitMs, undefined, { ref: false })])
-    return rows.map((row) => (incomplete.has(row) ? { ...row, ...known.get(keyOf(row)) } : row))
+    return rows.map((row) => ({ ...row, ...known.get(incomplete.get(row) ?? '') }))
   }
 }
 
@@ -54,8 +60,8 @@ export function completeRows(
 const isIncomplete = ({ status, attempts }: Delivery): boolean =>
   attempts === null && (status === 'retrying' || status === 'held' || status === 'cancelled')
 
-/** What was read while it was tried again does not tell how it ended. */
-const keyOf = ({ id, endedAt }: Delivery): string => `${endedAt ?? ''} ${id}`
+/** What was read while it was tried again does not tell how it ended, nor of attempts that were told later. */
+const keyOf = ({ id, endedAt }: Delivery, late: number): string => `${endedAt ?? ''} ${late} ${id}`
 
 /** In milliseconds; 0: for ever. */
 function freshFor({ endedAt }: Delivery, nextAttemptAt: string | null): number {

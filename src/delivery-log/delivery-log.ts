@@ -14,15 +14,16 @@ import { findCarried, listCarried, type CarriedEvent, type CarriedPosition } fro
 import { AppError, PartAwayError } from '../errors.ts'
 import type { Delivery, DeliveryAttempt, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
 import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
-import { readDelivery } from '../temporal/delivery-detail.ts'
+import { readDelivery, type StartedDelivery } from '../temporal/delivery-detail.ts'
 import { whenToCome } from '../temporal/delivery-row.ts'
 import type { Temporal } from '../temporal/connection.ts'
-import { readCarried } from '../temporal/parcel-detail.ts'
+import { readCarried, type CarriedDetail } from '../temporal/parcel-detail.ts'
 import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
 import type { WhilePresent } from '../within.ts'
 import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
 import { tellKeptAway } from './kept-away.ts'
+import { findLateAttempts } from './late-attempts.ts'
 import { shownAttempts } from './shown-attempts.ts'
 import { sentRequests, type SentRequestsDependencies } from './sent-requests.ts'
 
@@ -142,7 +143,29 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   }
 
   const keptAway = tellKeptAway(database, findDestination)
-  const completed = completeRows((id) => readDelivery(temporal, id, isPaused))
+  const late = findLateAttempts({ database, names: temporal.names })
+
+  const readOwn = async (id: string): Promise<StartedDelivery | undefined> => {
+    const delivery = await readDelivery(temporal, id, isPaused)
+    return delivery && late.added(id, delivery)
+  }
+
+  /** An event of a parcel, as a row of the log and with all that is known of it. */
+  const readOfParcel = async (
+    id: string,
+  ): Promise<{ row: Delivery; carried: CarriedDetail; parcelId: string } | undefined> => {
+    const event = await findCarried(database, id)
+    const carried = event && (await readCarried(temporal, event, isPaused))
+    if (event === undefined || carried === undefined) return undefined
+    return { row: carriedRow(event), carried: await late.added(id, carried), parcelId: event.parcelId }
+  }
+
+  const completed = completeRows(async (id) => {
+    const own = await readOwn(id)
+    if (own !== undefined) return own
+    const found = await readOfParcel(id)
+    return found && { ...found.row, attempts: found.carried.attempts }
+  }, late.count)
 
   /** The first page of what has started. While Temporal is away, a message that the database knows is shown without what
    *  Temporal knows of it.
@@ -181,7 +204,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
 
   /** @returns undefined when neither Temporal nor a parcel has it */
   const readStarted = async (id: string): Promise<DeliveryDetail | undefined> => {
-    const delivery = await readDelivery(temporal, id, isPaused)
+    const delivery = await readOwn(id)
     if (delivery !== undefined) {
       const { input, targets, made, facts, workflowId, runId, ...detail } = delivery
       const timeline = await shownAttempts(temporal, made, input?.messageId)
@@ -193,11 +216,10 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
         temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, workflowId, runId),
       }
     }
-    const event = await findCarried(database, id)
-    const carried = event && (await readCarried(temporal, event, isPaused))
-    if (event === undefined || carried === undefined) return undefined
+    const found = await readOfParcel(id)
+    if (found === undefined) return undefined
+    const { row, carried, parcelId } = found
     const { input: known, targets, made, facts, runId, ...detail } = carried
-    const row = carriedRow(event)
     const input = row.erased ? undefined : known
     const timeline = await shownAttempts(temporal, made, input?.messageId)
     return {
@@ -206,7 +228,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       timeline,
       ...(await contentOf(input, timeline, dependencies)),
       destinations: destinationsOf({ ...row, ...detail, timeline, targets, facts }, findDestination),
-      temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, event.parcelId, runId),
+      temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, parcelId, runId),
     }
   }
 

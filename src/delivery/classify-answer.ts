@@ -10,7 +10,6 @@ import { parseRetryAfter } from './retry-after.ts'
 /** Client errors that speak of the moment, not of the request: Request Timeout, Too Early, Too Many Requests. */
 const passingClientErrors = new Set([408, 425, 429])
 const statusesWithRetryAfter = new Set([429, 503])
-const maxLocationLength = 200
 
 /** The outcome of an attempt that was answered.
  *  @param successStatuses  statuses of success beside 2xx
@@ -45,10 +44,16 @@ const shownHeaders = (headers: Answer['headers'], secrets: readonly string[]): [
 
 const named = (status: number): string => [status, STATUS_CODES[status]].filter(Boolean).join(' ')
 
+/** The path of the new URL may name the user, and a reason is not sealed: the evidence has the whole `Location`. */
 const redirectReason = (status: number, location: string | string[] | undefined): string => {
-  const target = cleanExcerpt(Buffer.from(single(location)?.slice(0, maxLocationLength) ?? ''), [])
-  const destination = target === undefined ? '' : ` to ${target}`
-  return `The endpoint answered ${named(status)}${destination}. Redirects are not followed: enter the final URL.`
+  const place = originOf(single(location) ?? '')
+  const destination = place === undefined ? '' : ` to ${place}`
+  return `The endpoint answered ${named(status)}${destination}. Redirects are not followed: enter the final URL, which the Location header of the answer has.`
+}
+
+const originOf = (location: string): string | undefined => {
+  const url = URL.canParse(location) ? new URL(location) : undefined
+  return url?.host ? url.origin : undefined
 }
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value)

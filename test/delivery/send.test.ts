@@ -78,14 +78,24 @@ describe('send', () => {
 
   it.each([300, 301, 302, 303, 304, 307, 308])('does not follow %i and counts it as final', async (status) => {
     await using target = await startReceiver()
-    receiver.answer({ status, headers: { location: `${target.url}/new` } })
+    const location = `${target.url}/users/u1?mail=u1@example.com`
+    receiver.answer({ status, headers: { location } })
     const outcome = await send()
     expect(outcome).toMatchObject({ kind: 'rejected', code: 'redirect', status })
-    expect(outcome).toHaveProperty('reason', expect.stringContaining(`${target.url}/new`))
+    expect(outcome).toHaveProperty('reason', expect.stringContaining(` to ${target.url}. Redirects`))
+    expect(outcome.answerHeaders).toContainEqual(['location', location])
     receiver.answer({})
     expect(await send()).toMatchObject({ kind: 'delivered' })
     expect(target.connections()).toBe(0)
   })
+
+  it.each(['/users/u1', 'users/u1', '//[u1', 'mailto:u1@example.com', ''])(
+    'repeats nothing of a redirect to %j, which names no host',
+    async (location) => {
+      receiver.answer({ status: 301, headers: { location } })
+      expect(await send()).toHaveProperty('reason', expect.stringContaining('301 Moved Permanently. Redirects'))
+    },
+  )
 
   it('names status and duration and shows the beginning of the answer, cleaned and at most 1 KB', async () => {
     receiver.answer({ status: 500, body: `no\u0000\u001b[31m such\r\n\ttable\u202e ${'é'.repeat(2000)}` })

@@ -1,0 +1,109 @@
+/** A node that stands still in the middle of attempts, while another node makes the next ones: the list of attempts has each that the
+ *  receiver got. */
+
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import { findPostgres } from '../support/postgres.ts'
+import { startReceiver, type Answer } from '../support/receiver.ts'
+import { startSharedParts } from '../support/shared-parts.ts'
+import type { NodeProcess } from '../support/node-process.ts'
+import type { TestApp } from '../support/app.ts'
+import { until } from '../support/wait.ts'
+
+const missing = findPostgres() === undefined
+if (missing) console.warn('No PostgreSQL binaries here: a node that stands still beside another one is not tested.')
+
+/** Temporal gives a task up after 10 s, and its node's own queue after another while. */
+const takeOverLimitMs = 120_000
+
+/** More than get a workflow of their own when they come together. */
+const parcelSize = 8
+
+const late = (status: number): Answer => ({ status, delayMs: 4_000 })
+
+interface Case {
+  name: string
+  /** What the receiver answers to each event, in turn. */
+  answers: Answer[]
+  /** How many of them come before the node stands still. */
+  untilFrozen: number
+  isInParcel?: true
+}
+
+const cases: Case[] = [
+  { name: 'first attempt that was taken', answers: [late(200)], untilFrozen: 1 },
+  { name: 'first attempt that failed', answers: [late(503)], untilFrozen: 1 },
+  { name: 'first attempt that hangs', answers: ['hang'], untilFrozen: 1 },
+  { name: 'retry that was taken', answers: [{ status: 503 }, late(200)], untilFrozen: 2 },
+  { name: 'retry that failed', answers: [{ status: 503 }, late(503)], untilFrozen: 2 },
+  { name: 'retry that hangs', answers: [{ status: 503 }, 'hang'], untilFrozen: 2 },
+  { name: 'first attempts of a parcel', answers: [late(503)], untilFrozen: 1, isInParcel: true },
+  { name: 'retries of a parcel', answers: [{ status: 503 }, late(503)], untilFrozen: 2, isInParcel: true },
+]
+
+async function begin(node: NodeProcess, { name, answers, untilFrozen, isInParcel }: Case) {
+  const receiver = await startReceiver()
+  onTestFinished(() => receiver.close())
+  const requestsOf = (messageId: string) => receiver.requests.filter(({ body }) => body.includes(`"${messageId}"`))
+  receiver.answer(({ body }) => {
+    const { messageId } = JSON.parse(body.toString()) as { messageId: string }
+    return answers[requestsOf(messageId).length - 1] ?? { status: 200 }
+  })
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  const messageIds = Array.from({ length: isInParcel ? parcelSize : 1 }, (_, n) => `${name} ${n}`)
+  const batch = messageIds.map((messageId) => ({ type: 'track', messageId, userId: 'u1', event: 'E' }))
+  await node.post('/batch', source.writeKey, { batch })
+  await receiver.received(untilFrozen * messageIds.length)
+  return {
+    name,
+    messageIds,
+    requestsOf,
+    read: async (at: Pick<TestApp, 'api'>, messageId: string): Promise<DeliveryDetail> => {
+      const id = `event/${source.id}/${messageId}`
+      return (await at.api<DeliveryDetail>('GET', `/deliveries/${encodeURIComponent(id)}`)).body
+    },
+    attemptsInList: async (at: Pick<TestApp, 'api'>): Promise<Map<string, number | null>> => {
+      const { body } = await at.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}&limit=50`)
+      return new Map(body.items.map(({ messageId, attempts }) => [messageId, attempts]))
+    },
+  }
+}
+
+describe.skipIf(missing)('a node that stands still in the middle of attempts', { timeout: 300_000 }, () => {
+  it('tells of them when it goes on, though another node made the next ones', async () => {
+    await using parts = await startSharedParts()
+    const frozen = await parts.startProcess()
+    const begun = await Promise.all(cases.map((one) => begin(frozen, one)))
+    process.kill(frozen.pid, 'SIGSTOP')
+    onTestFinished(() => void process.kill(frozen.pid, 'SIGCONT'))
+    await using other = await parts.start()
+    for (const { name, messageIds, read } of begun)
+      for (const messageId of messageIds)
+        await until(
+          `the other node delivers the ${name}`,
+          async () => (await read(other, messageId)).status === 'delivered',
+          takeOverLimitMs,
+        )
+    process.kill(frozen.pid, 'SIGCONT')
+
+    for (const { name, messageIds, requestsOf, read, attemptsInList } of begun)
+      for (const messageId of messageIds) {
+        const requests = requestsOf(messageId).length
+        const { status, attempts, timeline } = await until(`the list has each attempt of the ${name}`, async () => {
+          const delivery = await read(other, messageId)
+          return delivery.timeline.length >= requests && delivery
+        })
+        expect({ messageId, status, attempts, told: timeline.length }).toEqual({
+          messageId,
+          status: 'delivered',
+          attempts: requests,
+          told: requests,
+        })
+        await until(`the row of ${messageId} counts them`, async () => {
+          const row = (await attemptsInList(other)).get(messageId)
+          return row === requests
+        })
+      }
+  })
+})
