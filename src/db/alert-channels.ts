@@ -74,8 +74,8 @@ export async function createAlertChannel(
   return database.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [creationLock])
     const [row] = await tx.query<ChannelRow>(
-      `insert into alert_channels (id, name, kind, target, app_url, settings_encrypted)
-       select $1, $2, $3, $4, $5, $6 where (select count(*) from alert_channels) < $7 returning *`,
+      `insert into alert_channels (id, name, kind, target, app_url, settings_encrypted, created_at)
+       select $1, $2, $3, $4, $5, $6, clock_timestamp() where (select count(*) from alert_channels) < $7 returning *`,
       [
         newAlertChannelId(),
         name,

@@ -174,8 +174,8 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
         await holdToNameRule(tx, 'audience', { id, name: input.name }, names)
         await tx.query(
           `insert into audiences (id, name, key, kind, membership_kind, membership_encrypted, schedule,
-             max_bad_row_share, max_removal_share, max_per_second)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+             max_bad_row_share, max_removal_share, max_per_second, created_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp())`,
           [
             id,
             input.name,

@@ -108,8 +108,8 @@ async function insertDestination(
   const { retryWindowHours = null, retryPauses = null, filter = null } = input
   await tx.query(
     `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted, filter,
-       on_failing, hold_after_seconds, retry_window_hours, retry_pauses)
-     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11::json)`,
+       on_failing, hold_after_seconds, retry_window_hours, retry_pauses, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11::json, clock_timestamp())`,
     [
       ...[id, name, type, enabled, successPolicy, sealedSecret, jsonOf(filter)],
       ...[onFailing, holdAfterSeconds, retryWindowHours, jsonOf(retryPauses)],

@@ -91,7 +91,7 @@ export async function createSource(database: Database, { name }: NewSource, name
     await raiseSettingsVersion(tx)
     await holdToNameRule(tx, 'source', { id, name }, names)
     const rows = await tx.query<SourceRow>(
-      `insert into sources (id, name, write_key) values ($1, $2, $3) returning ${columns}`,
+      `insert into sources (id, name, write_key, created_at) values ($1, $2, $3, clock_timestamp()) returning ${columns}`,
       [id, name, newWriteKey()],
     )
     return found(rows, id)

@@ -23,6 +23,7 @@ const tags = [
   { name: 'deliveries', description: 'Events on their way, and what became of them' },
   { name: 'audiences', description: 'Groups of users, and their syncs' },
   { name: 'deletion requests', description: 'Users who asked to be forgotten' },
+  { name: 'settings', description: 'All settings together' },
   { name: 'codec', description: 'Payloads of Temporal, for its UI' },
 ]
 

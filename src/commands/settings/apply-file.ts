@@ -2,9 +2,10 @@
 
 import type { Command } from 'commander'
 import pc from 'picocolors'
+import { AppliedSchema } from '../../schemas/settings-change.ts'
+import type { Api } from '../shared/api.ts'
 import { CommandError } from '../shared/failure.ts'
 import { readInput } from '../shared/input.ts'
-import type { Output } from '../shared/output.ts'
 import { confirm } from '../shared/prompt.ts'
 import { openSession } from '../shared/session.ts'
 import type { Change } from './change.ts'
@@ -24,54 +25,35 @@ export async function apply(path: string, options: ApplyOptions, command: Comman
   const { api, out } = await openSession(command)
   const file = readSettingsFile(await readInput(path))
   const { prune = false, updateSecrets = false } = options
-  const changes = planChanges(api, await readCurrent(api), file, { prune, updateSecrets }, process.env)
+  const changes = planChanges(await readCurrent(api), file, { prune, updateSecrets }, process.env)
   const diff = diffOf(changes)
   const result = { changes: changes.map(({ kind, action, name }) => ({ kind, action, name })), diff }
   if (changes.length === 0) return out.result({ ...result, applied: false }, () => 'No change.')
-  await checkAll(changes)
+  await request(api, changes, true)
   if (options.dryRun) {
     out.result({ ...result, applied: false }, () => inColor(diff))
     throw new CommandError('differs', `the node differs from the file: ${countOf(changes)}`)
   }
   out.note(inColor(diff))
   await confirm(`Apply ${countOf(changes)}?`, options)
-  await applyAll(changes, out)
+  await request(api, changes, false)
   out.result({ ...result, applied: true }, () => 'Applied.')
 }
 
-/** Asks the node about all changes before the first one is made.
+/** Has the node make all changes, or none.
+ *  @param dryRun  has it only try them
  *  @throws CommandError with all that it refuses */
-async function checkAll(changes: Change[]): Promise<void> {
-  const faults: string[] = []
-  for (const change of changes) {
-    try {
-      await change.check?.()
-    } catch (error) {
-      if (!(error instanceof CommandError) || error.code !== 'bad_request') throw error
-      faults.push(`${nameOf(change)}: ${error.message}`)
-    }
-  }
-  if (faults.length > 0) throw new CommandError('failed', `nothing was changed: ${faults.join('\n  ')}`)
-}
-
-/** @throws CommandError that says how far it came */
-async function applyAll(changes: Change[], out: Output): Promise<void> {
-  for (const [done, change] of changes.entries()) {
-    out.note(`${change.action} ${nameOf(change)}`)
-    await change.apply().catch((error: unknown) => {
-      if (!(error instanceof CommandError)) throw error
-      const soFar = done === 0 ? 'nothing was changed' : `${done} of ${changes.length} changes are made`
-      throw new CommandError(error.exit, `${nameOf(change)}: ${error.message} (${soFar}; apply again to continue)`, {
-        code: error.code,
-        cause: error,
-      })
-    })
+async function request(api: Api, changes: Change[], dryRun: boolean): Promise<void> {
+  const steps = changes.flatMap(({ kind, steps }) => steps.map((step) => ({ kind, ...step })))
+  try {
+    await api.call('POST', '/apply', AppliedSchema, { dryRun, changes: steps })
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.exit === 'unreachable') throw error
+    throw new CommandError(error.exit, `nothing was changed: ${error.message}`, { code: error.code, cause: error })
   }
 }
 
 const countOf = ({ length }: Change[]): string => (length === 1 ? '1 change' : `${length} changes`)
-
-const nameOf = ({ kind, name }: Change): string => `${kind}: ${name}`
 
 const inColor = (diff: string): string =>
   diff

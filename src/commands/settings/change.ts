@@ -1,15 +1,12 @@
 /** A change of a node's settings, and what is needed to find it. */
 
-import { z } from 'zod'
-import { segment, type Api } from '../shared/api.ts'
+import type { SettingsKind } from '../../schemas/settings-change.ts'
 import { usageError } from '../shared/failure.ts'
 import type { Current } from './current.ts'
 import type { SecretReference, SettingsFile } from './file.ts'
 
 /** Lists of things that have names. */
-type ListKind = 'sources' | 'destinations' | 'audiences' | 'alertChannels'
-export type Kind = ListKind | 'alertRules'
-export const kinds: readonly Kind[] = ['sources', 'destinations', 'audiences', 'alertRules', 'alertChannels']
+type ListKind = Exclude<SettingsKind, 'alertRules'>
 
 /** Members of an entry as they are shown. */
 export type View = Record<string, unknown>
@@ -17,18 +14,24 @@ export type View = Record<string, unknown>
 /** Stands in a diff for a secret that is not known to be the one of the file. */
 export const anotherSecret: SecretReference = { env: '(another value)' }
 
+/** What the node is asked to do: a change as `POST /apply` takes it, of the kind that it is a part of. */
+export interface Step {
+  action: 'create' | 'update' | 'delete'
+  /** What later steps call what is created. */
+  ref?: string
+  id?: string
+  body?: object
+}
+
 export interface Change {
-  kind: Kind
+  kind: SettingsKind
   action: 'create' | 'update' | 'delete'
   name: string
   /** What it is now, of what the file says; null when it does not exist yet. */
   before: View | null
   /** What it is to be; null when it is to be deleted. */
   after: View | null
-  /** Asks the node whether it would take the change; absent where the file has told all.
-   *  @throws CommandError when it would not */
-  check?(): Promise<void>
-  apply(): Promise<void>
+  steps: Step[]
 }
 
 export interface PlanOptions {
@@ -39,17 +42,17 @@ export interface PlanOptions {
 }
 
 export interface PlanContext extends PlanOptions {
-  api: Api
   current: Current
   file: SettingsFile
   /** The secret of a reference.
    *  @throws CommandError (usage) when its variable is not set */
   secret: (reference: SecretReference) => string
-  /** Id of what has the name (or the id) when the change is applied. */
+  /** Id of what has the name (or the id), or the ref of what is to be created with it. */
   idOf: (kind: 'sources' | 'destinations', name: string) => string
-  /** Tells the id of what was made. */
-  created: (kind: 'sources' | 'destinations', name: string, id: string) => void
 }
+
+/** What the node is to call a thing that is to be created: no id has a slash. */
+export const refOf = (kind: ListKind, name: string): string => `${kind}/${name}`
 
 /** @throws CommandError (usage) when neither the file nor the node has one of the names */
 export function expectKnown(context: PlanContext, kind: 'sources' | 'destinations', names: string[], by: string): void {
@@ -63,7 +66,7 @@ export function expectKnown(context: PlanContext, kind: 'sources' | 'destination
 /** Deletes those of `items` that the file does not have, if that is wanted.
  *  @param view  an item as it is shown */
 export function planDeletions<Item extends { id: string; name: string }>(
-  { api, file, prune }: PlanContext,
+  { file, prune }: PlanContext,
   kind: ListKind,
   items: Item[],
   view: (item: Item) => object,
@@ -79,13 +82,9 @@ export function planDeletions<Item extends { id: string; name: string }>(
       name: item.name,
       before: { ...view(item) },
       after: null,
-      apply: async () => {
-        await api.call('DELETE', `/${pathOf(kind)}/${segment(item.id)}`, z.unknown())
-      },
+      steps: [{ action: 'delete', id: item.id }],
     }))
 }
-
-const pathOf = (kind: ListKind): string => (kind === 'alertChannels' ? 'alert-channels' : kind)
 
 /** The members of `whole` that `entry` has, in its order. */
 export const sameMembers = (whole: View, entry: object): View =>

@@ -1,5 +1,4 @@
-import { AlertChannelSchema, AlertRulesSchema, type AlertChannel, type AlertChannelPatch } from '../../schemas/alert.ts'
-import { DoneSchema, segment } from '../shared/api.ts'
+import type { AlertChannel } from '../../schemas/alert.ts'
 import { existing } from '../shared/lookup.ts'
 import {
   anotherSecret,
@@ -9,19 +8,18 @@ import {
   sameMembers,
   type Change,
   type PlanContext,
+  type Step,
   type View,
 } from './change.ts'
 import { alertChannelEntry } from './current.ts'
 import type { AlertChannelEntry } from './file.ts'
 
-export function planAlertRules({ api, current, file }: PlanContext): Change[] {
+export function planAlertRules({ current, file }: PlanContext): Change[] {
   const { alertRules: after } = file
   const before = sameMembers(current.alertRules, after ?? {})
   if (after === undefined || isSame(before, after)) return []
-  const apply = async () => {
-    await api.call('PUT', '/alert-rules', AlertRulesSchema, { ...current.alertRules, ...after })
-  }
-  return [{ kind: 'alertRules', action: 'update', name: 'rules', before, after, apply }]
+  const steps: Step[] = [{ action: 'update', body: { ...current.alertRules, ...after } }]
+  return [{ kind: 'alertRules', action: 'update', name: 'rules', before, after, steps }]
 }
 
 export function planAlertChannels(context: PlanContext): Change[] {
@@ -33,7 +31,7 @@ export function planAlertChannels(context: PlanContext): Change[] {
 }
 
 function planAlertChannel(context: PlanContext, entry: AlertChannelEntry): Change[] {
-  const { api, current } = context
+  const { current } = context
   const { name } = entry
   const after: View = { ...entry }
   const channel = existing(current.alertChannels, name)
@@ -41,11 +39,8 @@ function planAlertChannel(context: PlanContext, entry: AlertChannelEntry): Chang
   if (channel === undefined) {
     const { appUrl } = entry
     const body = { name, settings: settingsOf(context, entry, all), ...(typeof appUrl === 'string' && { appUrl }) }
-    const apply = async () => {
-      await api.call('POST', '/alert-channels', AlertChannelSchema, body)
-    }
-    const check = checkOf(context, body)
-    return [{ kind: 'alertChannels', action: 'create', name, before: null, after, check, apply }]
+    const steps: Step[] = [{ action: 'create', body }]
+    return [{ kind: 'alertChannels', action: 'create', name, before: null, after, steps }]
   }
 
   const before = sameMembers(presentView(context, entry, channel), after)
@@ -55,18 +50,9 @@ function planAlertChannel(context: PlanContext, entry: AlertChannelEntry): Chang
     settings: settingsOf(context, entry, changed.has('kind') ? all : changed),
     ...(changed.has('appUrl') && { appUrl: entry.appUrl }),
   }
-  const apply = async () => {
-    await api.call('PATCH', `/alert-channels/${segment(channel.id)}`, AlertChannelSchema, body)
-  }
-  const check = checkOf(context, body)
-  return [{ kind: 'alertChannels', action: 'update', name, before, after, check, apply }]
+  const steps: Step[] = [{ action: 'update', id: channel.id, body }]
+  return [{ kind: 'alertChannels', action: 'update', name, before, after, steps }]
 }
-
-const checkOf =
-  ({ api }: PlanContext, body: AlertChannelPatch) =>
-  async (): Promise<void> => {
-    await api.call('POST', '/alert-channels/check', DoneSchema, body)
-  }
 
 /** What the channel is now, in the words of the entry: a secret that the node has counts as the entry's. */
 function presentView({ updateSecrets }: PlanContext, entry: AlertChannelEntry, channel: AlertChannel): View {

@@ -1,5 +1,4 @@
-import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
-import { DoneSchema, segment } from '../shared/api.ts'
+import type { Audience } from '../../schemas/audience.ts'
 import { existing } from '../shared/lookup.ts'
 import { CommandError } from '../shared/failure.ts'
 import { audienceEntry, membershipEntry, sortedByName } from './current.ts'
@@ -9,9 +8,11 @@ import {
   changedMembers,
   expectKnown,
   planDeletions,
+  refOf,
   sameMembers,
   type Change,
   type PlanContext,
+  type Step,
   type View,
 } from './change.ts'
 
@@ -26,25 +27,22 @@ export function planAudiences(context: PlanContext): Change[] {
 }
 
 function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {
-  const { api, current } = context
+  const { current } = context
   const { name, paused } = entry
   expectKnown(context, 'destinations', entry.destinations ?? [], `audience ${name}`)
   const audience = existing(current.audiences, name)
   const after = viewOf(entry)
-  const setPaused = (id: string) =>
-    api.call('POST', `/audiences/${segment(id)}/${paused === true ? 'pause' : 'resume'}`, AudienceSchema)
 
   if (audience === undefined) {
+    const ref = refOf('audiences', name)
+    const { key, kind } = entry
     const membership = entry.membership && membershipOf(context, entry.membership, true)
-    const check = checkOf(context, entry, new Set(Object.keys(entry)), membership)
-    const apply = async () => {
-      const { key, kind } = entry
-      const all = new Set(Object.keys(entry))
-      const body = { name, key, kind, ...commonOf(context, entry, all), membership }
-      const { id } = await api.call('POST', '/audiences?uniqueName=true', AudienceSchema, body)
-      if (paused === true) await setPaused(id)
-    }
-    return [{ kind: 'audiences', action: 'create', name, before: null, after, check, apply }]
+    const all = new Set(Object.keys(entry))
+    const steps: Step[] = [
+      { action: 'create', ref, body: { name, key, kind, ...commonOf(context, entry, all), membership } },
+      ...(paused === true ? [{ action: 'update', id: ref, body: { paused } } as const] : []),
+    ]
+    return [{ kind: 'audiences', action: 'create', name, before: null, after, steps }]
   }
 
   const before = sameMembers(presentView(context, entry, audience), after)
@@ -60,23 +58,10 @@ function planAudience(context: PlanContext, entry: AudienceEntry): Change[] {
           ...membershipOf(context, entry.membership, context.updateSecrets || needsSecrets(entry.membership, audience)),
         }
       : undefined
-  const check = checkOf(context, entry, changed, membership)
-  const apply = async () => {
-    const body = { ...commonOf(context, entry, changed), membership }
-    if (Object.values(body).some((value) => value !== undefined))
-      await api.call('PATCH', `/audiences/${segment(audience.id)}`, AudienceSchema, body)
-    if (changed.has('paused')) await setPaused(audience.id)
-  }
-  return [{ kind: 'audiences', action: 'update', name, before, after, check, apply }]
+  const body = { ...commonOf(context, entry, changed), membership, ...(changed.has('paused') && { paused }) }
+  const steps: Step[] = [{ action: 'update', id: audience.id, body }]
+  return [{ kind: 'audiences', action: 'update', name, before, after, steps }]
 }
-
-/** Destinations are left out: they may not be there yet. */
-const checkOf =
-  (context: PlanContext, entry: AudienceEntry, members: Set<string>, membership: object | undefined) =>
-  async (): Promise<void> => {
-    const known = new Set([...members].filter((member) => member !== 'destinations'))
-    await context.api.call('POST', '/audiences/check', DoneSchema, { ...commonOf(context, entry, known), membership })
-  }
 
 const viewOf = (entry: AudienceEntry): View => ({
   ...entry,

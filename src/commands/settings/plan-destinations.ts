@@ -1,7 +1,6 @@
 import { matchEndpoints } from '../../db/match-endpoints.ts'
-import { DestinationSchema, type Destination, type WebhookInput } from '../../schemas/destination.ts'
+import type { Destination, WebhookInput } from '../../schemas/destination.ts'
 import { optionsOf } from '../../schemas/endpoint-options.ts'
-import { DoneSchema, segment } from '../shared/api.ts'
 import { existing } from '../shared/lookup.ts'
 import { destinationEntry, secretHeader, sortedByName, webhookEntry, withoutLocal } from './current.ts'
 import type { DestinationEntry, HeaderEntries } from './file.ts'
@@ -9,9 +8,11 @@ import {
   changedMembers,
   expectKnown,
   planDeletions,
+  refOf,
   sameMembers,
   type Change,
   type PlanContext,
+  type Step,
   type View,
 } from './change.ts'
 
@@ -29,49 +30,34 @@ export function planDestinations(context: PlanContext): Change[] {
 }
 
 function planDestination(context: PlanContext, entry: DestinationEntry): Change[] {
-  const { api, current, created } = context
+  const { current } = context
   const { name } = entry
   expectKnown(context, 'sources', entry.sources ?? [], `destination ${name}`)
   const destination = existing(current.destinations, name)
   const after = viewOf(entry)
-  const pause = (id: string) =>
-    api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, { paused: entry.paused })
 
   if (destination === undefined) {
-    const settings = settingsOf(context, entry, new Set(Object.keys(entry)))
-    const check = checkOf(context, entry, new Set(Object.keys(entry)), settings)
-    const apply = async () => {
-      const body = { name, type: 'webhooks', ...commonOf(context, entry, new Set(Object.keys(entry))), settings }
-      const { id } = await api.call('POST', '/destinations?uniqueName=true', DestinationSchema, body)
-      created('destinations', name, id)
-      if (entry.paused === true) await pause(id)
-    }
-    return [{ kind: 'destinations', action: 'create', name, before: null, after, check, apply }]
+    const ref = refOf('destinations', name)
+    const all = new Set(Object.keys(entry))
+    const body = { name, type: 'webhooks', ...commonOf(context, entry, all), settings: settingsOf(context, entry, all) }
+    const steps: Step[] = [
+      { action: 'create', ref, body },
+      ...(entry.paused === true ? [{ action: 'update', id: ref, body: { paused: true } } as const] : []),
+    ]
+    return [{ kind: 'destinations', action: 'create', name, before: null, after, steps }]
   }
 
   const before = sameMembers(presentView(context, entry, destination), after)
   const changed = changedMembers(before, after)
   if (changed.size === 0) return []
-  const settings = settingsOf(context, entry, changed)
-  const check = checkOf(context, entry, changed, settings)
-  const apply = async () => {
-    const body = {
-      ...commonOf(context, entry, changed),
-      ...(changed.has('paused') && { paused: entry.paused }),
-      settings,
-    }
-    await api.call('PATCH', `/destinations/${segment(destination.id)}`, DestinationSchema, body)
+  const body = {
+    ...commonOf(context, entry, changed),
+    ...(changed.has('paused') && { paused: entry.paused }),
+    settings: settingsOf(context, entry, changed),
   }
-  return [{ kind: 'destinations', action: 'update', name, before, after, check, apply }]
+  const steps: Step[] = [{ action: 'update', id: destination.id, body }]
+  return [{ kind: 'destinations', action: 'update', name, before, after, steps }]
 }
-
-/** Sources are left out: they may not be there yet. */
-const checkOf =
-  (context: PlanContext, entry: DestinationEntry, members: Set<string>, settings: object) =>
-  async (): Promise<void> => {
-    const known = new Set([...members].filter((member) => member !== 'sources'))
-    await context.api.call('POST', '/destinations/check', DoneSchema, { ...commonOf(context, entry, known), settings })
-  }
 
 const viewOf = (entry: DestinationEntry): View => ({
   ...entry,

@@ -1,9 +1,7 @@
-import { SourceSchema } from '../../schemas/source.ts'
-import { segment } from '../shared/api.ts'
 import { existing } from '../shared/lookup.ts'
 import { sourceEntry, withoutLocal } from './current.ts'
 import type { SourceEntry } from './file.ts'
-import { isSame, planDeletions, sameMembers, type Change, type PlanContext } from './change.ts'
+import { isSame, planDeletions, refOf, sameMembers, type Change, type PlanContext, type Step } from './change.ts'
 
 export function planSources(context: PlanContext): Change[] {
   const { current, file } = context
@@ -13,22 +11,19 @@ export function planSources(context: PlanContext): Change[] {
   ]
 }
 
-function planSource({ api, current, created }: PlanContext, entry: SourceEntry): Change[] {
+function planSource({ current }: PlanContext, entry: SourceEntry): Change[] {
   const { name, enabled } = entry
   const source = existing(current.sources, name)
-  const enable = (id: string) => api.call('PATCH', `/sources/${segment(id)}`, SourceSchema, { enabled })
   if (source === undefined) {
-    const apply = async () => {
-      const { id } = await api.call('POST', '/sources?uniqueName=true', SourceSchema, { name })
-      created('sources', name, id)
-      if (enabled === false) await enable(id)
-    }
-    return [{ kind: 'sources', action: 'create', name, before: null, after: entry, apply }]
+    const ref = refOf('sources', name)
+    const steps: Step[] = [
+      { action: 'create', ref, body: { name } },
+      ...(enabled === false ? [{ action: 'update', id: ref, body: { enabled } } as const] : []),
+    ]
+    return [{ kind: 'sources', action: 'create', name, before: null, after: entry, steps }]
   }
   const before = sameMembers({ ...sourceEntry(source) }, entry)
   if (isSame(before, entry)) return []
-  const apply = async () => {
-    await enable(source.id)
-  }
-  return [{ kind: 'sources', action: 'update', name, before, after: entry, apply }]
+  const steps: Step[] = [{ action: 'update', id: source.id, body: { enabled } }]
+  return [{ kind: 'sources', action: 'update', name, before, after: entry, steps }]
 }

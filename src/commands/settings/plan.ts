@@ -1,11 +1,11 @@
 /** What has to be done so that a node has the settings of a file. */
 
 import { createTwoFilesPatch } from 'diff'
-import type { Api } from '../shared/api.ts'
+import { settingsKinds } from '../../schemas/settings-change.ts'
 import { pick } from '../shared/lookup.ts'
 import { environmentVariable } from '../shared/options.ts'
 import type { Current } from './current.ts'
-import { kinds, type Change, type PlanContext, type PlanOptions } from './change.ts'
+import { refOf, type Change, type PlanContext, type PlanOptions } from './change.ts'
 import { toYaml, type SettingsFile } from './file.ts'
 import { planAlertChannels, planAlertRules } from './plan-alerts.ts'
 import { planAudiences } from './plan-audiences.ts'
@@ -15,22 +15,21 @@ import { planSources } from './plan-sources.ts'
 /** Changes in the order in which they can be applied; none when the node has the settings of the file already.
  *  @throws CommandError when the file names what does not exist, or a secret is missing */
 export function planChanges(
-  api: Api,
   current: Current,
   file: SettingsFile,
   options: PlanOptions,
   env: NodeJS.ProcessEnv,
 ): Change[] {
-  const made = new Map<string, string>()
   const context: PlanContext = {
     ...options,
-    api,
     current,
     file,
     secret: ({ env: name }) => environmentVariable(env, name),
-    idOf: (kind, name) =>
-      made.get(`${kind}/${name}`) ?? pick<{ id: string; name: string }>(kind.slice(0, -1), current[kind], name).id,
-    created: (kind, name, id) => made.set(`${kind}/${name}`, id),
+    idOf: (kind, name) => {
+      const things: { id: string; name: string }[] = current[kind]
+      const isNew = !things.some((thing) => thing.name === name) && file[kind].some((entry) => entry.name === name)
+      return isNew ? refOf(kind, name) : pick(kind.slice(0, -1), things, name).id
+    },
   }
   const planned = [
     planSources(context),
@@ -52,7 +51,7 @@ export function planChanges(
 export function diffOf(changes: Change[]): string {
   if (changes.length === 0) return ''
   const side = (which: 'before' | 'after'): string => {
-    const sections = kinds.flatMap((kind) => {
+    const sections = settingsKinds.flatMap((kind) => {
       const views = changes.flatMap((change) => (change.kind === kind ? (change[which] ?? []) : []))
       return views.length === 0 ? [] : [[kind, kind === 'alertRules' ? views[0] : views] as const]
     })

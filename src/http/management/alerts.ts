@@ -16,7 +16,6 @@ import { listAlerts, muteAlert } from '../../db/alerts.ts'
 import type { Database } from '../../db/database.ts'
 import type { AddressGuard } from '../../delivery/guard-address.ts'
 import type { Sender } from '../../delivery/send.ts'
-import { AppError } from '../../errors.ts'
 import {
   AlertChannelPatchSchema,
   AlertChannelSchema,
@@ -26,9 +25,9 @@ import {
   AlertSchema,
   MuteAlertSchema,
   NewAlertChannelSchema,
-  type AlertChannelPatch,
 } from '../../schemas/alert.ts'
 import type { SecretBox } from '../../secrets.ts'
+import { checkChannel } from './check-channel.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 export interface AlertRouteDependencies {
@@ -142,26 +141,8 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
       },
     },
     async ({ body }, reply) => {
-      checkSettings(body.settings, guard)
+      checkChannel(body.settings, guard)
       return reply.code(201).send(await createAlertChannel(database, secrets, body))
-    },
-  )
-
-  app.post(
-    '/alert-channels/check',
-    {
-      config: { needs: [], audit: false },
-      schema: {
-        tags,
-        security,
-        summary: 'Check a change of a channel, also its addresses; nothing is saved or told',
-        body: AlertChannelPatchSchema,
-        response: { 200: DoneSchema, ...errorResponses },
-      },
-    },
-    async ({ body }) => {
-      checkSettings(body.settings, guard)
-      return { success: true as const }
     },
   )
 
@@ -178,7 +159,7 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
       },
     },
     async ({ params, body }) => {
-      checkSettings(body.settings, guard)
+      checkChannel(body.settings, guard)
       return updateAlertChannel(database, secrets, params.id, body)
     },
   )
@@ -232,14 +213,3 @@ const sample = {
   name: 'Test alert',
   reason: 'This is a test: nothing is wrong.',
 } as const
-
-/** @throws AppError bad_request for an address that nothing may be sent to */
-function checkSettings(settings: AlertChannelPatch['settings'], guard: AddressGuard): void {
-  if (settings === undefined) return
-  const isEmail = settings.kind === 'email'
-  const given = isEmail ? settings.smtpUrl : settings.url
-  if (given === undefined) return
-  const refusal = guard.refuseUrl(isEmail ? `http://${new URL(given).hostname}` : given)
-  const path = `settings.${isEmail ? 'smtpUrl' : 'url'}`
-  if (refusal !== undefined) throw new AppError('bad_request', `${path}: ${refusal.reason}`, { path })
-}

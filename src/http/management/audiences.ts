@@ -1,29 +1,13 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { audienceKey } from '../../audiences/audience-key.ts'
 import { dropAudience } from '../../db/audiences-purge.ts'
-import { AppError } from '../../errors.ts'
-import {
-  AudiencePatchSchema,
-  AudienceSchema,
-  NewAudienceSchema,
-  maxKeyLength,
-  type Audience,
-  type AudiencePatch,
-} from '../../schemas/audience.ts'
+import { AudiencePatchSchema, AudienceSchema, NewAudienceSchema, type Audience } from '../../schemas/audience.ts'
 import { putSchedule } from '../../temporal/audience-schedules.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
+import { changedKey, keyOf } from './audience-keys.ts'
 import { checkMembership } from './check-membership.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
-import {
-  DoneSchema,
-  errorResponses,
-  IdParamsSchema,
-  NameRuleSchema,
-  PageQuerySchema,
-  pageSchema,
-  security,
-} from './schemas.ts'
+import { errorResponses, IdParamsSchema, NameRuleSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 const tags = ['audiences']
 
@@ -74,24 +58,6 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
         throw error
       }
       return reply.code(201).send(audience)
-    },
-  )
-
-  app.post(
-    '/audiences/check',
-    {
-      config: { needs: [], audit: false },
-      schema: {
-        tags,
-        security,
-        summary: 'Check settings of an audience, also where its members come from; nothing is saved or fetched',
-        body: AudiencePatchSchema,
-        response: { 200: DoneSchema, ...errorResponses },
-      },
-    },
-    async ({ body }) => {
-      if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
-      return { success: true as const }
     },
   )
 
@@ -146,27 +112,5 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
       const { syncId } = await startSync(dependencies, { audienceId: params.id, kind: 'delete' })
       return { success: true as const, syncId }
     },
-  )
-}
-
-function keyOf(name: string): string {
-  const key = audienceKey(name)
-  if (key !== '' && key.length <= maxKeyLength) return key
-  throw new AppError('bad_request', 'name: it gives no trait name of 1 to 100 characters: send `key` as well', {
-    path: 'name',
-  })
-}
-
-/** The key that a rename leads to; undefined when it stays. One that was chosen by itself stays without a question. */
-function changedKey(before: Audience, { name, keepKey }: AudiencePatch): string | undefined {
-  if (name === undefined || keepKey === true || before.key !== audienceKey(before.name)) return undefined
-  const key = keyOf(name)
-  if (key === before.key) return undefined
-  if (keepKey === false) return key
-  throw new AppError(
-    'conflict',
-    `keepKey: the key of the new name is ${key}: send keepKey true to keep ${before.key}, or false to take it and send ` +
-      'every member anew',
-    { path: 'keepKey' },
   )
 }

@@ -91,7 +91,7 @@ function result(
 }
 
 /** A secret that was replaced looks the same before and after: what was set is named beside. */
-function withSecretsSet(after: unknown, body: unknown): unknown {
+export function withSecretsSet(after: unknown, body: unknown): unknown {
   const isJson = typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype
   const secretsSet = isJson ? secretPaths(body) : []
   return secretsSet.length === 0 || typeof after !== 'object' ? after : { ...after, secretsSet }

@@ -87,24 +87,6 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
     },
   )
 
-  app.post(
-    '/destinations/check',
-    {
-      config: { needs: [], audit: false },
-      schema: {
-        tags,
-        security,
-        summary: 'Check settings of a destination, also the addresses of its endpoints; nothing is saved or sent',
-        body: DestinationPatchSchema,
-        response: { 200: DoneSchema, ...errorResponses },
-      },
-    },
-    async ({ body }) => {
-      checkWebhooks(body.settings?.webhooks ?? [], guard)
-      return { success: true as const }
-    },
-  )
-
   app.get(
     '/destinations/:id',
     { schema: { tags, security, params: IdParamsSchema, response: { 200: DestinationViewSchema, ...errorResponses } } },

@@ -7,6 +7,7 @@ import type { TokenStore } from '../../db/tokens.ts'
 import type { Logger } from '../../logger.ts'
 import { getAlertChannel } from '../../db/alert-channels.ts'
 import { getAlert } from '../../db/alerts.ts'
+import { applyRoutes } from './apply.ts'
 import { alertRoutes, type AlertRouteDependencies } from './alerts.ts'
 import type { AudienceRouteDependencies } from './audience-dependencies.ts'
 import { audienceMemberRoutes } from './audience-members.ts'
@@ -89,4 +90,5 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(audienceSyncRoutes, audienceDependencies)
   await app.register(deletionRequestRoutes, dependencies)
   await app.register(alertRoutes, dependencies)
+  await app.register(applyRoutes, dependencies)
 }
