@@ -5,8 +5,8 @@ import { AudiencePatchSchema } from './audience.ts'
 
 /** Kinds of settings, as a file of settings calls its lists. */
 export const settingsKinds = ['sources', 'destinations', 'audiences', 'alertRules', 'alertChannels'] as const
-export const SettingsKindSchema = z.enum(settingsKinds)
-export type SettingsKind = z.infer<typeof SettingsKindSchema>
+/** One of them. */
+export type SettingsKind = (typeof settingsKinds)[number]
 
 const maxChanges = 5_000
 const maxRefLength = 300
@@ -18,7 +18,7 @@ export const PausablePatchSchema = AudiencePatchSchema.extend({
 
 /** One of the changes. */
 export const SettingsChangeSchema = z.strictObject({
-  kind: SettingsKindSchema.describe('What is changed'),
+  kind: z.enum(settingsKinds).describe('What is changed'),
   action: z.enum(['create', 'update', 'delete']).describe('How; the rules of alerts can only be updated, as a whole'),
   ref: z
     .string()

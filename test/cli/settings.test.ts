@@ -575,7 +575,7 @@ audiences:
     for (const how of ['--dry-run', '--yes']) {
       const { code, stderr } = await apply(bad, how)
       expect(code).toBe(1)
-      expect(stderr).toContain('nothing was changed: ')
+      expect(stderr).toContain('Nothing was changed: ')
       expect(stderr).toContain('destinations: Inside: settings.webhooks[0].url: ')
       expect(stderr).toContain('audiences: Fetched: membership.url must be ')
       expect(stderr).not.toContain('First')

@@ -42,15 +42,10 @@ export async function apply(path: string, options: ApplyOptions, command: Comman
 
 /** Has the node make all changes, or none.
  *  @param dryRun  has it only try them
- *  @throws CommandError with all that it refuses */
+ *  @throws CommandError that names each change that it refuses */
 async function request(api: Api, changes: Change[], dryRun: boolean): Promise<void> {
   const steps = changes.flatMap(({ kind, steps }) => steps.map((step) => ({ kind, ...step })))
-  try {
-    await api.call('POST', '/apply', AppliedSchema, { dryRun, changes: steps })
-  } catch (error) {
-    if (!(error instanceof CommandError) || error.exit === 'unreachable') throw error
-    throw new CommandError(error.exit, `nothing was changed: ${error.message}`, { code: error.code, cause: error })
-  }
+  await api.call('POST', '/apply', AppliedSchema, { dryRun, changes: steps })
 }
 
 const countOf = ({ length }: Change[]): string => (length === 1 ? '1 change' : `${length} changes`)

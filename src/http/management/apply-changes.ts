@@ -3,7 +3,7 @@
 import { maskSecrets } from '../../access/mask.ts'
 import { writeAuditEntry } from '../../db/audit-log.ts'
 import { databaseIn, type Database, type Queryable } from '../../db/database.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, PartAwayError } from '../../errors.ts'
 import type { SettingsChange } from '../../schemas/settings-change.ts'
 import { putSchedule } from '../../temporal/audience-schedules.ts'
 import type { Temporal } from '../../temporal/connection.ts'
@@ -47,7 +47,8 @@ export async function applyChanges(
   } catch (error) {
     if (error instanceof DryRun) return false
     for (const { id, before } of begun) await put(id, before).catch(() => {})
-    throw error
+    if (!(error instanceof AppError) || error instanceof PartAwayError) throw error
+    throw new AppError(error.code, `nothing was changed: ${error.message}`, { cause: error })
   }
 }
 

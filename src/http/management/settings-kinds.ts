@@ -70,7 +70,7 @@ export function settingsIn(
     },
     destinations: {
       resource: 'destinations',
-      get: destinations.get,
+      get: (id) => destinations.get(id),
       async create(body) {
         const input = read(NewDestinationSchema, body)
         checkWebhooks(input.settings.webhooks, guard)
@@ -84,11 +84,11 @@ export function settingsIn(
         const connected = sourceIds && { sourceIds: sourceIds.map(idOf) }
         return destinations.update(id, { ...patch, ...connected }, names)
       },
-      delete: destinations.delete,
+      delete: (id) => destinations.delete(id),
     },
     audiences: {
       resource: 'audiences',
-      get: audiences.get,
+      get: (id) => audiences.get(id),
       async create(body) {
         const { key, destinationIds, ...input } = read(NewAudienceSchema, body)
         checkMembership(input.membership, pullGuard, { isNew: true })
