@@ -78,6 +78,8 @@ export interface DeliveryDependencies extends AttemptDependencies {
     workflowId: string
     runId: string
   }) => Promise<(PendingAttempts & { endpointId: string })[]>
+  /** Gives up a place in the line of a user. */
+  leaveLine: (ticket: string) => Promise<void>
 }
 
 /** One attempt at an endpoint, of which figures are made. */
@@ -147,6 +149,8 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
         isUnderWay: asked.some(({ isUnderWay }) => isUnderWay === true),
       }
     },
+
+    leaveLine: (ticket) => dependencies.leaveLine(ticket),
 
     async readDestination(destinationId) {
       await dependencies.catchUp()

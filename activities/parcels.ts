@@ -51,11 +51,15 @@ export interface ParcelDependencies extends AttemptDependencies {
   /** Starts a workflow for one event that leaves its parcel; one that runs already is left as it is. */
   startEvent: (input: HeldEventInput, parcelId: string) => Promise<void>
   load: Pick<ParcelLoad, 'begin' | 'isFresh' | 'precedence'>
+  /** Told that events gave up places in lines of users. */
+  onLineMoved: () => void
 }
 
 export function createParcelActivities(dependencies: ParcelDependencies): ParcelActivities {
   const { database, pendingRecord, startEvent, load, recovery } = dependencies
-  const writeRecord = inGroups((records: readonly ParcelRecord[]) => recordProgress(database, records), maxRecords)
+  const writeRecord = inGroups(async (records: readonly ParcelRecord[]) => {
+    if (await recordProgress(database, records)) dependencies.onLineMoved()
+  }, maxRecords)
 
   return {
     async attemptParcel({ events, retry }) {

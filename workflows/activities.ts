@@ -30,6 +30,16 @@ const localReads = proxyLocalActivities<Pick<DeliveryActivities, 'readDestinatio
   retry: { maximumAttempts: 1 },
 })
 
+const localNotes = proxyLocalActivities<Pick<DeliveryActivities, 'leaveLine'>>({
+  startToCloseTimeout: '3 seconds',
+  retry: { maximumAttempts: 1 },
+})
+
+/** Gives up a place in the line of a user; never cancelled, as the read of a destination. While the database is away the place is kept:
+ *  whoever is behind it waits no longer than they may. */
+export const leaveLine = (ticket: string): Promise<void> =>
+  CancellationScope.nonCancellable(() => localNotes.leaveLine(ticket)).catch(() => undefined)
+
 /** Reads that Temporal repeats, on any worker, for as long as the database is away. */
 const persistent = proxyActivities<Pick<DeliveryActivities, 'readDestination'>>({
   startToCloseTimeout: silenceLimit,

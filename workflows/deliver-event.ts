@@ -19,7 +19,7 @@ import type {
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { retryAt } from '../src/contracts/retry-window.ts'
-import { readPendingAttempts } from './activities.ts'
+import { leaveLine, readPendingAttempts } from './activities.ts'
 import { deliverToDestination, type DestinationDelivery } from './deliver-to-destination.ts'
 import type { Runs } from './endpoint-attempts.ts'
 import { createEndReport } from './end-report.ts'
@@ -105,7 +105,10 @@ async function endCancelled(input: HeldEventInput, runs: Runs, error: unknown): 
     await readPendingAttempts()
     await Promise.all(runs)
   }
-  if (isCancellation(error)) traceEnd(input, 'cancelled')
+  if (isCancellation(error)) {
+    for (const { ticket } of input.targets) if (ticket !== undefined) await leaveLine(ticket)
+    traceEnd(input, 'cancelled')
+  }
   throw error
 }
 

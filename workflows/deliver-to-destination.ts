@@ -9,7 +9,7 @@ import type {
   DestinationStanding,
 } from '../src/contracts/delivery.ts'
 import type { Wait } from '../src/contracts/next-step.ts'
-import { local } from './activities.ts'
+import { leaveLine, local } from './activities.ts'
 import {
   createProgress,
   destinationResult,
@@ -18,6 +18,7 @@ import {
   settledOf,
   settlePursuits,
   type Firsts,
+  type Progress,
 } from './destination-progress.ts'
 import type { Runs } from './endpoint-attempts.ts'
 import { pursueEndpoint } from './endpoint-pursuit.ts'
@@ -81,8 +82,7 @@ export function deliverToDestination(
     else if (waiting.length > 0) context.noteResult(destinationId, resumed === undefined ? 'delivering' : 'held')
     for (const [endpointId, first] of waiting)
       progress.pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before.get(endpointId)))
-    await settlePursuits(progress, target, outcomes)
-    ended = destinationResult(target, progress)
+    ended = await endOf(progress, target, outcomes)
     context.onEnded(ended)
     return ended
   }
@@ -95,6 +95,13 @@ export function deliverToDestination(
   }
 
   return { result: deliver(), standing }
+}
+
+/** Waits until all endpoints are settled; whoever is behind the event in the line of its user goes then. */
+async function endOf(progress: Progress, target: DeliveryTarget, outcomes: OutcomeReport): Promise<DestinationResult> {
+  await settlePursuits(progress, target, outcomes)
+  if (target.ticket !== undefined) await leaveLine(target.ticket)
+  return destinationResult(target, progress)
 }
 
 /** One attempt at every endpoint, side by side; none is aborted when another one succeeds. */

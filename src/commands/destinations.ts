@@ -100,6 +100,10 @@ const show = (destination: DestinationView, sources: Source[]): string =>
       'retried for':
         destination.retryWindowHours === null ? 'as the node is set up' : `${destination.retryWindowHours} h`,
       'pauses between': pausesOf(destination),
+      'order of users':
+        destination.orderPerUser === null
+          ? 'not kept: events go side by side'
+          : `kept: an event waits up to ${destination.orderPerUser.maxWaitSeconds} s for those before it`,
       filter: destination.filter === null ? 'none: it takes all events' : JSON.stringify(destination.filter),
       mapping: destination.mapping === null ? 'none: events are sent as they are' : JSON.stringify(destination.mapping),
       signed: destination.settings.hasSharedSecret ? 'yes' : 'no',
@@ -143,6 +147,8 @@ interface Settings {
   /** In milliseconds; `none`: as the node is set up. */
   retryWindow?: OrNone<number>
   retryPauses?: OrNone<RetryPauses>
+  /** In milliseconds; `none`: not kept. */
+  orderPerUser?: OrNone<number>
   /** Path of a file; `false`: none. */
   filter?: string | false
   /** Likewise. */
@@ -205,6 +211,11 @@ const withSettings = (command: Command): Command =>
       '--retry-pauses <first..longest>',
       'pauses between attempts, which double from the first to the longest, such as 30s..15m (none: as the node is set up)',
       orNone(retryPauses),
+    )
+    .option(
+      '--order-per-user <duration>',
+      "keep the order of each user's events: how long one waits at most for those before it, 1s to 24h (none: not kept)",
+      orNone(duration),
     )
     .option('--filter <file>', 'file with its filter in YAML or JSON, which says what events it takes; - for input')
     .option('--mapping <file>', 'file with its mapping in YAML or JSON, which says how events change; - for input')
@@ -372,11 +383,14 @@ export function destinationsCommand(): Command {
   return command
 }
 
-const failingSettings = ({ onFailing, holdAfter, retryWindow, retryPauses }: Settings) => ({
+const failingSettings = ({ onFailing, holdAfter, retryWindow, retryPauses, orderPerUser }: Settings) => ({
   ...(onFailing !== undefined && { onFailing }),
   ...(holdAfter !== undefined && { holdAfterSeconds: secondsOf(holdAfter) }),
   ...(retryWindow !== undefined && { retryWindowHours: retryWindow === 'none' ? null : retryWindow / 3_600_000 }),
   ...(retryPauses !== undefined && { retryPauses: nullIfNone(retryPauses) }),
+  ...(orderPerUser !== undefined && {
+    orderPerUser: orderPerUser === 'none' ? null : { maxWaitSeconds: secondsOf(orderPerUser) },
+  }),
 })
 
 const showRehearsal = ({ tried, sent, changed, dropped, failed, items }: Rehearsal): string =>

@@ -11,6 +11,7 @@ import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { ParcelActivities } from '../contracts/parcels.ts'
 import type { MessageContent } from '../contracts/sealed-message.ts'
 import type { Database } from '../db/database.ts'
+import { leaveLines } from '../db/user-lines.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { keepLateAttempts } from '../delivery-log/late-attempts.ts'
 import { runRecovery } from '../delivery/recovery.ts'
@@ -45,6 +46,8 @@ export interface AttemptServicesDependencies extends Pick<GateServices, 'gate' |
   sender: Sender
   temporal: Temporal
   registry: Registry
+  /** Told that events gave up places in lines of users: those behind them go. */
+  onLineMoved: () => void
   /** Undefined: off. */
   tracing: Tracing | undefined
   logger: Logger
@@ -93,6 +96,7 @@ function composeActivities(
     temporal,
     gate,
     parcelLoad,
+    onLineMoved,
     tracing,
     logger,
   }: AttemptServicesDependencies,
@@ -118,6 +122,10 @@ function composeActivities(
     ...createDeliveryActivities({
       ...attempting,
       pendingAttempts: (execution) => readPendingAttempts(temporal, execution),
+      async leaveLine(ticket) {
+        await leaveLines(database, [ticket])
+        onLineMoved()
+      },
     }),
     ...createParcelActivities({
       ...attempting,
@@ -125,6 +133,7 @@ function composeActivities(
       pendingRecord: (...of) => readPendingRecord(temporal, ...of),
       startEvent: async (input, parcel) => void (await startDelivery(temporal, input, { parcel })),
       load: parcelLoad,
+      onLineMoved,
     }),
   }
 }

@@ -7,6 +7,8 @@ import { composeDrain, watchInbox, type DrainDependencies } from './compose-drai
 
 export interface InboxServices {
   writer: InboxWriter
+  /** To be called when events need not wait for others any more. */
+  wake: () => void
   /** Lets the starts under way finish; what was not started stays in the inbox. */
   stop(): Promise<void>
 }
@@ -32,5 +34,5 @@ export function composeInbox(dependencies: InboxServicesDependencies): InboxServ
     onWritten: wakeIfReady,
     parcels: drain.parcels,
   })
-  return { writer, stop: () => drain.stop() }
+  return { writer, wake: drain.wake, stop: () => drain.stop() }
 }

@@ -22,6 +22,8 @@ export interface IntakeServices {
   intake: Intake
   ledger: EventLedger
   queuedSteering: QueuedSteering
+  /** To be called when events gave up places in lines of users: those behind them go. */
+  onLineMoved: () => void
   stop(): Promise<void>
 }
 
@@ -54,6 +56,7 @@ export function composeIntake(dependencies: IntakeServicesDependencies): IntakeS
     intake: createIntake({ direct, inbox: inbox.writer, readiness: readinessOf, retry: config.retry, count, logger }),
     ledger,
     queuedSteering: createQueuedSteering({ database, start, count }),
+    onLineMoved: inbox.wake,
     async stop() {
       await Promise.all([inbox.stop(), starts.stop()])
       await ledger.stop()

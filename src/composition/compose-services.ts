@@ -24,7 +24,8 @@ export function composeServices(config: Config, foundation: Foundation): Service
   const { retry } = config
   const gate = composeGate({ ...foundation, config })
   const intake = composeIntake({ ...foundation, ...gate, config })
-  const deliveries = composeDeliveries({ ...foundation, ...gate, config, queuedSteering: intake.queuedSteering })
+  const { queuedSteering, onLineMoved } = intake
+  const deliveries = composeDeliveries({ ...foundation, ...gate, config, queuedSteering, onLineMoved })
   const audiences = composeAudiences({ ...foundation, ...gate, retry })
   const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
   const holds = composeHolds({ ...foundation, ...gate, onResumed: deliveries.onDestinationChanged })

@@ -20,6 +20,10 @@ export interface DeliveryTarget {
   retryWindowMs?: number
   /** Its first and its longest pause, in milliseconds; absent: those of the delivery. */
   retryPauses?: Pick<RetrySchedule, 'initialMs' | 'maxMs'>
+  /** How long an event waits at most for those before it of the same user, in milliseconds; absent: it waits for none. */
+  orderWaitMs?: number
+  /** Names its place in the line of its user; absent: it stands in none. */
+  ticket?: string
 }
 
 /** The version of the mapping that one of the targets had. */
@@ -268,6 +272,8 @@ export interface DeliveryActivities {
   /** Attempts of the activities of an endpoint, or of all, that wait in Temporal: once they are cancelled, nothing has them any
    *  more. */
   readPendingAttempts(endpointId?: string): Promise<PendingAttempts>
+  /** The event has ended at a destination that keeps the order of each user's events: the next of its user goes. */
+  leaveLine(ticket: string): Promise<void>
 }
 
 /** What became of one endpoint. */

@@ -17,10 +17,16 @@ export const beginEvent = ({ targets }: Pick<ParcelEvent, 'targets'>, place: num
   destinations: targets.map(beginDestination),
 })
 
-const beginDestination = ({ destinationId, successPolicy, endpointIds }: DeliveryTarget): DestinationProgress => ({
+const beginDestination = ({
+  destinationId,
+  successPolicy,
+  endpointIds,
+  ticket,
+}: DeliveryTarget): DestinationProgress => ({
   destinationId,
   successPolicy,
   endpoints: endpointIds.map((endpointId) => ({ endpointId, attempts: 0, made: [], waits: 'turn' })),
+  ...(ticket !== undefined && { ticket }),
 })
 
 /** The newest attempts, the newest one alone with its evidence: the table has that of the others. */
@@ -199,6 +205,14 @@ export function destinationOutcome({
 /** Nothing more is done for the event in its parcel. */
 export const isOver = ({ end, destinations }: EventProgress): boolean =>
   end !== undefined || destinations.every((destination) => destinationOutcome(destination) !== undefined)
+
+/** The places in lines of users that the event holds no longer; one that left its parcel keeps them. */
+export const ticketsOfEnded = ({ end, destinations }: EventProgress): string[] =>
+  end === 'left'
+    ? []
+    : destinations
+        .filter((destination) => end === 'cancelled' || destinationOutcome(destination) !== undefined)
+        .flatMap(({ ticket }) => ticket ?? [])
 
 /** Where the event stands as a whole: open destinations count before those that have ended. */
 export function eventStatus({ end, destinations }: EventProgress): ParcelEventStatus {

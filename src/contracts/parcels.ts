@@ -66,6 +66,8 @@ export interface EndpointProgress {
 export interface DestinationProgress extends Pick<DeliveryTarget, 'destinationId' | 'successPolicy'> {
   /** How far it is at each endpoint. */
   endpoints: EndpointProgress[]
+  /** Names its place in the line of its user; absent: it stands in none. */
+  ticket?: string
 }
 
 /** How far one event of a parcel is. */

@@ -105,26 +105,28 @@ async function insertDestination(
   sealedSecret: string | null,
 ): Promise<void> {
   const { name, type, enabled, successPolicy, onFailing = 'retry', holdAfterSeconds = 300 } = input
-  const { retryWindowHours = null, retryPauses = null, filter = null } = input
+  const { retryWindowHours = null, retryPauses = null, orderPerUser, filter = null } = input
   await tx.query(
     `insert into destinations (id, name, type, enabled, success_policy, shared_secret_encrypted, filter,
-       on_failing, hold_after_seconds, retry_window_hours, retry_pauses, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11::json, clock_timestamp())`,
+       on_failing, hold_after_seconds, retry_window_hours, retry_pauses, order_wait_seconds, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11::json, $12, clock_timestamp())`,
     [
       ...[id, name, type, enabled, successPolicy, sealedSecret, jsonOf(filter)],
-      ...[onFailing, holdAfterSeconds, retryWindowHours, jsonOf(retryPauses)],
+      ...[onFailing, holdAfterSeconds, retryWindowHours, jsonOf(retryPauses), orderPerUser?.maxWaitSeconds ?? null],
     ],
   )
 }
 
 async function updateDestination(tx: Queryable, id: string, patch: DestinationPatch): Promise<void> {
-  const { name, enabled, successPolicy, onFailing, holdAfterSeconds, retryWindowHours, retryPauses, filter } = patch
+  const { name, enabled, successPolicy, onFailing, holdAfterSeconds, filter } = patch
+  const { retryWindowHours, retryPauses, orderPerUser } = patch
   const rows = await tx.query(
     `update destinations set name = coalesce($2, name), enabled = coalesce($3, enabled),
        success_policy = coalesce($4, success_policy), filter = case when $5 then $6::json else filter end,
        on_failing = coalesce($7, on_failing), hold_after_seconds = coalesce($8, hold_after_seconds),
        retry_window_hours = case when $9 then $10::int else retry_window_hours end,
        retry_pauses = case when $11 then $12::json else retry_pauses end,
+       order_wait_seconds = case when $13 then $14::int else order_wait_seconds end,
        updated_at = now() where id = $1 returning id`,
     [
       id,
@@ -139,6 +141,8 @@ async function updateDestination(tx: Queryable, id: string, patch: DestinationPa
       retryWindowHours ?? null,
       retryPauses !== undefined,
       jsonOf(retryPauses ?? null),
+      orderPerUser !== undefined,
+      orderPerUser?.maxWaitSeconds ?? null,
     ],
   )
   if (rows.length === 0) throw notFound(id)

@@ -6,6 +6,7 @@ import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contra
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable, SqlValue } from './database.ts'
+import { isInLine, isNextInLine, longestWaitMs, newPlaces, newPlaceValues, noteTaken } from './user-lines.ts'
 
 export interface NewInboxEvent {
   input: DeliverEventInput
@@ -28,6 +29,8 @@ export interface QueuedEvent extends LeasedEvent {
   cancelledAt: Date | undefined
   /** Why Temporal refused it for good. */
   refusal: string | undefined
+  /** It waits for an event before it of the same user. */
+  isBehind: boolean
 }
 
 /** An event that nobody has refused, cancelled for good, or is about to start. */
@@ -63,10 +66,10 @@ export function commonTurn(events: readonly Parameters<typeof turnIdOf>[0][]): s
 export const newEvents = `(
   select e.workflow_id, e.source_id, e.message_id, e.user_id, e.type,
     string_to_array(e.destination_ids, ',') as destination_ids, e.input::json, e.received_at,
-    e.source_id || ' ' || md5(e.destination_ids) as turn, e.position
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[])
-    with ordinality
-    as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, position))
+    e.source_id || ' ' || md5(e.destination_ids) as turn, e.waits_until, e.position
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+    $9::timestamptz[]) with ordinality
+    as e(workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, waits_until, position))
   as new_events`
 
 export const newEventValues = (events: readonly NewInboxEvent[]): SqlValue[] => [
@@ -78,19 +81,39 @@ export const newEventValues = (events: readonly NewInboxEvent[]): SqlValue[] => 
   events.map(({ input }) => input.targets.map(({ destinationId }) => destinationId).join(',')),
   events.map(({ input }) => JSON.stringify(input)),
   events.map(({ receivedAt }) => receivedAt),
+  events.map(waitsUntil),
 ]
+
+/** Until when an event may wait for others of its user; null: it stands in no line. */
+function waitsUntil({ input, receivedAt }: NewInboxEvent): Date | null {
+  const waitMs = longestWaitMs(input)
+  return waitMs === undefined ? null : new Date(receivedAt.getTime() + waitMs)
+}
 
 /** Writes events in one statement; one that waits already, or is in a parcel, is left as it is.
  *  @returns how many were new */
 export async function addToInbox(database: Queryable, events: readonly NewInboxEvent[]): Promise<number> {
+  const inputs = events.map(({ input }) => input).filter(isInLine)
+  const [placed, places] =
+    inputs.length === 0
+      ? ['', []]
+      : [
+          `, placed as (
+             insert into user_lines (ticket, line, wait_ms, seq)
+             select ticket, line, wait_ms, seq from ${newPlaces(10)} join added using (workflow_id))`,
+          newPlaceValues(inputs),
+        ]
   const rows = await database.query<{ seq: string }>(
-    `insert into inbox (workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn)
-     select workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn
-     from ${newEvents}
-     where not exists (select from parcel_events where event_id = workflow_id)
-     order by position
-     on conflict (workflow_id) do nothing returning seq`,
-    newEventValues(events),
+    `with added as (
+       insert into inbox
+         (workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn, waits_until)
+       select workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn, waits_until
+       from ${newEvents}
+       where not exists (select from parcel_events where event_id = workflow_id)
+       order by position
+       on conflict (workflow_id) do nothing returning seq, workflow_id)${placed}
+     select seq from added`,
+    [...newEventValues(events), ...places],
   )
   return rows.length
 }
@@ -112,7 +135,7 @@ export async function turnsInInbox(database: Queryable, after: string, limit: nu
   )
 }
 
-/** Takes the oldest events of each turn that nobody else has, for `leaseMs` milliseconds; a node that dies loses its leases
+/** Takes the oldest events of each turn that nobody else has, and that need not wait for others of their user, for `leaseMs` milliseconds; a node that dies loses its leases
  *  then.
  *  @param perTurn  at most so many of each
  *  @returns in order of arrival */
@@ -124,12 +147,15 @@ export async function leaseFromInbox(
 ): Promise<LeasedEvent[]> {
   if (turns.length === 0) return []
   const rows = await database.query<LeasedRow>(
-    `update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
-     where seq in (
-       select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
-         select seq from inbox where ${isWaiting} and turn = turn.id
-         order by seq limit $2 for update skip locked) as oldest)
-     returning ${leasedColumns}`,
+    `with leased as (
+       update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
+       where seq in (
+         select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
+           select seq from inbox where ${isWaiting} and turn = turn.id and ${isNextInLine}
+           order by seq limit $2 for update skip locked) as oldest)
+       returning ${leasedColumns}, waits_until),
+     noted as (${noteTaken('leased')})
+     select ${leasedColumns} from leased`,
     [[...turns], perTurn, leaseMs],
   )
   return rows.map(leasedEvent).sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
@@ -222,15 +248,17 @@ export async function countInbox(database: Queryable, most: number): Promise<num
 interface QueuedRow extends LeasedRow {
   workflow_id: string
   refusal: string | null
+  is_behind: boolean
 }
 
-const queuedColumns = `workflow_id, refusal, ${leasedColumns}`
+const queuedColumns = `workflow_id, refusal, ${leasedColumns}, settled_at is null and not ${isNextInLine} as is_behind`
 
 const toQueued = (row: QueuedRow): QueuedEvent => ({
   ...leasedEvent(row),
   workflowId: row.workflow_id,
   cancelledAt: row.cancelled_at ?? undefined,
   refusal: row.refusal ?? undefined,
+  isBehind: row.is_behind,
 })
 
 /** SQL of an event's name, as `eventName` has it. @param input  column of the input of its delivery */

@@ -36,6 +36,7 @@ import { liftedSuppressions } from './migrations/0102-lifted-suppressions.ts'
 import { retryWindows } from './migrations/0103-retry-windows.ts'
 import { retryPauses } from './migrations/0107-retry-pauses.ts'
 import { lateAttempts } from './migrations/0108-late-attempts.ts'
+import { userLines } from './migrations/0109-user-lines.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -76,6 +77,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   retryWindows,
   retryPauses,
   lateAttempts,
+  userLines,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

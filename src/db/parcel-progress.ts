@@ -8,12 +8,14 @@ import {
   differingResults,
   eventStatus,
   reasonOf,
+  ticketsOfEnded,
   withNewestAttempts,
 } from '../contracts/parcel-progress.ts'
 import type { EventProgress } from '../contracts/parcels.ts'
 import { withNews } from '../contracts/progress-news.ts'
-import type { Database, Queryable } from './database.ts'
+import { databaseIn, type Database, type Queryable } from './database.ts'
 import { isOpen, parcelStatuses } from './parcel-statuses.ts'
+import { leaveLines } from './user-lines.ts'
 
 /** An account of how far events of a parcel are. */
 export interface ParcelRecord {
@@ -26,8 +28,21 @@ export interface ParcelRecord {
 }
 
 /** Takes note of how far events are, and brings the figures of their parcels up to date; events that left their parcel are shown
- *  by a workflow of their own. Accounts of several destinations add up, and none takes back what another one told. */
-export async function recordProgress(database: Database, records: readonly ParcelRecord[]): Promise<void> {
+ *  by a workflow of their own. Accounts of several destinations add up, and none takes back what another one told. What has ended gives up
+ *  its places in lines of users.
+ *  @returns whether there were such places */
+export async function recordProgress(database: Database, records: readonly ParcelRecord[]): Promise<boolean> {
+  const tickets = records.flatMap(({ progress }) => progress.flatMap(ticketsOfEnded))
+  if (tickets.length === 0) await recordIn(database, records)
+  else
+    await database.transaction(async (tx) => {
+      await recordIn(databaseIn(tx), records)
+      await leaveLines(tx, tickets)
+    })
+  return tickets.length > 0
+}
+
+async function recordIn(database: Database, records: readonly ParcelRecord[]): Promise<void> {
   const parts = records.flatMap((record) =>
     record.progress.filter((event) => isPart(record, event)).map(({ place }) => ({ parcelId: record.parcelId, place })),
   )

@@ -8,6 +8,7 @@ import { commonTurn, isWaiting, nameIn, newEvents, newEventValues, sharedTurn, t
 import { keptName } from './parcel-filter.ts'
 import { countParcel } from './parcel-progress.ts'
 import { openCount } from './parcel-statuses.ts'
+import { isNextInLine, leaveLinesOfRepeats, noteTaken } from './user-lines.ts'
 
 /** Events of a turn of which fewer go into parcels together share these with other turns. */
 const fullShare = 25
@@ -54,7 +55,8 @@ const intoParcels = (name: string, maxEvents: string, maxBytes: string): string 
     ${keptName('name')}, received_at, input from parted
   returning parcel_id, place, event_id, received_at, input`
 
-/** Moves the oldest events of some turns from the inbox into new parcels, in one step.
+/** Moves the oldest events of some turns, of those that need not wait for others of their user, from the inbox into new parcels, in one
+ *  step.
  *  @param name  of this group of parcels; used once
  *  @param perTurn  at most so many events of each */
 export async function moveIntoParcels(
@@ -68,9 +70,11 @@ export async function moveIntoParcels(
        delete from inbox where seq in (
          select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
            select seq from inbox
-           where ${isWaiting} and turn = turn.id and cancelled_at is null
+           where ${isWaiting} and turn = turn.id and cancelled_at is null and ${isNextInLine}
            order by seq limit $2 for update skip locked) as oldest)
-       returning turn, seq, workflow_id, source_id, destination_ids, message_id, user_id, type, received_at, input),
+       returning turn, seq, workflow_id, source_id, destination_ids, message_id, user_id, type, received_at, input,
+         waits_until),
+     noted as (${noteTaken('removed')}),
      -- another node may have written one into a parcel of its own while it was written here
      taken as (select * from removed where not exists (select from parcel_events where event_id = workflow_id)),
      ${intoParcels('$5', '$3', '$4')}`,
@@ -114,7 +118,7 @@ async function tryToWriteIntoParcels(
          where not exists (select from parcel_events where event_id = workflow_id)
            and not exists (select from inbox where inbox.workflow_id = given.workflow_id)
          order by position) as fresh),
-     ${intoParcels('$9', '$10', '$11')}`,
+     ${intoParcels('$10', '$11', '$12')}`,
     [...newEventValues(events), `${name}/`, maxParcelEvents, maxParcelBytes],
   )
   return toParcels(rows)
@@ -169,10 +173,14 @@ export async function removeFromParcel(
   parcelId: string,
   eventIds: readonly string[],
 ): Promise<void> {
-  await database.query('delete from parcel_events where parcel_id = $1 and event_id = any($2::text[])', [
-    parcelId,
-    [...eventIds],
-  ])
+  const removed = await database.query<{ seq: string }>(
+    'delete from parcel_events where parcel_id = $1 and event_id = any($2::text[]) returning seq',
+    [parcelId, [...eventIds]],
+  )
+  await leaveLinesOfRepeats(
+    database,
+    removed.map(({ seq }) => seq),
+  )
   // Two steps, for the places are unique at each moment.
   await database.query('update parcel_events set place = -1 - place where parcel_id = $1', [parcelId])
   await database.query(

@@ -24,6 +24,7 @@ export interface DestinationRow {
   hold_after_seconds: number
   retry_window_hours: number | null
   retry_pauses: Destination['retryPauses']
+  order_wait_seconds: number | null
   filter: Filter | null
   mapping_id: string | null
   mapping: Mapping | null
@@ -115,6 +116,7 @@ const describe = (row: DestinationRow, webhooks: Webhooks): Destination => ({
   holdAfterSeconds: row.hold_after_seconds,
   retryWindowHours: row.retry_window_hours,
   retryPauses: row.retry_pauses,
+  orderPerUser: row.order_wait_seconds === null ? null : { maxWaitSeconds: row.order_wait_seconds },
   held: heldOf(row),
   sourceIds: row.source_ids,
   filter: row.filter,

@@ -306,8 +306,11 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   }
 }
 
+/** Why an event is still in the inbox whose destination keeps the order of each user's events. */
+const behindAnother = 'waits for the event before it of the same user'
+
 /** An event in the inbox, as a row of the log. */
-function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: QueuedEvent): Delivery {
+function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal, isBehind }: QueuedEvent): Delivery {
   const { userId, type } = input.message
   const name = eventName(input.message)
   return {
@@ -324,7 +327,7 @@ function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal }: Que
     endedAt: cancelledAt?.toISOString() ?? null,
     attempts: 0,
     nextAttemptAt: null,
-    reason: refusal ?? null,
+    reason: refusal ?? (isBehind ? behindAnother : null),
   }
 }
 

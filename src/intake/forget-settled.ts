@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts'
 import { removeLateAttemptsBefore } from '../db/late-attempts.ts'
 import { removeSettled } from '../db/inbox-steering.ts'
 import { removeOldParcels } from '../db/parcels.ts'
+import { removeLostPlaces } from '../db/user-lines.ts'
 import { keepLooking, type Looking } from '../keep-looking.ts'
 import type { Logger } from '../logger.ts'
 
@@ -21,6 +22,7 @@ export function forgetSettled(database: Database, retentionMs: number, logger: L
     await removeSettled(database.patient, before)
     await removeOldParcels(database.patient, before)
     await removeLateAttemptsBefore(database.patient, new Date(before.getTime() - lateAttemptsMs))
+    await removeLostPlaces(database.patient)
   }
   return keepLooking({ look, failure: 'inbox.settled_not_removed', pauseMs, logger })
 }

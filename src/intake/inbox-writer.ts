@@ -2,6 +2,7 @@
 
 import type { Database } from '../db/database.ts'
 import { addToInbox, turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
+import { isInLine } from '../db/user-lines.ts'
 import { groupEvents, inboxFull, type Caller, type EventGroups } from './group-events.ts'
 import { createInboxDepth } from './inbox-depth.ts'
 import type { InboxTurns } from './inbox-turns.ts'
@@ -84,13 +85,15 @@ function admit(group: readonly Caller[], room: number, whyNot: string): Caller[]
   })
 }
 
-/** Tells events of which nothing waits, nor came a moment ago, from the others, and notes that all came. */
+/** Tells events of which nothing waits, nor came a moment ago, from the others, and notes that all came. What stands in a line is one of the
+ *  others. */
 function splitByTurn(events: readonly NewInboxEvent[], turns: Pick<InboxTurns, 'isNewcomer' | 'noteCome'>) {
   const turnIds = new Set(events.map(({ input }) => turnIdOf(input)))
   const newIds = new Set([...turnIds].filter((id) => turns.isNewcomer(id)))
   for (const id of turnIds) turns.noteCome(id)
   const newcomers: NewInboxEvent[] = []
   const others: NewInboxEvent[] = []
-  for (const event of events) (newIds.has(turnIdOf(event.input)) ? newcomers : others).push(event)
+  for (const event of events)
+    (newIds.has(turnIdOf(event.input)) && !isInLine(event.input) ? newcomers : others).push(event)
   return { newcomers, others }
 }

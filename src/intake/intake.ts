@@ -1,7 +1,9 @@
 /** Between ingest and Temporal: an event is acknowledged only when Temporal or the inbox holds it durably. */
 
+import { randomUUID } from 'node:crypto'
 import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../contracts/delivery.ts'
 import { turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
+import { isInLine, userInLine } from '../db/user-lines.ts'
 import { AppError } from '../errors.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { AcceptedEvent } from '../ingest/port.ts'
@@ -15,7 +17,7 @@ import type { DirectStarts } from './start-directly.ts'
 const retryAfterSeconds = 5
 
 /** What the endpoints of an event mean for its way: straight to Temporal (`open`), straight to it in small numbers (`trial`), or into the
- *  inbox (`shut`). */
+ *  inbox (`shut`), as events do that stand in the line of their user. */
 type Way = 'open' | 'trial' | 'shut'
 
 export interface Intake {
@@ -68,7 +70,10 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       const sourceId = accepted[0]?.sourceId
       if (sourceId === undefined) return
       const ways: Record<Way, NewInboxEvent[]> = { open: [], trial: [], shut: [] }
-      for (const event of accepted) ways[wayOf(event, dependencies)].push(toBeHeld(event, retry))
+      for (const event of accepted) {
+        const held = toBeHeld(event, retry)
+        ways[isInLine(held.input) ? 'shut' : wayOf(event, dependencies)].push(held)
+      }
       await Promise.all((['open', 'trial', 'shut'] as const).map((way) => hold(sourceId, ways[way], way)))
     },
   }
@@ -89,13 +94,17 @@ function toBeHeld(event: AcceptedEvent, retry: RetrySchedule): NewInboxEvent {
     sourceId,
     messageId,
     message,
-    targets,
+    targets: targets.map((target) => inLine(target, message)),
     retry,
     acceptedAt: receivedAt.toISOString(),
     ...(traceparent !== undefined && { traceparent }),
   }
   return { input, receivedAt }
 }
+
+/** The target with a place in the line of the event's user, where its destination keeps the order. */
+const inLine = (target: DeliveryTarget, message: AcceptedEvent['message']): DeliveryTarget =>
+  target.orderWaitMs === undefined || userInLine(message) === undefined ? target : { ...target, ticket: randomUUID() }
 
 const unavailable = (cause: unknown): AppError =>
   new AppError('unavailable', 'neither Temporal nor the database takes events now', { cause, retryAfterSeconds })

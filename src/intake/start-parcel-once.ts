@@ -87,7 +87,7 @@ function countEach(count: IntakeCounter, fate: 'started' | 'duplicate', events: 
   for (const [sourceId, number] of sources) count(fate, sourceId, number)
 }
 
-const refuseAll = (database: Database, { id, events }: ParcelToStart, reason: string): Promise<void> =>
+const refuseAll = (database: Database, { id, events }: ParcelToStart, reason: string): Promise<unknown> =>
   recordProgress(database, [
     { parcelId: id, progress: events.map((event, place) => refused(beginEvent(event, place), reason)) },
   ])

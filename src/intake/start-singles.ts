@@ -4,6 +4,7 @@ import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
 import { settleCancelled } from '../db/inbox-steering.ts'
+import { isInLine, leaveLinesOfRepeats } from '../db/user-lines.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
 import type { IntakeCounter } from './event-ledger.ts'
@@ -46,7 +47,9 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
       return false
     }
     try {
-      count(await start(input), input.sourceId, 1)
+      const became = await start(input)
+      count(became, input.sourceId, 1)
+      if (became === 'duplicate' && isInLine(input)) await leaveLinesOfRepeats(database, [seq])
       return true
     } catch (error) {
       if (!isRefusedForGood(error)) throw error

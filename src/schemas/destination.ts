@@ -73,6 +73,18 @@ const holdAfterSeconds = z.int().min(1).max(maxHoldAfterSeconds)
 /** Longest retry window of a destination, in hours. */
 export const maxRetryWindowHours = 72
 
+/** Longest time for which an event waits for those before it of the same user: a day. */
+const maxOrderWaitSeconds = 24 * 3600
+
+/** The events of each user go one after the other. */
+export const OrderPerUserSchema = z.strictObject({
+  maxWaitSeconds: z
+    .int()
+    .min(1)
+    .max(maxOrderWaitSeconds)
+    .describe('For how long an event waits at most for those before it of the same user, 1 to 86,400 seconds'),
+})
+
 const retryWindowHours = z.int().min(1).max(maxRetryWindowHours)
 
 /** Bounds of the first pause of a destination's retries, and of the longest, in seconds: a window of 72 hours has 52,000 attempts at most. */
@@ -125,6 +137,9 @@ export const NewDestinationSchema = z.strictObject({
   retryPauses: RetryPausesSchema.nullish().describe(
     'Pauses between attempts; as the node is set up, and longer in a longer window, unless given',
   ),
+  orderPerUser: OrderPerUserSchema.nullish().describe(
+    "Whether each user's events go one after the other, in the order in which they came; side by side unless given",
+  ),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
   filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),
   mapping: MappingSchema.nullish().describe('What becomes of an event before it is sent; sent as it is unless given'),
@@ -165,6 +180,9 @@ export const DestinationPatchSchema = z.strictObject({
   retryPauses: RetryPausesSchema.nullish().describe(
     'Pauses between attempts at events that come from now on; `null`: as the node is set up',
   ),
+  orderPerUser: OrderPerUserSchema.nullish().describe(
+    "Whether each user's events that come from now on go one after the other, as a whole; `null`: side by side",
+  ),
   sourceIds: sourceIds.optional().describe('All sources whose events it gets from now on, at most 1,000'),
   filter: FilterSchema.nullish().describe('Which of their events it takes from now on, as a whole; `null`: all'),
   mapping: MappingSchema.nullish().describe(
@@ -202,6 +220,9 @@ export const DestinationSchema = z.object({
     .nullable()
     .describe('For how many hours after its first attempt an event is retried; null: as the node is set up'),
   retryPauses: RetryPausesSchema.nullable().describe('Pauses between its attempts; null: as the node is set up'),
+  orderPerUser: OrderPerUserSchema.nullable().describe(
+    "Whether each user's events go one after the other; null: side by side",
+  ),
   held: z
     .object({
       since: z.iso.datetime().describe('When Postrider paused it, ISO 8601'),

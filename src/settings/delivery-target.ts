@@ -6,12 +6,13 @@ import type { StoredDestination } from '../db/stored-destination.ts'
 export function deliveryTarget(destination: StoredDestination): DeliveryTarget | undefined {
   const endpointIds = destination.settings.webhooks.map(({ id }) => id)
   if (!destination.enabled || endpointIds.length === 0) return undefined
-  const { id: destinationId, successPolicy, mappingId } = destination
+  const { id: destinationId, successPolicy, mappingId, orderPerUser } = destination
   return {
     destinationId,
     endpointIds,
     successPolicy,
     ...(mappingId !== null && { mappingId }),
     ...ownRetry(destination),
+    ...(orderPerUser !== null && { orderWaitMs: orderPerUser.maxWaitSeconds * 1_000 }),
   }
 }

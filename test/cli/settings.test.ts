@@ -113,6 +113,11 @@ describe('destinations', () => {
     expect((await shell.run(['destinations', 'update', 'CRM', '--retry-pauses', '30s'])).code).toBe(2)
     const asBefore = ['destinations', 'update', 'CRM', '--retry-window', 'none']
     expect(await shell.json(asBefore)).toMatchObject({ retryWindowHours: null })
+    const inOrder = ['destinations', 'update', 'CRM', '--order-per-user', '5m']
+    expect(await shell.json(inOrder)).toMatchObject({ orderPerUser: { maxWaitSeconds: 300 } })
+    expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain('waits up to 300 s')
+    const sideBySide = ['destinations', 'update', 'CRM', '--order-per-user', 'none']
+    expect(await shell.json(sideBySide)).toMatchObject({ orderPerUser: null })
     const moved = ['destinations', 'update', 'CRM', '--url', `${receiver.url}/in`, '--url', `${receiver.url}/too`]
     const changed = await shell.json<Destination>(moved)
     expect(changed.settings.webhooks[0]).toEqual(made.settings.webhooks[0])
@@ -432,6 +437,7 @@ destinations:
     holdAfterSeconds: 60
     retryWindowHours: 24
     retryPauses: { firstSeconds: 30, maxSeconds: 600 }
+    orderPerUser: { maxWaitSeconds: 90 }
     filter: { events: ['Order *'], match: { not: { path: userId, op: exists } } }
     mapping: { hash: [traits.email], rename: { event: name }, set: { a: 1 } }
     sharedSecret: { env: WAREHOUSE_SECRET }
@@ -476,6 +482,7 @@ audiences:
     expect(made).toMatchObject({ paused: true, successPolicy: 'all', filter, mapping })
     expect(made).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 60, held: null, retryWindowHours: 24 })
     expect(made.retryPauses).toEqual({ firstSeconds: 30, maxSeconds: 600 })
+    expect(made.orderPerUser).toEqual({ maxWaitSeconds: 90 })
     expect(made.settings).toMatchObject({
       hasSharedSecret: true,
       webhooks: [

@@ -37,6 +37,7 @@ import {
   writeIntoParcels,
   type ParcelToStart,
 } from '../../src/db/parcels.ts'
+import { leaveLines, leaveLinesOfRepeats, removeLostPlaces } from '../../src/db/user-lines.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
@@ -55,18 +56,33 @@ interface NewEvent {
   destinationIds?: string[]
   /** Characters of its body beside what every event has. */
   size?: number
+  /** The user in whose line it stands at each destination. */
+  user?: string
+  /** How long it waits there at most, in milliseconds. */
+  orderWaitMs?: number
+  /** When it was accepted. */
+  receivedAt?: Date
 }
 
-const event = ({ messageId, sourceId = 'src', destinationIds = ['dst'], size = 0 }: NewEvent) => ({
-  receivedAt: new Date(),
+const event = ({ messageId, sourceId = 'src', destinationIds = ['dst'], size = 0, ...order }: NewEvent) => ({
+  receivedAt: order.receivedAt ?? new Date(),
   input: {
     sourceId,
     messageId,
-    message: { version: 1, type: 'track' as const, messageId, timestamp: '', context: {}, event: 'x'.repeat(size) },
+    message: {
+      version: 1,
+      type: 'track' as const,
+      messageId,
+      timestamp: '',
+      context: {},
+      event: 'x'.repeat(size),
+      ...(order.user && { userId: order.user }),
+    },
     targets: destinationIds.map((destinationId) => ({
       destinationId,
       endpointIds: [`${destinationId}-ep`],
       successPolicy: 'any' as const,
+      ...(order.user && { orderWaitMs: order.orderWaitMs ?? leaseMs, ticket: `${messageId}/${destinationId}` }),
     })),
     retry: { windowMs: 1, initialMs: 1, maxMs: 1 },
   },
@@ -346,6 +362,109 @@ function inboxSuite(database: () => Database): void {
     expect(await findInParcels(database(), asked)).toEqual(new Set(asked.slice(0, 2)))
   })
 
+  describe('with the order of each user', () => {
+    const addInOrder = (...events: NewEvent[]) => addToInbox(database(), events.map(event))
+    const turns = turnsOf('src')
+    const leased = async (): Promise<string[]> => idsOf(await lease(turns))
+    const places = async (): Promise<string[]> =>
+      (await database().query<{ ticket: string }>('select ticket from user_lines order by ticket')).map(
+        ({ ticket }) => ticket,
+      )
+    const leave = (...tickets: string[]) => leaveLines(database(), tickets)
+
+    it('starts the next event of a user when those before it have ended, and those of others meanwhile', async () => {
+      await addInOrder(
+        { messageId: 'a0', user: 'a' },
+        { messageId: 'a1', user: 'a' },
+        { messageId: 'b0', user: 'b' },
+        { messageId: 'a2', user: 'a' },
+      )
+      const first = await lease(turns)
+      expect(idsOf(first)).toEqual(['a0', 'b0'])
+      expect(await leased()).toEqual([])
+      await removeFromInbox(database(), seqsOf(first))
+      expect(await leased()).toEqual([])
+      expect((await listQueued(database(), {}, 10)).map(({ isBehind }) => isBehind)).toEqual([true, true])
+      await leave('a0/dst')
+      expect(await leased()).toEqual(['a1'])
+      await leave('a1/dst')
+      const moved = await move('group', turns)
+      expect(moved.flatMap(messagesOf)).toEqual(['a2'])
+    })
+
+    it('moves one event of each user into parcels, and goes on as they end there', async () => {
+      await addInOrder(...['a0', 'a1', 'b0'].map((messageId) => ({ messageId, user: messageId.slice(0, 1) })), {
+        messageId: 'nobody',
+      })
+      const [parcel] = await move('group', turns)
+      expect(parcel && messagesOf(parcel)).toEqual(['a0', 'b0', 'nobody'])
+      expect(await move('next', turns)).toEqual([])
+      expect(await places()).toEqual(['a0/dst', 'a1/dst', 'b0/dst'])
+      const { id = '', events = [] } = parcel ?? {}
+      const attempt = { endpointId: 'dst-ep', at: new Date().toISOString(), durationMs: 1 }
+      const pace = { retry: { initialMs: 1, maxMs: 1 }, windowEndsAt: Date.now() + leaseMs }
+      const after = (place: number, outcome: AttemptOutcome): EventProgress[] =>
+        events.slice(place, place + 1).map((one) => {
+          const begun = beginEvent(one, place)
+          const [destination] = begun.destinations
+          if (destination === undefined) return begun
+          const moment = { now: Date.now(), random: Math.random }
+          const endpoints = destination.endpoints.map((endpoint) => afterAttempt(endpoint, outcome, pace, moment))
+          return withDestination(begun, { ...destination, endpoints })
+        })
+      const record = (progress: EventProgress[]) => recordProgress(database(), [{ parcelId: id, progress }])
+      expect(await record(after(0, { kind: 'unavailable', attempt, pausedTotalMs: 0 }))).toBe(false)
+      expect(await move('none', turns)).toEqual([])
+      expect(await record(after(0, { kind: 'rejected', reason: 'no' }))).toBe(true)
+      expect((await move('last', turns)).flatMap(messagesOf)).toEqual(['a1'])
+      expect(await places()).toEqual(['a1/dst', 'b0/dst'])
+    })
+
+    it('lets an event go that has waited for long enough, or whose predecessor has, and one behind what never began', async () => {
+      await addInOrder({ messageId: 'a0', user: 'a', orderWaitMs: 1 }, { messageId: 'b0', user: 'b' })
+      await addInOrder({ messageId: 'a1', user: 'a', orderWaitMs: 1, receivedAt: new Date(0) })
+      const first = await lease(turns)
+      expect(idsOf(first)).toEqual(['a0', 'b0', 'a1'])
+      await addInOrder({ messageId: 'b1', user: 'b' })
+      expect(await leased()).toEqual([])
+      await removeFromInbox(database(), seqsOf(first))
+      expect(await leased()).toEqual([])
+      await database().query("update user_lines set taken_at = now() - interval '1 hour'")
+      expect(await leased()).toEqual(['b1'])
+      await addInOrder({ messageId: 'c0', user: 'c' }, { messageId: 'c1', user: 'c' })
+      expect(await cancelInInbox(database(), idOf('c0'), {})).toBe(true)
+      const [cancelled] = await lease(turns)
+      await settleCancelled(database(), cancelled?.seq ?? '', false)
+      expect(await leased()).toEqual(['c1'])
+    })
+
+    it('gives up the place of a repeat, but not of what was begun twice', async () => {
+      await addInOrder({ messageId: 'a0', user: 'a' })
+      const [{ seq = '' } = {}] = await lease(turns)
+      await releaseInInbox(database(), [seq])
+      await lease(turns)
+      await leaveLinesOfRepeats(database(), [seq])
+      expect(await places()).toEqual(['a0/dst'])
+      await addInOrder({ messageId: 'b0', user: 'b' })
+      await leaveLinesOfRepeats(database(), seqsOf(await lease(turns)))
+      expect(await places()).toEqual(['a0/dst'])
+    })
+
+    it('has no places of events that stand in no line, and forgets those of which nothing is left', async () => {
+      await add('src', 3)
+      expect(await places()).toEqual([])
+      await addInOrder(...['gone', 'waits', 'began'].map((messageId) => ({ messageId, user: messageId })), {
+        messageId: 'twice',
+        user: 'twice',
+        destinationIds: ['dst', 'other'],
+      })
+      await database().query("delete from inbox where message_id <> 'waits' and message_id <> 'twice'")
+      await database().query("update user_lines set taken_at = now() where ticket = 'began/dst'")
+      await removeLostPlaces(database())
+      expect(await places()).toEqual(['began/dst', 'twice/dst', 'twice/other', 'waits/dst'])
+    })
+  })
+
   const only = <Value>(values: Value[]): Value => {
     const [value, ...others] = values
     if (value === undefined || others.length > 0) throw new Error(`${values.length} instead of one`)
@@ -452,6 +571,7 @@ describe('the inbox on PGlite', () => {
   afterEach(async () => {
     await database.query('delete from inbox')
     await database.query('delete from parcels')
+    await database.query('delete from user_lines')
   })
   afterAll(async () => {
     await database.close()

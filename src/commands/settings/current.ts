@@ -103,6 +103,7 @@ export const destinationEntry = (destination: Destination, sources: Source[]): D
   holdAfterSeconds: destination.holdAfterSeconds,
   retryWindowHours: destination.retryWindowHours,
   retryPauses: destination.retryPauses,
+  orderPerUser: destination.orderPerUser,
   sources: namesOf(destination.sourceIds, sources),
   filter: destination.filter,
   mapping: destination.mapping,

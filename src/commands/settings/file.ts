@@ -5,7 +5,12 @@ import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { AlertRulesSchema } from '../../schemas/alert.ts'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
-import { OnFailingSchema, RetryPausesSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
+import {
+  OnFailingSchema,
+  OrderPerUserSchema,
+  RetryPausesSchema,
+  SuccessPolicySchema,
+} from '../../schemas/destination.ts'
 import { DifferingOptionsSchema } from '../../schemas/endpoint-options.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
 import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
@@ -42,6 +47,8 @@ const DestinationEntrySchema = z.strictObject({
   retryWindowHours: z.int().nullish(),
   /** Likewise. */
   retryPauses: RetryPausesSchema.nullish(),
+  /** `null`: events go side by side. */
+  orderPerUser: OrderPerUserSchema.nullish(),
   /** Names. */
   sources: z.array(z.string()).optional(),
   /** `null`: all of their events. */

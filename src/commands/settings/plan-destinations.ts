@@ -98,6 +98,7 @@ const commonOf = (context: PlanContext, entry: DestinationEntry, members: Set<st
   ...(members.has('holdAfterSeconds') && { holdAfterSeconds: entry.holdAfterSeconds }),
   ...(members.has('retryWindowHours') && { retryWindowHours: entry.retryWindowHours }),
   ...(members.has('retryPauses') && { retryPauses: entry.retryPauses }),
+  ...(members.has('orderPerUser') && { orderPerUser: entry.orderPerUser }),
   ...(members.has('filter') && { filter: entry.filter }),
   ...(members.has('mapping') && { mapping: entry.mapping }),
   ...(members.has('sources') && { sourceIds: entry.sources?.map((name) => context.idOf('sources', name)) }),

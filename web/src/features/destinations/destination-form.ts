@@ -40,6 +40,8 @@ export interface DestinationValues {
   retryWindowHours: number | ''
   /** Likewise, where both are. */
   retryPauses: { firstSeconds: number | ''; maxSeconds: number | '' }
+  /** For how many seconds an event waits for those before it of the same user; empty: for none. */
+  orderWaitSeconds: number | ''
   webhooks: EndpointValues[]
   /** Empty: none is set, or it stays as it is. */
   sharedSecret: string
@@ -81,6 +83,7 @@ export const emptyDestination = (): DestinationValues => ({
   holdAfterMinutes: 5,
   retryWindowHours: '',
   retryPauses: noPauses,
+  orderWaitSeconds: '',
   webhooks: [emptyEndpoint()],
   sharedSecret: '',
   secretOverlapSeconds: defaultOverlapSeconds,
@@ -94,6 +97,7 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
   holdAfterMinutes: destination.holdAfterSeconds / 60,
   retryWindowHours: destination.retryWindowHours ?? '',
   retryPauses: destination.retryPauses ?? noPauses,
+  orderWaitSeconds: destination.orderPerUser?.maxWaitSeconds ?? '',
   webhooks: settings.webhooks.map(({ id, url, headers, ...options }) => ({
     key: nextKey(),
     id,
@@ -125,10 +129,17 @@ const toPauses = ({ firstSeconds, maxSeconds }: DestinationValues['retryPauses']
     ? null
     : ({ firstSeconds: firstSeconds || undefined, maxSeconds: maxSeconds || undefined } as RetryPauses)
 
-const toFailing = ({ onFailing, holdAfterMinutes, retryWindowHours, retryPauses }: DestinationValues) => ({
+const toFailing = ({
+  onFailing,
+  holdAfterMinutes,
+  retryWindowHours,
+  retryPauses,
+  orderWaitSeconds,
+}: DestinationValues) => ({
   onFailing,
   retryWindowHours: retryWindowHours === '' ? null : retryWindowHours,
   retryPauses: toPauses(retryPauses),
+  orderPerUser: orderWaitSeconds === '' ? null : { maxWaitSeconds: orderWaitSeconds },
   ...(onFailing === 'hold' && { holdAfterSeconds: Math.round(Number(holdAfterMinutes) * 60) }),
 })
 

@@ -13,6 +13,7 @@ import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
+import { OrderPerUser } from './order-per-user.tsx'
 import { SecretField } from './secret-field.tsx'
 import { SourceChoice } from './source-choice.tsx'
 import { SuccessPolicy } from './success-policy.tsx'
@@ -60,6 +61,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
           <EndpointFields form={form} destinationId={id} />
           {form.getValues().webhooks.length > 1 && <SuccessPolicy form={form} />}
           <WhileFailing form={form} />
+          <OrderPerUser form={form} />
           <div>
             <SecretField form={form} isSet={loaded.answer.settings.hasSharedSecret} />
           </div>

@@ -1,0 +1,87 @@
+/** Lines of users: a destination may have the events of each user one after the other. What stands in a line waits in the inbox until
+ *  those before it have ended, or for as long as it may; what was begun holds its place until it has ended. */
+
+import { hash } from 'node:crypto'
+import type { DeliverEventInput } from '../contracts/delivery.ts'
+import { eventWorkflowId } from '../contracts/names.ts'
+import type { MessageBody } from '../schemas/message.ts'
+import type { Queryable, SqlValue } from './database.ts'
+
+const lineLength = 22
+
+/** The user that an event is of, for the order of their events; undefined where it names none. */
+export const userInLine = ({ userId, anonymousId }: MessageBody): string | undefined =>
+  userId ?? (typeof anonymousId === 'string' ? anonymousId : undefined)
+
+/** Stands for a user of a source at a destination. */
+const lineOf = (sourceId: string, destinationId: string, user: string): string =>
+  hash('sha256', `${sourceId}\n${destinationId}\n${user}`, 'base64url').slice(0, lineLength)
+
+/** Whether an event stands in a line. */
+export const isInLine = ({ targets }: Pick<DeliverEventInput, 'targets'>): boolean =>
+  targets.some(({ ticket }) => ticket !== undefined)
+
+/** How long an event may wait for others, in milliseconds; undefined where it stands in no line. */
+export function longestWaitMs({ targets }: Pick<DeliverEventInput, 'targets'>): number | undefined {
+  const waits = targets.flatMap(({ ticket, orderWaitMs }) => (ticket === undefined ? [] : (orderWaitMs ?? 0)))
+  return waits.length === 0 ? undefined : Math.max(...waits)
+}
+
+/** New places in lines as a table, of the values that `newPlaceValues` gives.
+ *  @param first  number of the first of these values */
+export const newPlaces = (first: number): string =>
+  `unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::int[])
+     as new_places(workflow_id, ticket, line, wait_ms)`
+
+/** @param inputs  an event that comes twice has the places of the first */
+export function newPlaceValues(inputs: readonly DeliverEventInput[]): SqlValue[] {
+  const events = new Map(
+    [...inputs].reverse().map((input) => [eventWorkflowId(input.sourceId, input.messageId), input]),
+  )
+  const places = [...events].flatMap(([workflowId, { sourceId, message, targets }]) =>
+    targets.flatMap(({ destinationId, ticket, orderWaitMs = 0 }) => {
+      const user = userInLine(message)
+      if (ticket === undefined || user === undefined) return []
+      return [{ workflowId, ticket, line: lineOf(sourceId, destinationId, user), waitMs: orderWaitMs }]
+    }),
+  )
+  return [
+    places.map(({ workflowId }) => workflowId),
+    places.map(({ ticket }) => ticket),
+    places.map(({ line }) => line),
+    places.map(({ waitMs }) => waitMs),
+  ]
+}
+
+/** An event of the inbox that has nothing to wait for: nobody of its lines is before it, in the inbox or under way, or it has waited for as
+ *  long as it may. What is under way is waited for from its beginning on. */
+export const isNextInLine = `(waits_until is null or waits_until < now() or not exists (
+  select from user_lines as mine join user_lines as ahead on ahead.line = mine.line and ahead.seq < mine.seq
+  where mine.seq = inbox.seq and coalesce(
+    (select earlier.settled_at is null from inbox as earlier where earlier.seq = ahead.seq),
+    ahead.taken_at > now() - make_interval(secs => mine.wait_ms / 1000.0))))`
+
+/** Takes note that deliveries are begun.
+ *  @param taken  a table of the events, with their places by arrival and until when they may wait */
+export const noteTaken = (taken: string): string =>
+  `update user_lines set taken_at = now(), takes = takes + 1 from ${taken}
+   where ${taken}.waits_until is not null and user_lines.seq = ${taken}.seq`
+
+/** Gives up places: whoever is behind them goes. */
+export async function leaveLines(database: Queryable, tickets: readonly string[]): Promise<void> {
+  await database.query('delete from user_lines where ticket = any($1::text[])', [[...tickets]])
+}
+
+/** Gives up the places of events that turned out to be repeats: the first of them has a place of its own, or has ended. One that was begun
+ *  more often may be under way itself, as its node was lost. */
+export async function leaveLinesOfRepeats(database: Queryable, seqs: readonly string[]): Promise<void> {
+  await database.query('delete from user_lines where takes = 1 and seq = any($1::bigint[])', [[...seqs]])
+}
+
+/** Removes places of what has ended without a word, and that nobody waits for any more: nobody waits longer than a day. */
+export async function removeLostPlaces(database: Queryable): Promise<void> {
+  await database.query(
+    `delete from user_lines where coalesce(taken_at, '-infinity') < now() - interval '1 day'
+       and not exists (select from inbox where inbox.seq = user_lines.seq and settled_at is null)`,
+  )
+}
