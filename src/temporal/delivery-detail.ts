@@ -24,6 +24,7 @@ import {
   attemptsOfPending,
   isUnderWay,
   pendingEndpoints,
+  reasonOfPending,
   subjectOf,
   type PendingActivity,
 } from './pending-activities.ts'
@@ -160,6 +161,6 @@ function reasonOf(
   if (status === 'delivered') return null
   if (status === 'partly_delivered') return story.reason ?? reason
   const isTriedOn = status === 'delivering' || status === 'retrying'
-  const now = isTriedOn ? activities.flatMap(({ lastFailure }) => lastFailure?.message ?? []).at(-1) : undefined
+  const now = isTriedOn ? activities.flatMap((one) => reasonOfPending(one) ?? []).at(-1) : undefined
   return story.reason ?? now ?? reason ?? attempts.findLast(({ error }) => error !== undefined)?.error ?? null
 }

@@ -24,6 +24,13 @@ export const isUnderWay = ({ state }: PendingActivity): boolean => state === PEN
 export const attemptsOfPending = ({ lastFailure, heartbeatDetails }: PendingActivity): Attempt[] =>
   distinctAttempts([...attemptsOfFailure(lastFailure), ...(first<AttemptRecord>(heartbeatDetails)?.attempts ?? [])])
 
+/** Why its last try failed. In the place of a failure that is too long for it Temporal has a text of its own. */
+export const reasonOfPending = (activity: PendingActivity): string | undefined => {
+  const { lastFailure } = activity
+  if (lastFailure?.serverFailureInfo) return attemptsOfPending(activity).at(-1)?.error
+  return lastFailure?.message ?? undefined
+}
+
 /** Each endpoint once, in the order of `endpointIds`.
  *  @param isPaused  whether the endpoint's destination is paused: its attempt is not made when it is due */
 export function pendingEndpoints(

@@ -31,6 +31,20 @@ it('has attempts, the last reason and the next attempt of a delivery while it is
   expect(Date.parse(row.nextAttemptAt ?? '')).toBeGreaterThan(receiver.requests.at(-1)?.arrivedAt.getTime() ?? 0)
 })
 
+it('has the last reason however much endpoints answered', async () => {
+  await using receiver = await startReceiver()
+  receiver.answer({ status: 503, body: 'busy '.repeat(200) })
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  await node.post('/track', source.writeKey, { userId: 'u1', event: 'Tried', messageId: 'much' })
+  await receiver.received(4)
+  const row = await until('the list has the fourth attempt', async () => {
+    const [delivery] = await list({ messageId: 'much' })
+    return (delivery?.attempts ?? 0) >= 4 && delivery
+  })
+  expect(row).toMatchObject({ status: 'retrying', reason: 'The endpoint answered 503 Service Unavailable.' })
+})
+
 it('has the attempts of a delivery that was cancelled, or terminated in Temporal, and why the last one failed', async () => {
   const ends = {
     cancelled: (id: string) => node.api('POST', `/deliveries/${encodeURIComponent(id)}/cancel`),
