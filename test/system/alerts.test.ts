@@ -4,13 +4,13 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { pino } from 'pino'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Alert, AlertChannel } from '../../src/schemas/alert.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { findPostgres, startPostgres } from '../support/postgres.ts'
+import { findPostgres } from '../support/postgres.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { startSharedParts } from '../support/shared-parts.ts'
 import { until } from '../support/wait.ts'
 import { addChannel, alertsOf, changesOf, failing, limitMs, noRules, setRules, toldTo, untilAlert } from './alerts.ts'
 
@@ -211,40 +211,34 @@ if (missing) console.warn('No PostgreSQL binaries here: alerts of two nodes are 
 
 describe.skipIf(missing)('two nodes on one database', () => {
   it('tell once; what one saw the other tells', { timeout }, async () => {
-    const postgres = await startPostgres()
-    try {
-      const environment = { DATABASE_URL: await postgres.createDatabase() }
-      const logger = pino({ level: 'fatal' })
-      await using webhook = await startReceiver()
-      await using receiver = await startReceiver()
-      await using other = await startReceiver()
-      webhook.answer({ status: 503 })
-      await using staying = await startTestApp({ environment, logger })
-      const { endpointId } = await tellWithAnother(staying)
-      // The workflow goes on where the other node began it.
-      webhook.answer({})
-      const before = webhook.requests.length
-      await webhook.received(before + 1, limitMs)
-      receiver.answer({})
-      await until('it was told that it is over', () => changesOf(webhook, endpointId).includes('closed'), limitMs)
-      const beside = await failing(staying, other, 'Beside')
-      await until('the next one was told', () => changesOf(webhook, beside.endpointId).length > 0, limitMs)
-      const taken = toldTo({ ...webhook, requests: webhook.requests.slice(before) })
-      const ofFirst = taken.filter(({ subject }) => subject === endpointId).map(({ change }) => change)
-      expect(ofFirst).toEqual(['opened', 'closed'])
-      expect(await alertsOf(staying, endpointId)).toHaveLength(1)
+    await using parts = await startSharedParts()
+    await using webhook = await startReceiver()
+    await using receiver = await startReceiver()
+    await using other = await startReceiver()
+    webhook.answer({ status: 503 })
+    await using staying = await parts.start()
+    const { endpointId } = await tellWithAnother()
+    // The workflow goes on where the other node began it.
+    webhook.answer({})
+    const before = webhook.requests.length
+    await webhook.received(before + 1, limitMs)
+    receiver.answer({})
+    await until('it was told that it is over', () => changesOf(webhook, endpointId).includes('closed'), limitMs)
+    const beside = await failing(staying, other, 'Beside')
+    await until('the next one was told', () => changesOf(webhook, beside.endpointId).length > 0, limitMs)
+    const taken = toldTo({ ...webhook, requests: webhook.requests.slice(before) })
+    const ofFirst = taken.filter(({ subject }) => subject === endpointId).map(({ change }) => change)
+    expect(ofFirst).toEqual(['opened', 'closed'])
+    expect(await alertsOf(staying, endpointId)).toHaveLength(1)
 
-      /** Both look for alerts; the telling has begun and is not taken when the other one is gone. */
-      async function tellWithAnother(on: TestApp) {
-        await using first = await startTestApp({ environment, logger, namespace: on.namespace })
-        await addChannel(first, 'Hook', { kind: 'webhook', url: webhook.url })
-        await setRules(first, atOnce)
-        const made = await failing(first, receiver, 'CRM')
-        await webhook.received(1, limitMs)
-        return made
-      }
-    } finally {
-      await postgres.stop()
+    /** Both look for alerts; the telling has begun and is not taken when the other one is gone. */
+    async function tellWithAnother() {
+      await using first = await parts.start()
+      await addChannel(first, 'Hook', { kind: 'webhook', url: webhook.url })
+      await setRules(first, atOnce)
+      const made = await failing(first, receiver, 'CRM')
+      await webhook.received(1, limitMs)
+      return made
     }
   })
 })

@@ -1,12 +1,12 @@
 /** A call with `wait` is told what the first attempt of its event becomes. */
 
-import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { FirstOutcome } from '../../src/schemas/first-outcome.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { findPostgres, startPostgres } from '../support/postgres.ts'
+import { findPostgres } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startSharedParts } from '../support/shared-parts.ts'
 import { startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts'
 import { temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
@@ -149,23 +149,17 @@ it('refuses to wait for a batch, each of whose events has an outcome of its own'
 
 describe.skipIf(findPostgres() === undefined)('a node that only takes events', () => {
   it('tells what another node made of them', { timeout: 240_000 }, async () => {
-    const postgres = await startPostgres()
-    try {
-      const environment = { DATABASE_URL: await postgres.createDatabase() }
-      const logger = pino({ level: 'fatal' })
-      const roles = (role: string) => ({ ...environment, POSTRIDER_ROLES: role })
-      await using api = await startTestApp({ environment: roles('api'), logger })
-      await using worker = await startTestApp({ environment: roles('worker'), logger, namespace: api.namespace })
-      expect(worker.namespace).toBe(api.namespace)
-      source = await api.createSource()
-      await api.connect([source], [receiver.url])
-      const sent = await until('the worker is there', async () => {
-        const answer = await send(`m-${Math.random()}`, '10s', api)
-        return answer.body.outcome?.status === 'delivered' && answer
-      })
-      expect(sent.body.outcome).toMatchObject({ status: 'delivered', attempts: 1 })
-    } finally {
-      await postgres.stop()
-    }
+    await using parts = await startSharedParts()
+    const roles = (role: string) => ({ environment: { POSTRIDER_ROLES: role } })
+    await using api = await parts.start(roles('api'))
+    await using worker = await parts.start(roles('worker'))
+    expect(worker.namespace).toBe(api.namespace)
+    source = await api.createSource()
+    await api.connect([source], [receiver.url])
+    const sent = await until('the worker is there', async () => {
+      const answer = await send(`m-${Math.random()}`, '10s', api)
+      return answer.body.outcome?.status === 'delivered' && answer
+    })
+    expect(sent.body.outcome).toMatchObject({ status: 'delivered', attempts: 1 })
   })
 })

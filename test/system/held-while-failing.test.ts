@@ -1,14 +1,14 @@
 /** Destinations that are held while every endpoint fails, and go on by themselves. */
 
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { AuditEntry } from '../../src/schemas/audit.ts'
 import type { Delivery } from '../../src/schemas/delivery.ts'
 import type { Destination, DestinationView } from '../../src/schemas/destination.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { findPostgres, startPostgres } from '../support/postgres.ts'
+import { findPostgres } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startSharedParts } from '../support/shared-parts.ts'
 import { until } from '../support/wait.ts'
 
 const timeout = 240_000
@@ -173,32 +173,26 @@ if (missing) console.warn('No PostgreSQL binaries here: holds of two nodes are n
 
 describe.skipIf(missing)('two nodes on one database', () => {
   it('hold once, and the one that stays resumes what the other held', { timeout }, async () => {
-    const postgres = await startPostgres()
-    try {
-      const environment = { DATABASE_URL: await postgres.createDatabase() }
-      const logger = pino({ level: 'fatal' })
-      await using receiver = await startReceiver()
-      await using second = await startTestApp({ environment, logger })
-      const { source, id } = await holdWithAnother(second)
-      receiver.answer({})
-      await untilResumed(id, second)
-      await untilAll('delivered', source.id, 1, second)
-      const { body } = await second.api<Page<AuditEntry>>('GET', `/audit-log?subject=destinations/${id}`)
-      const actions = body.items.filter(({ actor }) => actor === 'postrider').map(({ action }) => action)
-      expect(actions).toEqual(['destinations.resume', 'destinations.hold'])
-      const { body: list } = await second.api<Page<Delivery>>('GET', `/deliveries?sourceId=${source.id}`)
-      expect(list.items).toHaveLength(1)
+    await using parts = await startSharedParts()
+    await using receiver = await startReceiver()
+    await using second = await parts.start()
+    const { source, id } = await holdWithAnother()
+    receiver.answer({})
+    await untilResumed(id, second)
+    await untilAll('delivered', source.id, 1, second)
+    const { body } = await second.api<Page<AuditEntry>>('GET', `/audit-log?subject=destinations/${id}`)
+    const actions = body.items.filter(({ actor }) => actor === 'postrider').map(({ action }) => action)
+    expect(actions).toEqual(['destinations.resume', 'destinations.hold'])
+    const { body: list } = await second.api<Page<Delivery>>('GET', `/deliveries?sourceId=${source.id}`)
+    expect(list.items).toHaveLength(1)
 
-      /** Both look for what fails; then the other one is gone. */
-      async function holdWithAnother(staying: TestApp) {
-        await using first = await startTestApp({ environment, logger, namespace: staying.namespace })
-        const made = await failing(receiver, holdAtOnce, first)
-        await untilHeld(made.id, first)
-        await untilHeld(made.id, staying)
-        return made
-      }
-    } finally {
-      await postgres.stop()
+    /** Both look for what fails; then the other one is gone. */
+    async function holdWithAnother() {
+      await using first = await parts.start()
+      const made = await failing(receiver, holdAtOnce, first)
+      await untilHeld(made.id, first)
+      await untilHeld(made.id, second)
+      return made
     }
   })
 })

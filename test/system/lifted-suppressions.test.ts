@@ -1,6 +1,5 @@
 /** Users whose events a deletion request had dropped are heard again, on every node, and what was erased stays so. */
 
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { AuditEntry } from '../../src/schemas/audit.ts'
@@ -8,8 +7,9 @@ import type { DeletionRequestDetail } from '../../src/schemas/deletion-request.t
 import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
 import { createAudience, ended, upload } from '../audiences/setup.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { findPostgres, startPostgres } from '../support/postgres.ts'
+import { findPostgres } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startSharedParts } from '../support/shared-parts.ts'
 import { until } from '../support/wait.ts'
 
 const limitMs = 90_000
@@ -141,50 +141,42 @@ if (missing) console.warn('No PostgreSQL binaries here: lifting a suppression on
 
 describe.skipIf(missing)('two nodes on one PostgreSQL', { timeout: 180_000 }, () => {
   it('both deliver the events of a user whose suppression one of them lifted, and both drop them when it comes again', async () => {
-    const postgres = await startPostgres()
-    try {
-      const environment = { DATABASE_URL: await postgres.createDatabase() }
-      const logger = pino({ level: 'fatal' })
-      await using asked = await startTestApp({ environment, logger })
-      await using other = await startTestApp({ environment, logger, namespace: asked.namespace })
-      await using receiver = await startReceiver()
-      const source = await asked.createSource()
-      await asked.connect([source], [receiver.url])
-      const track = async (node: TestApp, userId: string, messageId: string): Promise<void> => {
-        expect((await node.post('/track', source.writeKey, { userId, event: 'E', messageId })).status).toBe(200)
-      }
-      // The other node learns of the source in its own time.
-      await until('both nodes know the source', async () => {
-        const answer = await other.post('/track', source.writeKey, { userId: 'first', event: 'E' })
-        return answer.status === 200
-      })
-      await suppress(asked, { userIds: ['back'] })
-      await track(asked, 'back', 'dropped-here')
-      await track(other, 'back', 'dropped-there')
-      expect(await lift(asked, { userIds: ['back'] })).toMatchObject({ body: { lifted: 1 } })
-
-      await track(asked, 'back', 'here')
-      await until('an event through the node that was asked arrives', () =>
-        messagesOf(receiver, 'back').includes('here'),
-      )
-      let count = 0
-      const fromOther = (): boolean => messagesOf(receiver, 'back').some((id) => id?.startsWith('there-'))
-      await until('an event through the other node arrives', async () => {
-        await track(other, 'back', `there-${count++}`)
-        return fromOther()
-      })
-      expect(messagesOf(receiver, 'back').filter((id) => id?.startsWith('dropped'))).toEqual([])
-
-      await suppress(other, { userIds: ['back'] })
-      const before = messagesOf(receiver, 'back').length
-      for (const node of [asked, other]) {
-        await track(node, 'back', `late-${node === other}`)
-        await track(node, 'proof', `proof-${node === other}`)
-      }
-      await until('the events of another user arrive', () => messagesOf(receiver, 'proof').length === 2)
-      expect(messagesOf(receiver, 'back')).toHaveLength(before)
-    } finally {
-      await postgres.stop()
+    await using parts = await startSharedParts()
+    await using asked = await parts.start()
+    await using other = await parts.start()
+    await using receiver = await startReceiver()
+    const source = await asked.createSource()
+    await asked.connect([source], [receiver.url])
+    const track = async (node: TestApp, userId: string, messageId: string): Promise<void> => {
+      expect((await node.post('/track', source.writeKey, { userId, event: 'E', messageId })).status).toBe(200)
     }
+    // The other node learns of the source in its own time.
+    await until('both nodes know the source', async () => {
+      const answer = await other.post('/track', source.writeKey, { userId: 'first', event: 'E' })
+      return answer.status === 200
+    })
+    await suppress(asked, { userIds: ['back'] })
+    await track(asked, 'back', 'dropped-here')
+    await track(other, 'back', 'dropped-there')
+    expect(await lift(asked, { userIds: ['back'] })).toMatchObject({ body: { lifted: 1 } })
+
+    await track(asked, 'back', 'here')
+    await until('an event through the node that was asked arrives', () => messagesOf(receiver, 'back').includes('here'))
+    let count = 0
+    const fromOther = (): boolean => messagesOf(receiver, 'back').some((id) => id?.startsWith('there-'))
+    await until('an event through the other node arrives', async () => {
+      await track(other, 'back', `there-${count++}`)
+      return fromOther()
+    })
+    expect(messagesOf(receiver, 'back').filter((id) => id?.startsWith('dropped'))).toEqual([])
+
+    await suppress(other, { userIds: ['back'] })
+    const before = messagesOf(receiver, 'back').length
+    for (const node of [asked, other]) {
+      await track(node, 'back', `late-${node === other}`)
+      await track(node, 'proof', `proof-${node === other}`)
+    }
+    await until('the events of another user arrive', () => messagesOf(receiver, 'proof').length === 2)
+    expect(messagesOf(receiver, 'back')).toHaveLength(before)
   })
 })
