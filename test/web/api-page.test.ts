@@ -1,7 +1,7 @@
 /** The page at `/docs`: the logo, the way back, and examples that run for who is signed in. */
 
 import { expect, it } from 'vitest'
-import { describeInBrowser, nodeAndBrowser } from '../web/browser.ts'
+import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 
 describeInBrowser('the page of the API', () => {
   const web = nodeAndBrowser()
