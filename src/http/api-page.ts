@@ -31,8 +31,8 @@ const styles = `
 `
 
 /** Who is signed in to the web app is signed in here; changes need the header that only pages of this site can send. */
-const sendAsWebApp = (request: { headers: Record<string, string> }): { headers: Record<string, string> } => {
-  request.headers['x-postrider-csrf'] = '1'
+const sendAsWebApp = (request: Record<string, unknown>): Record<string, unknown> => {
+  request['headers'] = { ...(request['headers'] as Record<string, string>), 'x-postrider-csrf': '1' }
   return request
 }
 
