@@ -19,6 +19,8 @@ const ok: Answer = {}
 const gone = { status: 404 }
 const later = { ...down, headers: { 'retry-after': '30' } }
 
+const orderPerUser = { maxWaitSeconds: 60 }
+
 /** So many failures in a row, and more, show that an endpoint is down. */
 const manyFailures = 30
 
@@ -42,10 +44,11 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
         userId: 'u1',
         event: 'E',
       },
-      targets: [destination, ...others].map(({ id, settings, successPolicy }) => ({
+      targets: [destination, ...others].map(({ id, settings, successPolicy, orderPerUser }) => ({
         destinationId: id,
         endpointIds: settings.webhooks.map((webhook) => webhook.id),
         successPolicy,
+        ...(orderPerUser && { orderWaitMs: orderPerUser.maxWaitSeconds * 1_000, ticket: `${messageId}/${id}` }),
       })),
       retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
     }
@@ -180,6 +183,13 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       return deliver('retry-after', await destinationFor([muchLater, muchLater, ok]), { windowMs: 6_000 })
     },
     'delivered-at-once': async () => deliver('at-once', await destinationFor([ok], [down])),
+    'in-line-then-delivered': async () => deliver('in-line', { ...(await destinationFor([down, ok])), orderPerUser }),
+    'in-line-then-cancelled': async () => {
+      const handle = await deliver('in-line-cancelled', { ...(await destinationFor([down])), orderPerUser })
+      await untilOutcome(handle, 'retrying')
+      await handle.cancel()
+      return handle
+    },
     'retried-then-delivered': async () => deliver('retried', await destinationFor([down, down, ok])),
     'first-success-stops-the-rest': async () =>
       deliver('first-success', await destinationFor([down, down, ok], [down], [{ status: 404 }])),
