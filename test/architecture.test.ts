@@ -89,7 +89,7 @@ const layers: Record<string, Layer> = {
     types: ['src/audiences', 'src/intake'],
   },
   'src/settings': { values: [...rules, 'src/db'] },
-  'src/observation': { values: [...rules, 'src/db'], types: ['activities', 'src/delivery'] },
+  'src/observation': { values: [...rules, 'src/db'], types: ['activities', 'src/delivery', 'src/mapping'] },
   'src/temporal': {
     values: [...rules, ...processFiles, 'src/tracing/workflow-span.ts'],
     types: ['workflows', 'src/tracing/port.ts'],

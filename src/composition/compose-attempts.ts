@@ -41,7 +41,8 @@ export interface AttemptServices {
 export interface AttemptServicesDependencies extends Pick<GateServices, 'gate' | 'parcelLoad'> {
   database: Database
   settings: Settings
-  mapper: Mapper
+  /** Counts what it cannot map. */
+  sendingMapper: Mapper
   suppression: Suppression
   sender: Sender
   temporal: Temporal
@@ -90,7 +91,7 @@ function composeActivities(
   {
     database,
     settings,
-    mapper,
+    sendingMapper,
     suppression,
     sender,
     temporal,
@@ -105,7 +106,7 @@ function composeActivities(
   const attempting: AttemptDependencies = {
     findDestination: settings.destination,
     catchUp: settings.catchUp,
-    mapper,
+    mapper: sendingMapper,
     sender,
     openMessage: async (sealed) => {
       const opened = await temporal.messages.openToSeal(sealed)

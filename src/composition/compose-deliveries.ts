@@ -14,6 +14,7 @@ import { createDeliveryLog, type DeliveryLog } from '../delivery-log/delivery-lo
 import { createSteerableCounts, type SteerableCounts } from '../delivery-log/steerable.ts'
 import type { Logger } from '../logger.ts'
 import { measureState } from '../observation/state-metrics.ts'
+import type { Mapper } from '../mapping/mapper.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { BulkSteerings } from '../temporal/bulk-steering.ts'
 import type { Temporal } from '../temporal/connection.ts'
@@ -23,6 +24,7 @@ import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { knownWorkflows } from '../temporal/start-parcel.ts'
 import type { QueuedSteering, Steering } from '../temporal/steering.ts'
 import { composeAttempts, type AttemptServicesDependencies } from './compose-attempts.ts'
+import type { GateServices } from './compose-gate.ts'
 import { composeSteering } from './compose-steering.ts'
 import { destinationQuestions, type DestinationQuestions } from './destination-questions.ts'
 
@@ -44,8 +46,9 @@ export interface DeliveryServices {
   stop(): Promise<void>
 }
 
-export interface DeliveryServicesDependencies extends AttemptServicesDependencies {
+export interface DeliveryServicesDependencies extends AttemptServicesDependencies, Pick<GateServices, 'boundsReason'> {
   config: Config
+  mapper: Mapper
   queuedSteering: QueuedSteering
 }
 
@@ -72,7 +75,7 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
 }
 
 const composeDeliveryLog = (
-  { database, temporal, settings, mapper }: DeliveryServicesDependencies,
+  { database, temporal, settings, mapper, boundsReason }: DeliveryServicesDependencies,
   { paused }: DestinationQuestions,
 ): DeliveryLog =>
   createDeliveryLog({
@@ -80,6 +83,7 @@ const composeDeliveryLog = (
     temporal,
     deliveries: createDeliveries(temporal, paused),
     pausedDestinations: paused,
+    boundsReason,
     findDestination: settings.destination,
     mapper,
   })

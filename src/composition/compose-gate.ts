@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { readDownEndpoints } from '../db/endpoint-states.ts'
 import { createGate, gatedEndpoint, type Gate } from '../delivery/gate.ts'
+import { boundsText } from '../delivery/set-bounds.ts'
 import { gateBounds } from '../delivery/gate-bounds.ts'
 import { createParcelLoad, type ParcelLoad } from '../delivery/parcel-load.ts'
 import type { Readiness } from '../intake/inbox-turns.ts'
@@ -19,6 +20,8 @@ export interface GateServices {
   parcelLoad: ParcelLoad
   /** Whether the endpoints of some destinations take attempts now. */
   readiness: (destinationIds: readonly string[]) => Readiness
+  /** Why the endpoints of some destinations take no attempt now, in words, where it is for their bounds. */
+  boundsReason: (destinationIds: readonly string[]) => string | undefined
   stop(): Promise<void>
 }
 
@@ -33,11 +36,19 @@ export function composeGate(dependencies: GateServicesDependencies): GateService
   const { config, settings } = dependencies
   const gate = createGate(gateBounds(config.retry))
   const standings = config.roles.worker ? ownStandings(gate) : toldStandings(dependencies)
+  const endpointsOf = (destinationIds: readonly string[]): Endpoint[] =>
+    destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
   const readiness = (destinationIds: readonly string[]): Readiness => {
-    const endpoints = destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
+    const endpoints = endpointsOf(destinationIds)
     return endpoints.length === 0 ? 'open' : standings.readiness(endpoints)
   }
-  return { gate, parcelLoad: createParcelLoad(), readiness, stop: () => standings.stop() }
+  const boundsReason = (destinationIds: readonly string[]): string | undefined => {
+    const full = endpointsOf(destinationIds).find(({ id }) => gate.isBounded(id) && gate.isShut(id))
+    if (full === undefined) return undefined
+    const { maxPerSecond, maxConcurrent } = gatedEndpoint(full)
+    return `not attempted: ${boundsText({ maxPerSecond, maxConcurrent })}`
+  }
+  return { gate, parcelLoad: createParcelLoad(), readiness, boundsReason, stop: () => standings.stop() }
 }
 
 interface Standings {

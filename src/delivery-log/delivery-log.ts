@@ -22,6 +22,7 @@ import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
 import type { WhilePresent } from '../within.ts'
 import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
+import { tellTurn } from './in-turn.ts'
 import { tellKeptAway } from './kept-away.ts'
 import { findLateAttempts } from './late-attempts.ts'
 import { shownAttempts } from './shown-attempts.ts'
@@ -57,6 +58,8 @@ export interface DeliveryLogDependencies extends SentRequestsDependencies {
   deliveries: Deliveries
   /** Ids of the destinations that hold their deliveries now. */
   pausedDestinations: () => string[]
+  /** Why the endpoints of some destinations take no attempt now, where it is for their bounds. */
+  boundsReason: (destinationIds: readonly string[]) => string | undefined
 }
 
 /** Where a page begins: in the inbox before a position, or behind it. */
@@ -143,6 +146,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   }
 
   const keptAway = tellKeptAway(database, findDestination)
+  const inTurn = tellTurn(dependencies.boundsReason)
   const late = findLateAttempts({ database, names: temporal.names })
 
   const readOwn = async (id: string): Promise<StartedDelivery | undefined> => {
@@ -253,7 +257,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   return {
     async list(filter, page, whilePresent) {
       const { items, nextCursor } = await listPage(filter, page, whilePresent)
-      return { items: await keptAway.rows(await completed(items)), nextCursor }
+      return { items: (await keptAway.rows(await completed(items))).map(inTurn), nextCursor }
     },
     async count(filter, whilePresent) {
       if (filter.status === 'queued') return countQueued(database, filter)
@@ -293,15 +297,15 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     async read(id, whilePresent) {
       try {
         const started = await whilePresent(() => readStarted(id))
-        if (started !== undefined) return await keptAway.detail(started)
+        if (started !== undefined) return inTurn(await keptAway.detail(started))
       } catch (error) {
         const queued = error instanceof PartAwayError ? await readQueued(id) : undefined
         if (queued === undefined) throw error
-        return queued
+        return inTurn(queued)
       }
       const queued = await readQueued(id)
       if (queued === undefined) throw new AppError('not_found', `no delivery has the id ${id}`)
-      return queued
+      return inTurn(queued)
     },
   }
 }

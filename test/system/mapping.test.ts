@@ -167,13 +167,16 @@ describe('an expression', () => {
     receiver.answer((_, index) => ({ status: index % 3 === 0 && index < 100 ? 503 : 200 }))
     const source = await node.createSource()
     const expression = `{ 'who': userId, 'double': $number(properties.n) * 2 }`
-    await node.connect([source], [receiver.url], { mapping: { hash: ['userId'], expression }, sharedSecret: 'x' })
+    const mapping = { hash: ['userId'], expression }
+    const { id } = await node.connect([source], [receiver.url], { mapping, sharedSecret: 'x' })
     const ids = Array.from({ length: 200 }, (_, n) => `evaluated-${n}`)
     const batch = ids.map((messageId, n) => track(messageId, { n: n === 13 ? 'secret' : n }))
     await node.post('/batch', source.writeKey, { batch })
     const failed = await listed('evaluated-13', 'failed')
     expect(failed.reason).toContain('The mapping could not be applied: expression: D3030 at character')
     expect(failed.reason).not.toContain('secret')
+    const metrics = await (await fetch(`${node.url}/metrics`)).text()
+    expect(metrics).toContain(`postrider_mapping_failures_total{destination_id="${id}"} 1`)
     const delivered = `/deliveries/count?sourceId=${source.id}&status=delivered`
     await until(
       'all others are delivered',
