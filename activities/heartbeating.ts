@@ -1,7 +1,8 @@
 import { Context } from '@temporalio/activity'
 
-/** Milliseconds between two heartbeats: how long it takes until a stop reaches the activity. Temporal writes each to its disk. */
-const heartbeatMs = 2_000
+/** Milliseconds between two heartbeats: how long it takes until a stop reaches the activity. Temporal writes each to its disk, and an attempt that
+ *  hangs for its 5 s sends one. */
+const heartbeatMs = 2_600
 
 /** Runs work of any length, with heartbeats that show Temporal that it goes on.
  *  @param details  what the next try of the activity goes on with, when this one is lost with its worker */

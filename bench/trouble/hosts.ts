@@ -2,6 +2,7 @@
  *  many events to endpoints that answer. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Source } from '../../src/schemas/source.ts'
 import { connect, postAtPace } from '../delivery/events.ts'
 import type { Trouble } from './flood.ts'
 import { startNeighbour, tellNeighbour } from './neighbour.ts'
@@ -34,9 +35,10 @@ export async function measureHosts({ node, report, receivers }: Trouble, seconds
   const onSharedHost = (path: string): string[] =>
     Array.from({ length: onOneHost }, (_, index) => `${shared.url.slice(0, -1)}${path}/${index}`)
 
+  const makeKnown = (urls: readonly string[]): Promise<Source[]> => Promise.all(urls.map((url) => connect(node, url)))
+
   /** Posts an event a second to each, every source at its own moment of the second, as sources that know nothing of each other. */
-  const keepPosting = async (urls: readonly string[], forMs: number): Promise<void> => {
-    const sources = await Promise.all(urls.map((url) => connect(node, url)))
+  const keepPosting = async (sources: readonly Source[], forMs: number): Promise<void> => {
     const posting = sources.map(async (source, index) => {
       await sleep((index * 1_000) / perSecond / sources.length)
       await postAtPace(node, source, perSecond * (forMs / 1_000), perSecond)
@@ -47,8 +49,12 @@ export async function measureHosts({ node, report, receivers }: Trouble, seconds
   await sleep(warmUpMs)
   enter('alone')
   await sleep(seconds * 1_000)
-  enter('while these are made known')
-  const answered = keepPosting([...onHostsOf(answering.port), ...onSharedHost('')], seconds * 1_000 + leadMs)
+  enter('while all others are made known')
+  const answeringSources = await makeKnown([...onHostsOf(answering.port), ...onSharedHost('')])
+  const hangingSources = await makeKnown([...onHostsOf(hanging.port), ...onSharedHost(hangingPath)])
+  await sleep(warmUpMs)
+  enter('while as many begin to answer')
+  const answered = keepPosting(answeringSources, seconds * 1_000 + leadMs)
   await sleep(leadMs)
   enter('beside as many that answer')
   await answered
@@ -56,7 +62,7 @@ export async function measureHosts({ node, report, receivers }: Trouble, seconds
   await sleep(warmUpMs)
 
   enter('while they begin to hang')
-  const hung = keepPosting([...onHostsOf(hanging.port), ...onSharedHost(hangingPath)], seconds * 1_000 + leadMs)
+  const hung = keepPosting(hangingSources, seconds * 1_000 + leadMs)
   await sleep(leadMs)
   enter('while they hang')
   await hung

@@ -14,7 +14,6 @@ import type { Database } from '../db/database.ts'
 import { leaveLines } from '../db/user-lines.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import { keepLateAttempts } from '../delivery-log/late-attempts.ts'
-import { runRecovery } from '../delivery/recovery.ts'
 import type { Sender } from '../delivery/send.ts'
 import { watchStandstills } from '../delivery/standstills.ts'
 import { createUnlessMade } from '../delivery/unless-made.ts'
@@ -28,7 +27,6 @@ import type { Temporal } from '../temporal/connection.ts'
 import { readPendingAttempts } from '../temporal/delivery-detail.ts'
 import { readPendingRecord } from '../temporal/parcel-detail.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
-import { wakeActivity } from '../temporal/wake-activity.ts'
 import type { Tracing } from '../tracing/port.ts'
 import type { GateServices } from './compose-gate.ts'
 import type { DestinationQuestions } from './destination-questions.ts'
@@ -38,7 +36,7 @@ export interface AttemptServices {
   stop(): Promise<void>
 }
 
-export interface AttemptServicesDependencies extends Pick<GateServices, 'gate' | 'parcelLoad'> {
+export interface AttemptServicesDependencies extends Pick<GateServices, 'gate' | 'parcelLoad' | 'recovery'> {
   database: Database
   settings: Settings
   /** Counts what it cannot map. */
@@ -72,17 +70,13 @@ export function composeAttempts(
     measure(observation)
     recorder.observe(observation)
   }
-  const recovery = runRecovery({
-    gate: dependencies.gate,
-    wake: (waiting) => wakeActivity(dependencies.temporal, waiting),
-  })
   const standstills = watchStandstills()
   const late = keepLateAttempts({ database, names: dependencies.temporal.names, logger })
   return {
-    activities: composeActivities(dependencies, { recovery, observe, standstills, keepLate: late.keep }),
+    activities: composeActivities(dependencies, { observe, standstills, keepLate: late.keep }),
     async stop() {
       standstills.stop()
-      await Promise.all([recovery.stop(), recorder.stop(), downEndpoints.stop(), late.stop()])
+      await Promise.all([recorder.stop(), downEndpoints.stop(), late.stop()])
     },
   }
 }
@@ -96,12 +90,13 @@ function composeActivities(
     sender,
     temporal,
     gate,
+    recovery,
     parcelLoad,
     onLineMoved,
     tracing,
     logger,
   }: AttemptServicesDependencies,
-  watching: Pick<AttemptDependencies, 'recovery' | 'observe' | 'standstills' | 'keepLate'>,
+  watching: Pick<AttemptDependencies, 'observe' | 'standstills' | 'keepLate'>,
 ): AttemptServices['activities'] {
   const attempting: AttemptDependencies = {
     findDestination: settings.destination,
@@ -115,6 +110,7 @@ function composeActivities(
     suppression,
     gate,
     unlessMade: createUnlessMade(),
+    recovery,
     ...watching,
     tracing,
     logger,

@@ -7,16 +7,20 @@ import { createGate, gatedEndpoint, type Gate } from '../delivery/gate.ts'
 import { boundsText } from '../delivery/set-bounds.ts'
 import { gateBounds } from '../delivery/gate-bounds.ts'
 import { createParcelLoad, type ParcelLoad } from '../delivery/parcel-load.ts'
+import { runRecovery, type Recovery } from '../delivery/recovery.ts'
 import type { Readiness } from '../intake/inbox-turns.ts'
 import { keepLooking } from '../keep-looking.ts'
 import type { Logger } from '../logger.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { StoredDestination } from '../db/stored-destination.ts'
+import type { Temporal } from '../temporal/connection.ts'
+import { wakeActivity } from '../temporal/wake-activity.ts'
 
 type Endpoint = StoredDestination['settings']['webhooks'][number]
 
 export interface GateServices {
   gate: Gate
+  recovery: Recovery
   parcelLoad: ParcelLoad
   /** Whether the endpoints of some destinations take attempts now. */
   readiness: (destinationIds: readonly string[]) => Readiness
@@ -29,13 +33,15 @@ export interface GateServicesDependencies {
   config: Pick<Config, 'retry' | 'roles'>
   database: Database
   settings: Settings
+  temporal: Temporal
   logger: Logger
 }
 
 export function composeGate(dependencies: GateServicesDependencies): GateServices {
-  const { config, settings } = dependencies
+  const { config, settings, temporal } = dependencies
   const gate = createGate(gateBounds(config.retry))
-  const standings = config.roles.worker ? ownStandings(gate) : toldStandings(dependencies)
+  const recovery = runRecovery({ gate, wake: (waiting) => wakeActivity(temporal, waiting) })
+  const standings = config.roles.worker ? ownStandings(gate, recovery) : toldStandings(dependencies)
   const endpointsOf = (destinationIds: readonly string[]): Endpoint[] =>
     destinationIds.flatMap((id) => settings.destination(id)?.settings.webhooks ?? [])
   const readiness = (destinationIds: readonly string[]): Readiness => {
@@ -48,7 +54,14 @@ export function composeGate(dependencies: GateServicesDependencies): GateService
     const { maxPerSecond, maxConcurrent } = gatedEndpoint(full)
     return `not attempted: ${boundsText({ maxPerSecond, maxConcurrent })}`
   }
-  return { gate, parcelLoad: createParcelLoad(), readiness, boundsReason, stop: () => standings.stop() }
+  return {
+    gate,
+    recovery,
+    parcelLoad: createParcelLoad(),
+    readiness,
+    boundsReason,
+    stop: async () => void (await Promise.all([standings.stop(), recovery.stop()])),
+  }
 }
 
 interface Standings {
@@ -58,7 +71,7 @@ interface Standings {
 }
 
 /** What this node's own attempts tell. */
-const ownStandings = (gate: Gate): Standings => ({
+const ownStandings = (gate: Gate, recovery: Pick<Recovery, 'hasProbers'>): Standings => ({
   readiness(endpoints) {
     for (const endpoint of endpoints) gate.forgetMoved(gatedEndpoint(endpoint))
     const passable = endpoints.filter(({ id }) => !gate.isShut(id))
@@ -66,7 +79,7 @@ const ownStandings = (gate: Gate): Standings => ({
     if (up.some(({ id }) => gate.isAnswering(id))) return 'open'
     if (up.length > 0 && endpoints.some(({ id }) => gate.isUnheard(id))) return 'shut'
     if (up.some(({ id }) => !gate.isHanging(id))) return 'trial'
-    if (passable.length > 0) return 'probe'
+    if (passable.some(({ id }) => !recovery.hasProbers(id))) return 'probe'
     return endpoints.some(({ id }) => gate.isBounded(id)) ? 'full' : 'shut'
   },
   stop: async () => {},

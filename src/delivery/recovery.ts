@@ -1,5 +1,5 @@
 /** What waits because its endpoint is down goes on as soon as the endpoint is back, and not only after the pause that it was told: by then
- *  pauses have grown to minutes. */
+ *  pauses have grown to minutes. One of them after the other is the probe that finds out. */
 
 import { LRUCache } from 'lru-cache'
 import type { WaitingTry } from '../contracts/delivery.ts'
@@ -10,6 +10,8 @@ export interface Recovery {
   note(endpointId: string, waiting: WaitingTry, why: WhyWaiting): void
   /** The try is made: whoever is woken while an attempt is under way would have it stopped. */
   forget(made: WaitingTry): void
+  /** Whether so many tries wait for the endpoint that they probe it in turn while it is down. */
+  hasProbers(endpointId: string): boolean
   /** Lets the call under way finish. */
   stop(): Promise<void>
 }
@@ -23,14 +25,21 @@ export interface WhyWaiting {
 }
 
 export interface RecoveryDependencies {
-  gate: Pick<Gate, 'closedSince' | 'isAnswering'>
-  /** Lets a try be made now. @throws Error when it may be asked again later */
-  wake: (waiting: WaitingTry) => Promise<void>
+  gate: Pick<Gate, 'closedSince' | 'isAnswering' | 'probeInMs'>
+  /** Lets a try be made now. @returns whether it waited still. @throws Error when it may be asked again later */
+  wake: (waiting: WaitingTry) => Promise<boolean>
 }
 
 /** Endpoints whose waiting tries are remembered, and tries of each; whatever is beyond them comes after its own pause. */
 const maxEndpoints = 1_000
 const maxTries = 500
+
+/** So many tries that wait probe an endpoint in turn. With fewer each probe is a further event, which goes on trying from then on: without an
+ *  end to that, an endpoint that is down for hours would have a thousand of them. */
+const enoughProbers = 16
+
+/** How long a woken try may take to ask for its probe before another one is woken, in milliseconds. */
+const comesMs = 2_000
 
 /** How often endpoints are looked at, in milliseconds. */
 const lookMs = 500
@@ -45,6 +54,8 @@ interface Endpoint {
   /** When it was seen to be down for the last time. */
   downAt: number
   recoversUntil: number
+  /** When a try was woken to probe it for the last time. */
+  probedAt: number
 }
 
 interface Waiting {
@@ -72,16 +83,36 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
   const isBack = (endpointId: string): boolean =>
     gate.closedSince(endpointId) === undefined && gate.isAnswering(endpointId)
 
+  const wakeOne = async ({ tries }: Endpoint, key: string, waiting: Waiting): Promise<boolean> => {
+    const isWoken = await wake(waiting.one)
+    // It may have been made meanwhile, and wait anew.
+    if (tries.get(key) === waiting) tries.delete(key)
+    return isWoken
+  }
+
+  const isToProbe = (endpointId: string, { tries, probedAt }: Endpoint): boolean =>
+    tries.size >= enoughProbers &&
+    gate.closedSince(endpointId) !== undefined &&
+    gate.probeInMs(endpointId) === 0 &&
+    performance.now() - probedAt >= comesMs
+
+  /** The one that has waited for longest, of those that wait still. */
+  const wakeProber = async (endpointId: string, endpoint: Endpoint): Promise<void> => {
+    for (const [key, waiting] of endpoint.tries) {
+      if (isStopped || !isToProbe(endpointId, endpoint)) break
+      if (await wakeOne(endpoint, key, waiting)) endpoint.probedAt = performance.now()
+    }
+  }
+
   /** One after the other, so that Temporal has time for other things, and no more once the endpoint is down again. */
   const wakeAll = async (): Promise<void> => {
-    for (const [endpointId, endpoint] of [...endpoints.entries()])
+    for (const [endpointId, endpoint] of [...endpoints.entries()]) {
+      await wakeProber(endpointId, endpoint)
       for (const [key, waiting] of endpoint.tries) {
         if (isStopped || !isBack(endpointId)) break
-        if (!isToWake(endpoint, waiting)) continue
-        await wake(waiting.one)
-        // It may have been made meanwhile, and wait anew.
-        if (endpoint.tries.get(key) === waiting) endpoint.tries.delete(key)
+        if (isToWake(endpoint, waiting)) await wakeOne(endpoint, key, waiting)
       }
+    }
   }
 
   const timer = setInterval(look, lookMs)
@@ -99,6 +130,7 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
     forget(made) {
       for (const { tries } of endpoints.values()) tries.delete(keyOf(made))
     },
+    hasProbers: (endpointId) => (endpoints.peek(endpointId)?.tries.size ?? 0) >= enoughProbers,
     async stop() {
       isStopped = true
       clearInterval(timer)
@@ -107,7 +139,12 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
   }
 }
 
-const newEndpoint = (): Endpoint => ({ tries: new Map(), downAt: -Infinity, recoversUntil: -Infinity })
+const newEndpoint = (): Endpoint => ({
+  tries: new Map(),
+  downAt: -Infinity,
+  recoversUntil: -Infinity,
+  probedAt: -Infinity,
+})
 
 function noteDown(endpoint: Endpoint, now: number): void {
   endpoint.downAt = now

@@ -7,11 +7,12 @@ const callLimitMs = 2_000
 
 /** Lets Temporal repeat an activity now that it would repeat after a pause. What is over, or makes a try just now, stays as it is; so does
  *  everything on a server that cannot wake activities.
+ *  @returns whether it waited
  *  @throws Error when Temporal does not answer */
 export async function wakeActivity(
   { connection, client, namespace }: Temporal,
   { workflowId, runId, activityId }: WaitingTry,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await connection.withDeadline(Date.now() + callLimitMs, () =>
       client.workflowService.resetActivity({
@@ -22,7 +23,9 @@ export async function wakeActivity(
         keepPaused: true,
       }),
     )
+    return true
   } catch (error) {
     if (!isNotFound(error) && !isSettingsFault(error)) throw error
+    return false
   }
 }

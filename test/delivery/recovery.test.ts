@@ -13,6 +13,8 @@ const tryOf = (activityId: string): WaitingTry => ({ workflowId: 'w', runId: 'r'
 let gate: Gate
 let recovery: Recovery
 let woken: string[]
+/** Tries that do not wait any more, which nobody told. */
+let areGone: Set<string>
 /** Called with each try that is woken: it is made at once. */
 let onWoken: (one: WaitingTry) => void
 
@@ -43,14 +45,16 @@ beforeEach(() => {
   vi.useFakeTimers()
   gate = createGate(gateBounds({ windowMs: 240 * minuteMs, initialMs: 10_000, maxMs: 15 * minuteMs }))
   woken = []
+  areGone = new Set()
   onWoken = () => {}
   recovery = runRecovery({
     gate,
     wake: (one) => {
       woken.push(one.activityId)
       recovery.forget(one)
+      if (areGone.has(one.activityId)) return Promise.resolve(false)
       onWoken(one)
-      return Promise.resolve()
+      return Promise.resolve(true)
     },
   })
 })
@@ -101,5 +105,44 @@ describe('a try that waits', () => {
     await pass(5_000)
     expect(woken.filter((id) => id === 'one')).toHaveLength(1)
     expect(woken.filter((id) => id === 'two').length).toBeGreaterThan(4)
+  })
+})
+
+describe('an endpoint that is down', () => {
+  const many = Array.from({ length: 40 }, (_, index) => `try ${index}`)
+  const waitFor = (tries: readonly string[]): void => {
+    for (const one of tries) recovery.note('a', tryOf(one), { isDown: true, turnInMs: minuteMs })
+  }
+  /** A woken try that probes, in vain. */
+  const probeInVain = (one: WaitingTry): void => {
+    void attempt('failed').then(() => recovery.note('a', one, {}))
+  }
+
+  it('is probed by those that wait for it, each in its turn, when a probe is due', async () => {
+    await bringDown()
+    waitFor(many)
+    onWoken = probeInVain
+    await pass(9 * minuteMs)
+    expect(woken.length).toBeGreaterThan(45)
+    expect(woken.length).toBeLessThan(70)
+    expect(woken.slice(0, 45)).toEqual([...many, ...many.slice(0, 5)])
+  })
+
+  it('is probed by the next one where others wait no longer', async () => {
+    await bringDown()
+    waitFor(many)
+    onWoken = probeInVain
+    areGone = new Set(many.slice(0, 5))
+    await pass(1_000)
+    expect(woken).toContain('try 5')
+  })
+
+  it('is left to further events while few wait for it', async () => {
+    await bringDown()
+    waitFor(many.slice(0, 10))
+    await pass(minuteMs)
+    expect([woken, recovery.hasProbers('a')]).toEqual([[], false])
+    waitFor(many)
+    expect(recovery.hasProbers('a')).toBe(true)
   })
 })

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { Delivery } from '../../src/schemas/delivery.ts'
-import { startTestApp } from '../support/app.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
@@ -11,6 +11,12 @@ const count = 60
 
 const messageIdOf = ({ body }: ReceivedRequest): string =>
   (JSON.parse(body.toString()) as { messageId: string }).messageId
+
+/** How many events have left the inbox, or never were in it. */
+async function countStarted(node: TestApp): Promise<number> {
+  const metrics = await (await fetch(`${node.url}/metrics`)).text()
+  return Number(/^postrider_events_total\{fate="started",reason=""\} (\d+)/m.exec(metrics)?.[1])
+}
 
 // Of those that share workflows only the probes wait for long.
 it.each([
@@ -63,3 +69,42 @@ it.each([
   },
   300_000,
 )
+
+it('are the probes, one after the other, and no further events go on trying', async () => {
+  await using node = await startTestApp({
+    environment: { POSTRIDER_PARCELS: 'off', POSTRIDER_RETRY_INITIAL: '3s', POSTRIDER_RETRY_MAX: '1h' },
+  })
+  await using receiver = await startReceiver()
+  receiver.answer({ status: 503 })
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  const ids = Array.from({ length: 200 }, (_, index) => `probes-${index}`)
+  await Promise.all(
+    ids.map((messageId) => node.post('/track', source.writeKey, { userId: 'u1', event: 'Tried', messageId })),
+  )
+
+  const seen = (): Set<string> => new Set(receiver.requests.map(messageIdOf))
+  const repeats = (): number => receiver.requests.length - seen().size
+  const query = new URLSearchParams({ sourceId: source.id, status: 'retrying', limit: '200' })
+  await until(
+    'enough of them wait for their next try',
+    async () => {
+      const { items } = (await node.api<Page<Delivery>>('GET', `/deliveries?${String(query)}`)).body
+      const areWaiting = items.filter(
+        ({ attempts, reason }) => Number(attempts) > 1 || (attempts === 1 && reason?.includes('is down') === true),
+      )
+      return areWaiting.length > 18
+    },
+    120_000,
+  )
+  const [started, triedAgain] = [await countStarted(node), repeats()]
+  await until('they probe', () => repeats() >= triedAgain + 6, 120_000)
+  // One or two may have been on their way.
+  expect(await countStarted(node)).toBeLessThanOrEqual(started + 2)
+
+  const failed = receiver.requests.length
+  receiver.answer({ status: 200 })
+  const delivered = (): string[] => receiver.requests.slice(failed).map(messageIdOf)
+  await until('all are delivered', () => new Set(delivered()).size === ids.length, 120_000)
+  expect(delivered().toSorted()).toEqual(ids.toSorted())
+}, 500_000)
