@@ -5,6 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { capacityFor, eventCostMs, rateOf } from '../bench/capacity/model.ts'
+import { drawPerformance } from '../scripts/draw-performance.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -97,7 +98,13 @@ describe('alerts', () => {
   })
 })
 
-/** Measured points of docs/performance.md: events that share a workflow, processor time of one in milliseconds, delivered a second on 2 cores. */
+describe('docs/performance.md', () => {
+  it('has a picture of the figures in its table', () => {
+    expect(read('docs/images/performance.svg')).toBe(drawPerformance(read('docs/performance.md')))
+  })
+})
+
+/** Measured points of docs/performance-notebook.md: events that share a workflow, processor time of one in milliseconds, delivered a second on 2 cores. */
 const measured = [
   { perWorkflow: 1, ms: [15, 20], rate: [67, 88] },
   { perWorkflow: 37, ms: [0.88, 1.01], rate: [1_591, 1_765] },
@@ -113,8 +120,8 @@ describe('the model of docs/scaling.md', () => {
     expect(rateOf(2, perWorkflow)).toBeLessThan(rate[1] * 1.1)
   })
 
-  it('rests on figures that stand in docs/performance.md', () => {
-    const page = read('docs/performance.md')
+  it('rests on figures that stand in docs/performance-notebook.md', () => {
+    const page = read('docs/performance-notebook.md')
     for (const figure of ['67 to 88', '15 to 20 ms', '1,765, 1,591', '0.88, 1.01 ms', '2,269, 2,165', '0.64, 0.69 ms'])
       expect(page).toContain(figure)
   })

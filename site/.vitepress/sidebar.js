@@ -45,6 +45,7 @@ export const sidebar = [
   group('Behind it', {
     Architecture: '/architecture',
     Performance: '/performance',
+    'Performance notebook': '/performance-notebook',
     'Performance of syncs': '/performance-audiences',
     'What a node survives': '/chaos',
     Contributing: '/contributing',
