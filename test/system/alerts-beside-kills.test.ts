@@ -1,24 +1,12 @@
 /** A node that is killed between the change of a state and its telling, and while it tells. */
 
-import { rm } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
-import { makeDataFolder } from '../support/app.ts'
-import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
+import { expect, it } from 'vitest'
+import type { NodeProcess } from '../support/node-process.ts'
+import { nodesOnOneFolder } from '../support/nodes-on-one-folder.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
-import { createNamespace, temporalAddress } from '../support/temporal.ts'
+import { temporalAddress } from '../support/temporal.ts'
 import { addChannel, changesOf, limitMs, noRules, setRules, untilAlert } from './alerts.ts'
-
-/** Starts nodes one after the other on the same data. */
-async function nodesOnOneFolder(environment: Record<string, string> = {}) {
-  const [namespace, dataDir] = [await createNamespace(), await makeDataFolder()]
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
-  return async (): Promise<NodeProcess> => {
-    const node = await startNodeProcess({ namespace, dataDir, environment })
-    onTestFinished(() => node.stop())
-    return node
-  }
-}
 
 /** A source of which an alert begins: its old key is about to end. */
 async function endingKey(node: NodeProcess, name: string): Promise<string> {
