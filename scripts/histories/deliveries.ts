@@ -5,6 +5,7 @@ import type { WorkflowHandle } from '@temporalio/client'
 import { signals, type DeliverEventInput, type RetrySchedule } from '../../src/contracts/delivery.ts'
 import { holdWorkflowId } from '../../src/contracts/holds.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
+import { ownRetry } from '../../src/contracts/retry-window.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { startDelivery } from '../../src/temporal/start-delivery.ts'
 import type { Answer } from '../../test/support/receiver.ts'
@@ -20,6 +21,7 @@ const gone = { status: 404 }
 const later = { ...down, headers: { 'retry-after': '30' } }
 
 const orderPerUser = { maxWaitSeconds: 60 }
+const paced = <Endpoint extends object>(endpoint: Endpoint) => ({ ...endpoint, maxPerSecond: 1 })
 
 /** So many failures in a row, and more, show that an endpoint is down. */
 const manyFailures = 30
@@ -44,10 +46,11 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
         userId: 'u1',
         event: 'E',
       },
-      targets: [destination, ...others].map(({ id, settings, successPolicy, orderPerUser }) => ({
+      targets: [destination, ...others].map(({ id, settings, successPolicy, orderPerUser, ...its }) => ({
         destinationId: id,
         endpointIds: settings.webhooks.map((webhook) => webhook.id),
         successPolicy,
+        ...ownRetry(its),
         ...(orderPerUser && { orderWaitMs: orderPerUser.maxWaitSeconds * 1_000, ticket: `${messageId}/${id}` }),
       })),
       retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
@@ -183,6 +186,19 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       return deliver('retry-after', await destinationFor([muchLater, muchLater, ok]), { windowMs: 6_000 })
     },
     'delivered-at-once': async () => deliver('at-once', await destinationFor([ok], [down])),
+    'retried-with-pauses-of-its-own': async () => {
+      const patience = { retryWindowHours: 1, retryPauses: { firstSeconds: 1, maxSeconds: 10 } }
+      return deliver('own-pauses', { ...(await destinationFor([down, down, ok])), ...patience }, { initialMs: 60_000 })
+    },
+    'paced-then-delivered': async () => {
+      const destination = await destinationFor([ok])
+      await change(destination, { settings: { webhooks: destination.settings.webhooks.map(paced) } })
+      const handles = await Promise.all([1, 2, 3, 4].map((place) => deliver(`paced-${place}`, destination)))
+      await Promise.all(handles.map((handle) => handle.result()))
+      const lengths = await Promise.all(handles.map(async (handle) => (await handle.describe()).historyLength))
+      // One that was turned away, and came again.
+      return handles[lengths.indexOf(Math.max(...lengths))] as WorkflowHandle
+    },
     'in-line-then-delivered': async () => deliver('in-line', { ...(await destinationFor([down, ok])), orderPerUser }),
     'in-line-then-cancelled': async () => {
       const handle = await deliver('in-line-cancelled', { ...(await destinationFor([down])), orderPerUser })

@@ -1,6 +1,5 @@
 /** The retry schedule at a destination that has a window or pauses of its own. Pure: workflows and activities use it alike. */
 
-import type { Destination } from '../schemas/destination.ts'
 import type { DeliveryTarget, RetrySchedule } from './delivery.ts'
 
 /** The longest pause of a window, as a share of it: 15 minutes of 4 hours. No pause need be longer than two hours, in milliseconds. */
@@ -9,11 +8,14 @@ const longestMs = 7_200_000
 
 type Own = Pick<DeliveryTarget, 'retryWindowMs' | 'retryPauses'>
 
+/** A destination's settings of them; null: as the node has it. */
+interface OwnSettings {
+  retryWindowHours: number | null
+  retryPauses: { firstSeconds: number; maxSeconds: number } | null
+}
+
 /** What a destination has of its own, as its events take it along. */
-export const ownRetry = ({
-  retryWindowHours,
-  retryPauses,
-}: Pick<Destination, 'retryWindowHours' | 'retryPauses'>): Own => ({
+export const ownRetry = ({ retryWindowHours, retryPauses }: OwnSettings): Own => ({
   ...(retryWindowHours !== null && { retryWindowMs: retryWindowHours * 3_600_000 }),
   ...(retryPauses !== null && {
     retryPauses: { initialMs: retryPauses.firstSeconds * 1_000, maxMs: retryPauses.maxSeconds * 1_000 },
