@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { capacityFor, eventCostMs, rateOf } from '../bench/capacity/model.ts'
-import { drawPerformance } from '../scripts/draw-performance.ts'
+import { drawPerformance } from '../bench/results/picture.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')

@@ -1,9 +1,9 @@
-/** Draws the picture of docs/performance.md from the rows of its table: `npx tsx scripts/draw-performance.ts`. */
+/** Draws the picture of docs/performance.md from the rows of its table: `npx tsx bench/results/picture.ts`. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-const docs = resolve(import.meta.dirname, '../docs')
+const docs = resolve(import.meta.dirname, '../../docs')
 
 /** The rows that the picture shows, as their first column begins, and what each is called there. */
 const bars = {
