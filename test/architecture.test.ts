@@ -160,7 +160,9 @@ const layers: Record<string, Layer> = {
     ]),
   ),
 
-  test: { values: [...program, 'client/test/support', 'bench/capacity', 'bench/results', 'bench/soak', 'site/.vitepress'] },
+  test: {
+    values: [...program, 'client/test/support', 'bench/capacity', 'bench/results', 'bench/soak', 'site/.vitepress'],
+  },
   'test/support': { values: program },
   'client/test': { values: ['client/src', 'test/support'] },
   'client/bench': { values: ['client/src', 'bench/support'] },
