@@ -228,12 +228,16 @@ function signedBy(secrets: string[], at: Date): Omit<Signed, 'secret'> {
 async function cases(): Promise<[Signed, string][]> {
   const plain = await requestSignedWith('schlüssel €')
   const whsec = await requestSignedWith('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')
+  const padded = await requestSignedWith('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLQ==')
+  const unpadded = await requestSignedWith('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLQ')
   const now = new Date()
   const hourAgo = new Date(now.getTime() - 3_600_000)
   const tampered = Buffer.from(plain.body.toString().replace('9.5', '0.5'))
   return [
     [plain, said.authentic],
     [whsec, said.authentic],
+    [padded, said.authentic],
+    [unpadded, said.authentic],
     [{ ...plain, body: tampered }, said.false],
     [{ ...plain, secret: 'another' }, said.false],
     [{ ...plain, id: 'm2' }, said['authentic by X-Signature alone']],
