@@ -104,10 +104,10 @@ export interface AttemptObservation {
 
 export function createDeliveryActivities(dependencies: DeliveryDependencies): DeliveryActivities {
   const { findDestination, recovery } = dependencies
-  const waitsOn = (...tried: Parameters<typeof again>): Error => {
-    const [{ endpointId }, outcome] = tried
-    recovery.note(endpointId, thisTry(), whyWaiting(outcome))
-    return again(...tried)
+  const waitsOn = (input: RetryInput, outcome: ToBeRetried, attempts: Attempt[], isOrdered?: boolean): Error => {
+    const pauseMs = pauseAfter(input, outcome, attempts, isOrdered)
+    recovery.note(input.endpointId, thisTry(), { ...whyWaiting(outcome), comesInMs: pauseMs })
+    return again(outcome, attempts, pauseMs)
   }
 
   return {
@@ -481,13 +481,15 @@ const whyWaiting = (outcome: AttemptOutcome): WhyWaiting =>
     ? { isDown: outcome.isDown === true, turnInMs: outcome.turnInMs }
     : {}
 
-/** The failure after which Temporal tries again: the endpoint failed in a way that may pass, or the gate let no attempt through. */
-function again(
+type ToBeRetried = Extract<AttemptOutcome, { kind: 'deferred' | 'unavailable' }>
+
+/** How long the activity waits for its next try, in milliseconds. */
+function pauseAfter(
   { attemptsBefore, retry }: RetryInput,
-  outcome: Extract<AttemptOutcome, { kind: 'deferred' | 'unavailable' }>,
-  attempts: Attempt[],
+  outcome: ToBeRetried,
+  attempts: readonly Attempt[],
   isOrdered = false,
-): Error {
+): number {
   const { attempt: tries } = Context.current().info
   const state = {
     // A pause after a failure is none the longer for tries that were turned away before.
@@ -499,7 +501,11 @@ function again(
   }
   const now = Date.now()
   const step = nextStep(state, outcome, { now, random: Math.random })
-  const pauseMs = step.kind === 'wait' ? step.until - now : 0
+  return step.kind === 'wait' ? step.until - now : 0
+}
+
+/** The failure after which Temporal tries again: the endpoint failed in a way that may pass, or the gate let no attempt through. */
+function again(outcome: ToBeRetried, attempts: Attempt[], pauseMs: number): Error {
   const [type, reason = 'the endpoint is unavailable'] =
     outcome.kind === 'deferred'
       ? [failureTypes.endpointSaturated, outcome.reason ?? notAttempted]

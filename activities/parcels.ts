@@ -130,13 +130,13 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       const waiting = openEndpointsAt(progress, destinationId)
       const isHeld = waiting.some(({ waits }) => waits === 'hold')
       if (waiting.length === 0 || isHeld || Context.current().cancellationSignal.aborted) return record
+      const now = Date.now()
+      const inMs = Math.max(1, nextRoundAt(waiting, pace, { now, random: Math.random }) - now)
       // A round comes when the first of its turns is: what is woken is only what was kept away.
       const down = new Set(waiting.flatMap(({ endpointId, isDown }) => (isDown ? [endpointId] : [])))
       for (const endpointId of new Set(waiting.map((endpoint) => endpoint.endpointId)))
-        recovery.note(endpointId, thisTry(), { isDown: down.has(endpointId) })
-      const now = Date.now()
-      const inMs = nextRoundAt(waiting, pace, { now, random: Math.random }) - now
-      throw tryAgain(failureTypes.endpointUnavailable, messageOf(waiting), record, Math.max(1, inMs))
+        recovery.note(endpointId, thisTry(), { isDown: down.has(endpointId), comesInMs: inMs })
+      throw tryAgain(failureTypes.endpointUnavailable, messageOf(waiting), record, inMs)
     },
 
     readParcelProgress: (destinationId) => pendingRecord(parcelId(), destinationId),

@@ -8,20 +8,22 @@ import type { Gate } from './gate.ts'
 export interface Recovery {
   /** Takes note of a try that goes on waiting for an endpoint. */
   note(endpointId: string, waiting: WaitingTry, why: WhyWaiting): void
-  /** The try is made: whoever is woken while an attempt is under way would have it stopped. */
+  /** The try is made: what comes of one that is woken in its middle is refused. */
   forget(made: WaitingTry): void
   /** Whether so many tries wait for the endpoint that they probe it in turn while it is down. */
   hasProbers(endpointId: string): boolean
-  /** Lets the call under way finish. */
+  /** Lets the calls under way finish. */
   stop(): Promise<void>
 }
 
-/** Why a try waits; of one whose attempt failed nothing is said. */
+/** Why a try waits, and for how long; of one whose attempt failed no reason is given. */
 export interface WhyWaiting {
   /** It was kept from the endpoint, which may be back by now. */
   isDown?: boolean
   /** It was turned away, and would have its turn in so many milliseconds, but waits for longer. */
   turnInMs?: number | undefined
+  /** In so many milliseconds it is made anyway, here or at another node. */
+  comesInMs?: number
 }
 
 export interface RecoveryDependencies {
@@ -40,6 +42,13 @@ const enoughProbers = 16
 
 /** How long a woken try may take to ask for its probe before another one is woken, in milliseconds. */
 const comesMs = 2_000
+
+/** A try that comes by itself so soon is not woken any more, in milliseconds: another node may be making it, and what comes of a try that is
+ *  woken in its middle is refused, so that the endpoint gets the event twice. */
+const soonMs = 1_000
+
+/** One that has not come so long after its time has come at another node, in milliseconds. */
+const lateMs = 10_000
 
 /** How often endpoints are looked at, in milliseconds. */
 const lookMs = 500
@@ -62,10 +71,13 @@ interface Waiting {
   one: WaitingTry
   since: number
   turnAt: number
+  /** When it is made anyway. */
+  comesAt: number
 }
 
 export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
   const endpoints = new LRUCache<string, Endpoint>({ max: maxEndpoints })
+  let probing: Promise<void> | undefined
   let waking: Promise<void> | undefined
   let isStopped = false
 
@@ -75,19 +87,31 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
       if (gate.closedSince(endpointId) !== undefined) noteDown(endpoint, now)
       else if (endpoint.tries.size === 0 && now >= endpoint.recoversUntil) endpoints.delete(endpointId)
     }
-    waking ??= wakeAll()
-      .catch(() => {})
-      .finally(() => (waking = undefined))
+    // Apart, so that many endpoints that are down hold up none that is back.
+    probing ??= seeToAll(wakeProber).finally(() => (probing = undefined))
+    waking ??= seeToAll(wakeWaiting).finally(() => (waking = undefined))
+  }
+
+  /** One endpoint after the other, so that Temporal has time for other things; where it does not answer the next look goes on. */
+  const seeToAll = async (see: (endpointId: string, endpoint: Endpoint) => Promise<void>): Promise<void> => {
+    for (const [endpointId, endpoint] of [...endpoints.entries()]) await see(endpointId, endpoint).catch(() => {})
   }
 
   const isBack = (endpointId: string): boolean =>
     gate.closedSince(endpointId) === undefined && gate.isAnswering(endpointId)
 
+  /** @returns whether it is made now for that */
   const wakeOne = async ({ tries }: Endpoint, key: string, waiting: Waiting): Promise<boolean> => {
-    const isWoken = await wake(waiting.one)
-    // It may have been made meanwhile, and wait anew.
-    if (tries.get(key) === waiting) tries.delete(key)
-    return isWoken
+    const inMs = waiting.comesAt - performance.now()
+    if (inMs < -lateMs || inMs > soonMs) tries.delete(key)
+    if (inMs <= soonMs) return false
+    try {
+      return await wake(waiting.one)
+    } catch (error) {
+      // Behind the others, unless it waits anew by now.
+      if (!tries.has(key)) tries.set(key, waiting)
+      throw error
+    }
   }
 
   const isToProbe = (endpointId: string, { tries, probedAt }: Endpoint): boolean =>
@@ -104,37 +128,35 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
     }
   }
 
-  /** One after the other, so that Temporal has time for other things, and no more once the endpoint is down again. */
-  const wakeAll = async (): Promise<void> => {
-    for (const [endpointId, endpoint] of [...endpoints.entries()]) {
-      await wakeProber(endpointId, endpoint)
-      for (const [key, waiting] of endpoint.tries) {
-        if (isStopped || !isBack(endpointId)) break
-        if (isToWake(endpoint, waiting)) await wakeOne(endpoint, key, waiting)
-      }
+  /** One after the other, and no more once the endpoint is down again. */
+  const wakeWaiting = async (endpointId: string, endpoint: Endpoint): Promise<void> => {
+    for (const [key, waiting] of endpoint.tries) {
+      if (isStopped || !isBack(endpointId)) break
+      if (isToWake(endpoint, waiting)) await wakeOne(endpoint, key, waiting)
     }
   }
 
   const timer = setInterval(look, lookMs)
 
   return {
-    note(endpointId, one, { isDown = false, turnInMs = Infinity }) {
+    note(endpointId, one, { isDown = false, turnInMs = Infinity, comesInMs = Infinity }) {
       const endpoint = endpoints.get(endpointId) ?? newEndpoint()
       endpoints.set(endpointId, endpoint)
       const since = performance.now()
       if (isDown || gate.closedSince(endpointId) !== undefined) noteDown(endpoint, since)
       const turnAt = since + turnInMs
       if (turnAt < Infinity && since < endpoint.recoversUntil) endpoint.recoversUntil = turnAt + recoversMs
-      keep(endpoint.tries, { one, since, turnAt })
+      keep(endpoint.tries, { one, since, turnAt, comesAt: since + comesInMs })
     },
     forget(made) {
-      for (const { tries } of endpoints.values()) tries.delete(keyOf(made))
+      const key = keyOf(made)
+      for (const { tries } of endpoints.values()) tries.delete(key)
     },
     hasProbers: (endpointId) => (endpoints.peek(endpointId)?.tries.size ?? 0) >= enoughProbers,
     async stop() {
       isStopped = true
       clearInterval(timer)
-      await waking
+      await Promise.all([probing, waking])
     },
   }
 }

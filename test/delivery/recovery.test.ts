@@ -17,11 +17,13 @@ let woken: string[]
 let areGone: Set<string>
 /** Called with each try that is woken: it is made at once. */
 let onWoken: (one: WaitingTry) => void
+/** Awaited before a try is woken. */
+let call: (one: WaitingTry) => Promise<void>
 
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
-const attempt = async (result: 'answered' | 'failed'): Promise<void> => {
-  const admission = await gate.admit(endpoint, 'retry')
+const attempt = async (result: 'answered' | 'failed', at = endpoint): Promise<void> => {
+  const admission = await gate.admit(at, 'retry')
   if (admission.kind === 'go') admission.leave(result)
 }
 
@@ -47,14 +49,16 @@ beforeEach(() => {
   woken = []
   areGone = new Set()
   onWoken = () => {}
+  call = () => Promise.resolve()
   recovery = runRecovery({
     gate,
-    wake: (one) => {
+    async wake(one) {
+      await call(one)
       woken.push(one.activityId)
       recovery.forget(one)
-      if (areGone.has(one.activityId)) return Promise.resolve(false)
+      if (areGone.has(one.activityId)) return false
       onWoken(one)
-      return Promise.resolve(true)
+      return true
     },
   })
 })
@@ -105,6 +109,53 @@ describe('a try that waits', () => {
     await pass(5_000)
     expect(woken.filter((id) => id === 'one')).toHaveLength(1)
     expect(woken.filter((id) => id === 'two').length).toBeGreaterThan(4)
+  })
+})
+
+describe('a try that comes by itself', () => {
+  it('is not woken just before, nor after: another node may be making it', async () => {
+    await bringDown()
+    recovery.note('a', tryOf('comes later'), { isDown: true, comesInMs: 10 * minuteMs })
+    recovery.note('a', tryOf('came'), { isDown: true, comesInMs: 1_000 })
+    await pass(2_000)
+    recovery.note('a', tryOf('comes soon'), { isDown: true, comesInMs: 1_000 })
+    await comeBack()
+    await pass(1_000)
+    expect(woken).toEqual(['comes later'])
+  })
+
+  it('is no probe after its time', async () => {
+    await bringDown()
+    for (let n = 0; n < 40; n++) recovery.note('a', tryOf(`came ${n}`), { isDown: true, comesInMs: 1_000 })
+    expect(recovery.hasProbers('a')).toBe(true)
+    await pass(minuteMs)
+    expect([woken, recovery.hasProbers('a')]).toEqual([[], false])
+  })
+})
+
+describe('a call that fails or takes long', () => {
+  it('holds up no other try of the endpoint', async () => {
+    await bringDown()
+    for (const id of ['one', 'two', 'three']) recovery.note('a', tryOf(id), { isDown: true })
+    call = ({ activityId }) => (activityId === 'one' ? Promise.reject(new Error('busy')) : Promise.resolve())
+    await comeBack()
+    await pass(5_000)
+    expect(woken).toEqual(['two', 'three'])
+  })
+
+  it('holds up no endpoint that is back, where it is for one that is down', async () => {
+    await bringDown()
+    for (let n = 0; n < 40; n++) recovery.note('a', tryOf(`of a ${n}`), { isDown: true })
+    let answer = (): void => {}
+    const answered = new Promise<void>((resolve) => (answer = resolve))
+    call = ({ activityId }) => (activityId === 'of b' ? Promise.resolve() : answered)
+    await pass(1_000)
+    recovery.note('b', tryOf('of b'), { isDown: true })
+    await attempt('answered', { id: 'b', url: 'http://b', origin: 'http://b' })
+    await pass(2_000)
+    const meanwhile = [...woken]
+    answer()
+    expect(meanwhile).toEqual(['of b'])
   })
 })
 
