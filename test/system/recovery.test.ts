@@ -72,7 +72,12 @@ it.each([
 
 it('are the probes, one after the other, and no further events go on trying', async () => {
   await using node = await startTestApp({
-    environment: { POSTRIDER_PARCELS: 'off', POSTRIDER_RETRY_INITIAL: '3s', POSTRIDER_RETRY_MAX: '1h' },
+    environment: {
+      POSTRIDER_PARCELS: 'off',
+      POSTRIDER_RETRY_WINDOW: '4h',
+      POSTRIDER_RETRY_INITIAL: '3s',
+      POSTRIDER_RETRY_MAX: '1h',
+    },
   })
   await using receiver = await startReceiver()
   receiver.answer({ status: 503 })
