@@ -35,16 +35,16 @@ const localNotes = proxyLocalActivities<Pick<DeliveryActivities, 'leaveLine'>>({
   retry: { maximumAttempts: 1 },
 })
 
-/** Gives up a place in the line of a user; never cancelled, as the read of a destination. While the database is away the place is kept:
- *  whoever is behind it waits no longer than they may. */
-export const leaveLine = (ticket: string): Promise<void> =>
-  CancellationScope.nonCancellable(() => localNotes.leaveLine(ticket)).catch(() => undefined)
-
-/** Reads that Temporal repeats, on any worker, for as long as the database is away. */
-const persistent = proxyActivities<Pick<DeliveryActivities, 'readDestination'>>({
+/** Activities that Temporal repeats, on any worker, for as long as the database is away. */
+const persistent = proxyActivities<Pick<DeliveryActivities, 'readDestination' | 'leaveLine'>>({
   startToCloseTimeout: silenceLimit,
   retry: { initialInterval: '500 milliseconds', maximumInterval: '15 seconds' },
 })
+
+/** Gives up a place in the line of a user, however long that takes: whoever is behind it waits. Never cancelled, as the read of a
+ *  destination. */
+export const leaveLine = (ticket: string): Promise<void> =>
+  CancellationScope.nonCancellable(() => localNotes.leaveLine(ticket).catch(() => persistent.leaveLine(ticket)))
 
 /** The destination as it is now, however long that takes to find out. Inside the workflow task it is read once, and never
  *  cancelled: a cancellation that meets the answer fails the workflow task for good (seen with SDK 1.24: "Invalid

@@ -10,8 +10,10 @@ import { deliveryPath, track, untilStatus } from '../support/deliveries.ts'
 import { startNodeProcess } from '../support/node-process.ts'
 import { findPostgres, startPostgres } from '../support/postgres.ts'
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
 import { createNamespace } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
+import { deliveryOf } from './deliveries.ts'
 
 const timeout = 240_000
 const limitMs = 150_000
@@ -246,5 +248,34 @@ describe.skipIf(findPostgres() === undefined)('two nodes on one database', () =>
       await track(index % 2 === 0 ? first : second, source, event)
     await until('all are taken', () => taken.length === 60, limitMs)
     for (const user of users) expect(numbersOf(taken, user)).toEqual(upTo(20))
+  })
+})
+
+describe.skipIf(findPostgres() === undefined)('while the database is away', () => {
+  it('an event that ends lets the next one go once it is back', { timeout }, async () => {
+    const postgres = await startPostgres()
+    onTestFinished(() => postgres.stop())
+    await using relay = await startTcpRelay(postgres.port)
+    const url = new URL(await postgres.createDatabase())
+    url.port = String(relay.port)
+    const environment = { DATABASE_URL: url.href, POSTRIDER_PARCELS: 'off' }
+    await using receiver = await startReceiver()
+    await using node = await startTestApp({ environment, logger: pino({ level: 'fatal' }) })
+    const { source } = await ordered(node, receiver)
+    receiver.answer((request) => {
+      if (messageOf(request).n === 0) relay.shut()
+      return {}
+    })
+    await postAll(node, source, [eventOf('anna', 0), eventOf('anna', 1)])
+    const first = deliveryOf(node.app.temporal, source, 'anna-0')
+    const isTriedAgain = async (): Promise<boolean> => {
+      const { raw } = await first.describe()
+      return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'leaveLine') === true
+    }
+    await receiver.received(1)
+    await until('its place is to be given up', isTriedAgain, limitMs)
+    relay.open()
+    await receiver.received(2, limitMs)
+    expect(receiver.requests.map(messageOf).map(({ n }) => n)).toEqual([0, 1])
   })
 })
