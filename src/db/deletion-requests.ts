@@ -7,6 +7,7 @@ import { noteDeleted } from './deleted-users.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
 import { eraseCarried } from './parcel-erasure.ts'
 import { addSuppressed } from './suppressed-users.ts'
+import { leaveLinesOf } from './user-lines.ts'
 
 export interface NewStoredDeletionRequest {
   id: string
@@ -129,7 +130,8 @@ export async function removeQueuedEvents(database: Queryable, requestId: string)
     `with removed as (
        delete from inbox i using (select i.seq ${queuedEvents}
          and (i.leased_until is null or i.leased_until < now()) for update of i skip locked) gone
-       where i.seq = gone.seq returning i.seq)
+       where i.seq = gone.seq returning i.seq),
+     placeless as (${leaveLinesOf('removed')})
      update deletion_requests set cancelled = cancelled + (select count(*) from removed) where id = $1`,
     [requestId],
   )

@@ -6,7 +6,15 @@ import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contra
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable, SqlValue } from './database.ts'
-import { isInLine, isNextInLine, longestWaitMs, newPlaces, newPlaceValues, noteTaken } from './user-lines.ts'
+import {
+  isInLine,
+  isNextInLine,
+  longestWaitMs,
+  newPlaces,
+  newPlaceValues,
+  noteTaken,
+  noteUntaken,
+} from './user-lines.ts'
 
 export interface NewInboxEvent {
   input: DeliverEventInput
@@ -161,7 +169,8 @@ export async function leaseFromInbox(
   return rows.map(leasedEvent).sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
 }
 
-/** Gives up events of a turn that waited for an endpoint for too long; they stay, visibly failed.
+/** Gives up events of a turn that waited for an endpoint for too long; they stay, visibly failed. What stands in a line has until then the time
+ *  that it may wait there, too.
  *  @param windowMs  how long they may wait where no destination has a retry window of its own, in milliseconds; otherwise the longest counts */
 export async function giveUpOverdue(
   database: Queryable,
@@ -173,7 +182,7 @@ export async function giveUpOverdue(
   const rows = await database.query(
     `update inbox set refusal = $3, settled_at = now(), leased_until = null where seq in (
        select seq from inbox where ${isWaiting} and turn = $1 and cancelled_at is null
-         and received_at < now() - make_interval(secs => coalesce((
+         and coalesce(waits_until, received_at) < now() - make_interval(secs => coalesce((
            select max(coalesce(retry_window_hours * 3600.0, $2 / 1000.0)) from destinations
            where id = any(inbox.destination_ids)), $2 / 1000.0))
        order by seq limit $4 for update skip locked)
@@ -213,7 +222,17 @@ export async function removeFromInbox(database: Queryable, seqs: readonly string
   await database.query('delete from inbox where seq = any($1::bigint[]) and cancelled_at is null', [[...seqs]])
 }
 
-/** Gives leased events back, to be started as soon as possible. */
+/** Gives leased events back whose start was not tried, to be started as soon as possible. */
+export async function releaseUntried(database: Queryable, seqs: readonly string[]): Promise<void> {
+  await database.query(
+    `with released as (
+       update inbox set leased_until = null where seq = any($1::bigint[]) returning seq, waits_until)
+     ${noteUntaken('released')}`,
+    [[...seqs]],
+  )
+}
+
+/** Gives leased events back whose start failed, to be started as soon as possible. Temporal may have them all the same. */
 export async function releaseInInbox(database: Queryable, seqs: readonly string[]): Promise<void> {
   await database.query('update inbox set leased_until = null where seq = any($1::bigint[])', [[...seqs]])
 }
@@ -251,7 +270,8 @@ interface QueuedRow extends LeasedRow {
   is_behind: boolean
 }
 
-const queuedColumns = `workflow_id, refusal, ${leasedColumns}, settled_at is null and not ${isNextInLine} as is_behind`
+const queuedColumns = `workflow_id, refusal, ${leasedColumns},
+  settled_at is null and cancelled_at is null and not ${isNextInLine} as is_behind`
 
 const toQueued = (row: QueuedRow): QueuedEvent => ({
   ...leasedEvent(row),

@@ -8,7 +8,7 @@ import { commonTurn, isWaiting, nameIn, newEvents, newEventValues, sharedTurn, t
 import { keptName } from './parcel-filter.ts'
 import { countParcel } from './parcel-progress.ts'
 import { openCount } from './parcel-statuses.ts'
-import { isNextInLine, leaveLinesOfRepeats, noteTaken } from './user-lines.ts'
+import { isNextInLine, leaveLinesOf, leaveLinesOfRepeats, noteTaken } from './user-lines.ts'
 
 /** Events of a turn of which fewer go into parcels together share these with other turns. */
 const fullShare = 25
@@ -197,8 +197,10 @@ export async function removeFromParcel(
 export async function endLostParcel(database: Database, parcelId: string): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.query(
-      `update parcel_events set status = 'cancelled', ended_at = now(), input = null
-       where parcel_id = $1 and ended_at is null`,
+      `with ended as (
+         update parcel_events set status = 'cancelled', ended_at = now(), input = null
+         where parcel_id = $1 and ended_at is null returning seq)
+       ${leaveLinesOf('ended')}`,
       [parcelId],
     )
     await countParcel(tx, parcelId)

@@ -67,6 +67,17 @@ export const noteTaken = (taken: string): string =>
   `update user_lines set taken_at = now(), takes = takes + 1 from ${taken}
    where ${taken}.waits_until is not null and user_lines.seq = ${taken}.seq`
 
+/** Takes back the note that deliveries are begun: their start was not tried.
+ *  @param released  a table as `noteTaken` has it */
+export const noteUntaken = (released: string): string =>
+  `update user_lines set takes = takes - 1, taken_at = case when takes > 1 then taken_at end from ${released}
+   where ${released}.waits_until is not null and user_lines.seq = ${released}.seq`
+
+/** Gives up the places of events that are no more.
+ *  @param gone  a table of the events, with their places by arrival */
+export const leaveLinesOf = (gone: string): string =>
+  `delete from user_lines using ${gone} where user_lines.seq = ${gone}.seq`
+
 /** Gives up places: whoever is behind them goes. */
 export async function leaveLines(database: Queryable, tickets: readonly string[]): Promise<void> {
   await database.query('delete from user_lines where ticket = any($1::text[])', [[...tickets]])

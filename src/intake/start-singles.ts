@@ -2,7 +2,7 @@
 
 import type { DeliverEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
-import { refuseInInbox, releaseInInbox, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
+import { refuseInInbox, releaseInInbox, releaseUntried, removeFromInbox, type LeasedEvent } from '../db/inbox.ts'
 import { settleCancelled } from '../db/inbox-steering.ts'
 import { isInLine, leaveLinesOfRepeats } from '../db/user-lines.ts'
 import type { Logger } from '../logger.ts'
@@ -64,8 +64,8 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
     async start(events, stopping) {
       const begun = performance.now()
       const queue = [...events]
-      const open = new Set(events.map(({ seq }) => seq))
       const started: string[] = []
+      const failed: string[] = []
       let failure: Error | undefined
       const isOver = (): boolean => failure !== undefined || stopping.aborted || performance.now() - begun > startableMs
       /** One of the workers side by side.
@@ -77,17 +77,20 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
           if (event === undefined) return
           try {
             if (await startOrRefuse(event)) started.push(event.seq)
-            open.delete(event.seq)
           } catch (error) {
+            failed.push(event.seq)
             failure ??= error as Error
           }
         }
       }
       await Promise.all(Array.from({ length: limit() }, work))
       if (started.length > 0) await removeFromInbox(database, started)
-      if (open.size > 0) await releaseInInbox(database, [...open])
+      if (failed.length > 0) await releaseInInbox(database, failed)
+      if (queue.length > 0) await releaseUntried(database, seqsOf(queue))
       if (failure !== undefined) throw failure
-      return open.size === 0
+      return queue.length === 0
     },
   }
 }
+
+const seqsOf = (events: readonly LeasedEvent[]): string[] => events.map(({ seq }) => seq)

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { maxParcelEvents } from '../contracts/parcels.ts'
 import type { Database } from '../db/database.ts'
-import { leaseFromInbox, releaseInInbox, turnIdOf, type LeasedEvent } from '../db/inbox.ts'
+import { leaseFromInbox, releaseUntried, turnIdOf, type LeasedEvent } from '../db/inbox.ts'
 import type { InboxTurns } from './inbox-turns.ts'
 import { maxSingles, type ParcelStarts } from './start-parcels.ts'
 import type { SingleStarts } from './start-singles.ts'
@@ -78,7 +78,7 @@ export function createTurnStarts(dependencies: TurnStartsDependencies): TurnStar
     const late = mayTravel() ? turns.filter((turn) => areMany || areLate(events.filter(isOf([turn])))) : []
     for (const turn of late) behind.note(turn)
     const back = events.filter(isOf(late)).map(({ seq }) => seq)
-    if (back.length > 0) await releaseInInbox(database, back)
+    if (back.length > 0) await releaseUntried(database, back)
     return events.filter((event) => !isOf(late)(event))
   }
 

@@ -19,16 +19,19 @@ import {
   listQueued,
   refuseInInbox,
   releaseInInbox,
+  releaseUntried,
   removeFromInbox,
   turnsInInbox,
   type LeasedEvent,
 } from '../../src/db/inbox.ts'
+import { createDeletionRequest } from '../../src/db/deletion-requests.ts'
 import { countQueued } from '../../src/db/inbox-count.ts'
 import { cancelInInbox, claimInInbox, removeSettled, settleCancelled } from '../../src/db/inbox-steering.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { recordedProgress, recordProgress } from '../../src/db/parcel-progress.ts'
 import {
   claimLostParcels,
+  endLostParcel,
   findInParcels,
   hasParcels,
   moveIntoParcels,
@@ -40,6 +43,7 @@ import {
 import { leaveLines, leaveLinesOfRepeats, removeLostPlaces } from '../../src/db/user-lines.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
+import { newDeletionRequestId } from '../../src/ids.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
 import type { DeliveryFilter } from '../../src/schemas/delivery.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
@@ -448,6 +452,51 @@ function inboxSuite(database: () => Database): void {
       await addInOrder({ messageId: 'b0', user: 'b' })
       await leaveLinesOfRepeats(database(), seqsOf(await lease(turns)))
       expect(await places()).toEqual(['a0/dst'])
+    })
+
+    it('gives up the place of a repeat that was taken and given back before its start was tried', async () => {
+      await addInOrder({ messageId: 'a0', user: 'a' })
+      await addInOrder({ messageId: 'a1', user: 'a' })
+      await releaseUntried(database(), seqsOf(await lease(turns)))
+      const [parcel] = await move('group', turns)
+      expect(parcel && messagesOf(parcel)).toEqual(['a0'])
+      await removeFromParcel(database(), parcel?.id ?? '', [idOf('a0')])
+      expect(await places()).toEqual(['a1/dst'])
+      expect(await leased()).toEqual(['a1'])
+    })
+
+    it('says of no cancelled event that it waits for others', async () => {
+      await addInOrder(...['a0', 'a1', 'a2'].map((messageId) => ({ messageId, user: 'a' })))
+      expect(await cancelInInbox(database(), idOf('a1'), {})).toBe(true)
+      const behind = (await listQueued(database(), {}, 10)).map(({ isBehind }) => isBehind)
+      expect(behind).toEqual([true, false, false])
+    })
+
+    it('lets the next event go when a parcel was lost with the one before it', async () => {
+      await addInOrder(...['a0', 'a1'].map((messageId) => ({ messageId, user: 'a' })))
+      const [parcel] = await move('group', turns)
+      await endLostParcel(database(), parcel?.id ?? '')
+      expect(await places()).toEqual(['a1/dst'])
+      expect(await leased()).toEqual(['a1'])
+    })
+
+    it('gives up no event that may still wait for others', async () => {
+      const receivedAt = new Date(Date.now() - 2 * leaseMs)
+      await addInOrder(
+        { messageId: 'a0', user: 'a', receivedAt, orderWaitMs: 1 },
+        { messageId: 'a1', user: 'a', receivedAt, orderWaitMs: 4 * leaseMs },
+      )
+      expect(await giveUpOverdue(database(), turns[0] ?? '', leaseMs, 'down', 10)).toBe(1)
+      expect(await leased()).toEqual(['a1'])
+    })
+
+    it('has no places of users whose events a deletion request removes', async () => {
+      await addInOrder(...['a0', 'b0', 'a1'].map((messageId) => ({ messageId, user: messageId.slice(0, 1) })))
+      const id = newDeletionRequestId()
+      const order = { id, userIds: ['a'], scope: undefined, sourceIds: [], suppress: false, createdAt: new Date() }
+      await createDeletionRequest(database(), order)
+      expect(await places()).toEqual(['b0/dst'])
+      expect(await leased()).toEqual(['b0'])
     })
 
     it('has no places of events that stand in no line, and forgets those of which nothing is left', async () => {
