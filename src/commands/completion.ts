@@ -64,7 +64,7 @@ async function offerValues(root: RootCommand, program: Command, words: string[])
   for (const { what, place } of places)
     place.handler = (complete) => {
       isFile = what === 'file'
-      for (const { value, description } of known.get(what) ?? []) complete(value, description)
+      for (const { value, description } of known.get(what) ?? []) complete(value, description.replace(/\p{Cc}+/gu, ' '))
     }
 }
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postrider-completion-'))
   await writeFile(join(folder, 'new settings.yaml'), '')
   const source = await node.createSource('Website: main')
-  for (const name of ['My Destination', 'Odd $(touch pwned)'])
+  for (const name of ['My Destination', 'Odd $(touch pwned)', `It's "$5"`, ':later', 'Two\nlines'])
     await node.api('POST', '/destinations', {
       ...{ name, type: 'webhooks', sourceIds: [source.id] },
       settings: { webhooks: [{ url: 'https://example.com/hook' }] },
@@ -72,8 +72,16 @@ it.each([
   expect(await given(typed)).toBe(words)
 })
 
-it('completes what a name is, and does not run it', async () => {
-  expect(await given('postrider destinations show Od⇥')).toBe('<destinations><show><Odd $(touch pwned)>')
+it.each([
+  ['Od⇥', 'Odd $(touch pwned)'],
+  ['"Od⇥', 'Odd $(touch pwned)'],
+  ["'Od⇥", 'Odd $(touch pwned)'],
+  ['It⇥', `It's "$5"`],
+  ['"It⇥', `It's "$5"`],
+  ["'It⇥", `It's "$5"`],
+  ['":la⇥', ':later'],
+])('completes what a name is, and does not run it: %s', async (typed, name) => {
+  expect(await given(`postrider destinations show ${typed}`)).toBe(`<destinations><show><${name}>`)
   await expect(access(join(folder, 'pwned'))).rejects.toThrow('ENOENT')
 })
 

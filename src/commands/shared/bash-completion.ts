@@ -3,7 +3,7 @@
 /** The script that completes a command in bash, 3.2 and newer. */
 export const bashCompletion = (name: string): string => `# bash completion for ${name}
 _${name}() {
-  local piece line last before isOpen= isQuoted= directive=0 words=()
+  local piece line last before isOpen= quote= directive=0 words=()
   for piece in "\${COMP_WORDS[@]:1:COMP_CWORD}"; do
     # Bash takes what has a colon or an equals sign for several words.
     if [[ \${#words[@]} -gt 0 && ( $isOpen || $piece == [:=]* ) ]]; then
@@ -17,17 +17,27 @@ _${name}() {
   piece=\${COMP_WORDS[COMP_CWORD]}
   # What comes behind these is a word that is still empty.
   [[ $piece != [:=]* ]] || piece=
-  [[ $piece != [\\'\\"]* ]] || isQuoted=1
+  [[ $piece != [\\'\\"]* ]] || quote=\${piece:0:1}
   before=\${words[last]%"$piece"}
   words[last]=\${words[last]//[\\\\\\'\\"]/}
   COMPREPLY=()
   while IFS= read -r line; do
-    if [[ $line == :* ]]; then
+    if [[ $line =~ ^:[0-9]+$ ]]; then
       directive=\${line#:}
     else
       line=\${line%%$'\\t'*}
       line=\${line#"$before"}
-      [[ $isQuoted ]] || printf -v line %q "$line"
+      # A name neither ends the quotes that it stands in nor is run.
+      case $quote in
+        \\') line=\${line//\\'/\\'\\\\\\'\\'} ;;
+        \\")
+          line=\${line//\\\\/\\\\\\\\}
+          line=\${line//\\"/\\\\\\"}
+          line=\${line//\\$/\\\\\\$}
+          line=\${line//\\\`/\\\\\\\`}
+          ;;
+        *) printf -v line %q "$line" ;;
+      esac
       COMPREPLY+=("$line")
     fi
   done < <("$1" complete -- "\${words[@]}" 2>/dev/null)
