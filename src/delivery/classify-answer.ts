@@ -10,6 +10,7 @@ import { parseRetryAfter } from './retry-after.ts'
 /** Client errors that speak of the moment, not of the request: Request Timeout, Too Early, Too Many Requests. */
 const passingClientErrors = new Set([408, 425, 429])
 const statusesWithRetryAfter = new Set([429, 503])
+const maxOriginLength = 200
 
 /** The outcome of an attempt that was answered.
  *  @param successStatuses  statuses of success beside 2xx
@@ -53,7 +54,8 @@ const redirectReason = (status: number, location: string | string[] | undefined)
 
 const originOf = (location: string): string | undefined => {
   const url = URL.canParse(location) ? new URL(location) : undefined
-  return url?.host ? url.origin : undefined
+  // The origin of any other is "null".
+  return url && /^https?:$/.test(url.protocol) ? url.origin.slice(0, maxOriginLength) : undefined
 }
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value)

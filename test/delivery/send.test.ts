@@ -89,7 +89,14 @@ describe('send', () => {
     expect(target.connections()).toBe(0)
   })
 
-  it.each(['/users/u1', 'users/u1', '//[u1', 'mailto:u1@example.com', ''])(
+  it('repeats no more of the host of a redirect than a reason has room for', async () => {
+    receiver.answer({ status: 301, headers: { location: `https://${'a'.repeat(5_000)}.example/` } })
+    const outcome = await send()
+    expect(outcome).toHaveProperty('reason', expect.stringContaining(' to https://aaa'))
+    expect((outcome as { reason: string }).reason.length).toBeLessThan(400)
+  })
+
+  it.each(['/users/u1', 'users/u1', '//[u1', 'mailto:u1@example.com', 'app://u1/in', ''])(
     'repeats nothing of a redirect to %j, which names no host',
     async (location) => {
       receiver.answer({ status: 301, headers: { location } })
