@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, it, onTestFinished } from 'vitest'
 import { openPostgres } from '../../src/db/postgres.ts'
+import type { AuditEntry } from '../../src/schemas/audit.ts'
 import type { SettingsChange } from '../../src/schemas/settings-change.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startNodeProcess } from '../support/node-process.ts'
@@ -74,13 +75,14 @@ it('makes changes in their order, and leaves a trace of each', async () => {
     items: [{ name: 'VIP', destinationIds: [crm], schedule: { interval: '6h' }, paused: true }],
   })
   expect((await node.api('GET', '/alert-rules')).body).toEqual({ ...rules, endpointDown: false })
-  const { body: log } = await node.api<{ items: { action: string; outcome: string }[] }>('GET', '/audit-log?limit=7')
+  const { body: log } = await node.api<{ items: AuditEntry[] }>('GET', '/audit-log?limit=7')
   expect(log.items.map(({ action, outcome }) => [action, outcome]).reverse()).toEqual(
     [
       ...['sources.create', 'destinations.create', 'audiences.create', 'audiences.update', 'destinations.update'],
       ...['alert-rules.update', 'sources.delete'],
     ].map((action) => [action, 'done']),
   )
+  expect(log.items.find(({ action }) => action === 'alert-rules.update')?.before).toEqual(rules)
   // What was made counts at once.
   const { body: made } = await node.api<{ writeKey: string }>('GET', `/sources/${web}`)
   expect((await node.post('/track', made.writeKey, { userId: 'u1', event: 'E' })).status).toBe(200)

@@ -78,7 +78,7 @@ async function changeAll(
   const refused: { name: string; error: AppError }[] = []
   for (const change of changes) {
     const { kind, action, ref, id = '' } = change
-    let name = nameIn(change.body) ?? id
+    let name = nameIn(change.body) ?? (kind === 'alertRules' ? 'rules' : id)
     const subject = { tx, actions: kinds[kind], actor }
     try {
       if (action === 'create') {
@@ -87,7 +87,7 @@ async function changeAll(
       } else {
         const target = idOf(id)
         const before = await kinds[kind].get(target)
-        name = before.name ?? name
+        name = nameIn(before) ?? name
         await (action === 'update' ? update(subject, target, before, change.body) : remove(subject, target, before))
       }
     } catch (error) {

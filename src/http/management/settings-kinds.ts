@@ -41,7 +41,7 @@ export interface ChangedSchedule {
 export interface SettingsActions {
   /** What it is called in paths and in the audit log. */
   resource: string
-  get(id: string): Promise<{ name?: string }>
+  get(id: string): Promise<object>
   create(body: unknown): Promise<{ id: string }>
   update(id: string, body: unknown): Promise<unknown>
   delete(id: string): Promise<unknown>
@@ -118,7 +118,7 @@ export function settingsIn(
     },
     alertRules: {
       resource: 'alert-rules',
-      get: async () => ({ name: 'rules', ...(await readAlertRules(database)) }),
+      get: () => readAlertRules(database),
       create: onlyUpdated,
       async update(_id, body) {
         const rules = read(AlertRulesSchema, body)
