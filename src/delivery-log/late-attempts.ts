@@ -79,7 +79,8 @@ export const findLateAttempts = ({ database, names }: LateAttemptsDependencies):
     const late = await readLateAttempts(database, names.workflowIds(deliveryId))
     if (late.length === 0) return delivery
     const made = distinctAttempts([...late, ...delivery.made])
-    return { ...delivery, made, attempts: (delivery.attempts ?? 0) + made.length - delivery.made.length }
+    // Not all that were counted are told of, and late ones may be among those.
+    return { ...delivery, made, attempts: Math.max(delivery.attempts ?? 0, made.length) }
   },
   async count(deliveryIds) {
     const idsOf = new Map(deliveryIds.flatMap((id) => names.workflowIds(id).map((workflowId) => [workflowId, id])))
