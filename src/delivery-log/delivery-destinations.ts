@@ -24,7 +24,7 @@ interface Known extends Pick<Delivery, 'status' | 'endedAt'> {
 
 export const destinationsOf = (known: Known, findDestination: FindDestination): DeliveryDestination[] =>
   known.targets.map((target) => {
-    const { destinationId, endpointIds, successPolicy } = target
+    const { destinationId, endpointIds, successPolicy, retryWindowMs } = target
     const destination = findDestination(destinationId)
     const facts = new Map(endpointIds.map((id) => [id, factOf(known, id)]))
     const isTaken = [...facts.values()].some(({ status }) => status === 'delivered')
@@ -35,7 +35,8 @@ export const destinationsOf = (known: Known, findDestination: FindDestination): 
       const url = lastUrl ?? destination?.settings.webhooks.find(({ id }) => id === endpointId)?.url ?? null
       return { endpointId, url, status, attempts, reason: status === 'delivered' ? null : (reason ?? null) }
     })
-    return { destinationId, status: statusOf(target, endpoints), endpoints }
+    const status = statusOf(target, endpoints)
+    return { destinationId, status, ...(retryWindowMs !== undefined && { retryWindowMs }), endpoints }
   })
 
 /** Ids of the destinations where a delivery is not settled. */

@@ -149,6 +149,12 @@ export type DeliveryEndpoint = z.infer<typeof DeliveryEndpointSchema>
 export const DeliveryDestinationSchema = z.object({
   destinationId: z.string().describe('Id of the destination'),
   status: DestinationStatusSchema.describe('Where it stands at this destination'),
+  retryWindowMs: z
+    .int()
+    .optional()
+    .describe(
+      'How long after its first attempt it is tried, in milliseconds; absent where that is as the node is set up',
+    ),
   endpoints: z.array(DeliveryEndpointSchema).describe('Where it stands at each endpoint, at most 5'),
 })
 export type DeliveryDestination = z.infer<typeof DeliveryDestinationSchema>

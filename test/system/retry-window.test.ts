@@ -1,11 +1,11 @@
 /** Destinations with a retry window of their own. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Delivery } from '../../src/schemas/delivery.ts'
+import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { createAudience, ended, getSync, upload, users } from '../audiences/setup.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { list, track, untilStatus } from '../support/deliveries.ts'
+import { deliveryPath, list, track, untilStatus } from '../support/deliveries.ts'
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
@@ -31,6 +31,12 @@ const flood = async ({ writeKey }: Source, count: number, to: TestApp = node): P
 
 const all = (source: Source): Promise<Delivery[]> => list(node, { sourceId: source.id, limit: '200' })
 
+/** The own windows of a delivery's destinations. */
+const windowsOf = async (id: string): Promise<(number | undefined)[]> => {
+  const { body } = await node.api<DeliveryDetail>('GET', deliveryPath(id))
+  return body.destinations.map(({ retryWindowMs }) => retryWindowMs)
+}
+
 /** Resolves when so many deliveries of the source have that status, and there are no others. */
 const allAre = (source: Source, count: number, status: string): Promise<unknown> =>
   until(`${count} are ${status}`, async () => {
@@ -52,6 +58,10 @@ it('retry for as long as is set there, whether events travel alone or together',
   await allAre(short, 60, 'failed')
   // Those of the other destination came before the newest of these.
   expect((await all(patient)).filter(({ endedAt }) => endedAt !== null)).toEqual([])
+  const [others, [given]] = [await all(patient), await all(short)]
+  for (const delivery of [alone, others.find((one) => one.id !== alone)?.id ?? ''])
+    expect(await windowsOf(delivery)).toEqual([3_600_000])
+  expect(await windowsOf(given?.id ?? '')).toEqual([undefined])
 
   receiver.answer({})
   await untilStatus(node, alone, 'delivered')

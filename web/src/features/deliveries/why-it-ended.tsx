@@ -13,13 +13,14 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const { status, timeline } = delivery
   const first = timeline[0]
   if (status === 'retrying' && retry !== undefined && first !== undefined) {
+    const windowMs = windowOf(delivery, retry.windowMs)
     const refusals = missed(delivery).filter(({ refusal }) => refusal !== undefined)
     return (
       <Alert color="yellow" style={{ overflowWrap: 'anywhere' }}>
         {refusals.map(tellEnd)}
         {refusals.length === 0 ? 'It' : 'What is left'} will be tried again until{' '}
-        {formatTime(new Date(Date.parse(first.at) + retry.windowMs).toISOString())}, {formatSpan(retry.windowMs)} after
-        its first attempt; time in which its destination is paused does not count.
+        {formatTime(new Date(Date.parse(first.at) + windowMs).toISOString())}, {formatSpan(windowMs)} after its first
+        attempt; time in which its destination is paused does not count.
       </Alert>
     )
   }
@@ -34,6 +35,13 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
       Once the cause is fixed, you can redeliver it.
     </Alert>
   )
+}
+
+/** For how long it is tried where it is not settled: a destination may have a window of its own. */
+function windowOf({ destinations }: DeliveryDetail, ofNodeMs: number): number {
+  const open = destinations.filter(({ status }) => status === 'retrying')
+  const windows = (open.length > 0 ? open : destinations).map(({ retryWindowMs = ofNodeMs }) => retryWindowMs)
+  return windows.length === 0 ? ofNodeMs : Math.max(...windows)
 }
 
 /** An endpoint that did not take the event and is not tried again. */
