@@ -38,6 +38,8 @@ _${name}() {
           ;;
         *) printf -v line %q "$line" ;;
       esac
+      # Bash takes a quote at the end of a name for the one that closes it.
+      [[ ! $quote || $line != *"$quote" ]] || line+=$quote
       COMPREPLY+=("$line")
     fi
   done < <("$1" complete -- "\${words[@]}" 2>/dev/null)
