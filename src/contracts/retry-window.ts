@@ -8,10 +8,17 @@ const longestMs = 7_200_000
 
 type Own = Pick<DeliveryTarget, 'retryWindowMs' | 'retryPauses'>
 
-/** A destination's settings of them; null: as the node has it. */
+/** What a destination is set to. */
 interface OwnSettings {
+  /** How long an event is tried there, in hours; null: as the node has it. */
   retryWindowHours: number | null
-  retryPauses: { firstSeconds: number; maxSeconds: number } | null
+  /** The first and the longest pause between two attempts; null: as the node has them. */
+  retryPauses: {
+    /** In seconds. */
+    firstSeconds: number
+    /** In seconds. */
+    maxSeconds: number
+  } | null
 }
 
 /** What a destination has of its own, as its events take it along. */
