@@ -1,5 +1,5 @@
 /** Builds all: the server, the bundle of its workflows and the embedded database that a first start copies; and beside them the
- *  client library and the web app, which offers the library for installing. */
+ *  client library, the command alone and the web app, which offers both for installing. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,15 +28,22 @@ const databaseTemplate = async () => {
   renameSync(`${folder}.new`, folder)
 }
 
-const clientAndWebApp = async () => {
+const clientCommandAndWebApp = async () => {
   await run('npm run build --workspaces --if-present')
-  await run('npm pack --workspace client --ignore-scripts --silent --pack-destination web/dist')
-  const { version } = JSON.parse(readFileSync('client/package.json', 'utf8'))
-  renameSync(`web/dist/postrider-analytics-${version}.tgz`, 'web/dist/client.tgz')
+  await run('node cli/build.js')
+  await pack('client')
+  await pack('cli')
   copyFileSync('client/dist/script.js', 'web/dist/client.js')
 }
 
-const results = await Promise.allSettled([server(), clientAndWebApp()])
+/** Packs what is built there for installing, beside the web app. */
+const pack = async (folder) => {
+  await run(`npm pack ./${folder} --ignore-scripts --silent --pack-destination web/dist`)
+  const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))
+  renameSync(`web/dist/${name.slice(1).replace('/', '-')}-${version}.tgz`, `web/dist/${folder}.tgz`)
+}
+
+const results = await Promise.allSettled([server(), clientCommandAndWebApp()])
 for (const { reason } of results.filter(({ status }) => status === 'rejected')) {
   process.stderr.write(`${reason.message}\n`)
   process.exitCode = 1

@@ -10,7 +10,11 @@ import { CommandError } from './shared/failure.ts'
 import { printable, table } from './shared/output.ts'
 import { globalsOf, outputOf } from './shared/session.ts'
 
-export const doctorCommand = (): Command =>
+/** Checks what belongs to a node on this machine: the settings in the environment, and what they lead to.
+ *  @param isUp  whether that node runs */
+export type CheckMachine = (isUp: boolean) => Promise<Check[]>
+
+export const doctorCommand = (checkMachine?: CheckMachine): Command =>
   new Command('doctor')
     .description('check Temporal, database, keys, clock and addresses; say what is wrong and how to fix it')
     .addHelpText(
@@ -25,17 +29,11 @@ export const doctorCommand = (): Command =>
       const { address, token } = await findConnection(globalsOf(self), process.env)
       const out = outputOf(self)
       const node = await checkNode(createApi(address, token))
-      const checks = [...node.checks, ...(isLoopback(address) ? await localChecks(node.isUp) : [])]
+      const checks = [...node.checks, ...((isLoopback(address) && (await checkMachine?.(node.isUp))) || [])]
       const problems = checks.filter(({ state }) => state === 'problem').length
       out.result({ address, ok: problems === 0, checks }, () => asText(checks))
       if (problems > 0) throw new CommandError('failed', `${problems} problem${problems === 1 ? '' : 's'} found`)
     })
-
-/** Loaded only here: they need the database's and Temporal's libraries. */
-async function localChecks(isUp: boolean): Promise<Check[]> {
-  const { checkMachine } = await import('./doctor/machine.ts')
-  return checkMachine(process.env, isUp)
-}
 
 const asText = (checks: Check[]): string =>
   [

@@ -1,6 +1,6 @@
 /** The `postrider` command with all its commands. */
 
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { packageVersion } from '../package-version.ts'
 import { applyCommand } from './apply.ts'
 import { auditLogCommand } from './audit-log.ts'
@@ -9,48 +9,30 @@ import { addCompletion } from './completion.ts'
 import { deletionRequestsCommand } from './deletion-requests.ts'
 import { deliveriesCommand } from './deliveries.ts'
 import { destinationsCommand } from './destinations.ts'
-import { doctorCommand } from './doctor.ts'
+import { doctorCommand, type CheckMachine } from './doctor.ts'
 import { examplesOf } from './examples.ts'
 import { exportCommand } from './export.ts'
-import { keysCommand } from './keys.ts'
 import { listenCommand } from './listen.ts'
 import { loginCommand } from './login.ts'
-import { migrateCommand } from './migrate.ts'
 import { profilesCommand } from './profiles.ts'
 import { sendCommand } from './send.ts'
-import { outputOf } from './shared/session.ts'
 import { sourcesCommand } from './sources.ts'
 import { statusCommand } from './status.ts'
 import { alertsCommand } from './alerts.ts'
 import { tokensCommand } from './tokens.ts'
 
-/** The roles that `--role` stands for, as `POSTRIDER_ROLES` has them. */
-const rolesOf = { api: 'api', worker: 'worker', all: 'api,worker' }
-
-const startCommand = (): Command =>
-  new Command('start')
-    .description('run a node: API, web app and worker')
-    .addOption(
-      new Option('--role <role>', 'what it does: api, worker or all (also: POSTRIDER_ROLES)').choices(
-        Object.keys(rolesOf),
-      ),
-    )
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Environment variables configure the node; each has a default: PORT, POSTRIDER_DATA_DIR, DATABASE_URL, TEMPORAL_ADDRESS',
-        'and others (docs/configuration.md). Ctrl-C lets running attempts finish, then stops the node.',
-      ].join('\n'),
-    )
-    .action(async ({ role }: { role?: keyof typeof rolesOf }, self: Command) => {
-      // Loaded only here: a node's libraries take a second.
-      const { start } = await import('./start.ts')
-      await start(outputOf(self), role && rolesOf[role])
-    })
+/** What is there beside the commands that talk to a node. */
+export interface Installed {
+  /** Commands that run a node, or work on its database. */
+  commands: Command[]
+  /** Those of them that this installation lacks: they say where they are to be had. */
+  lacking: Command[]
+  /** Checks of this machine, for `doctor`; absent: none. */
+  checkMachine?: CheckMachine
+}
 
 /** @param isJson  whether programs read what it says about a wrong command line */
-export function buildProgram({ isJson = false } = {}): Command {
+export function buildProgram({ commands: ofNodes, lacking, checkMachine }: Installed, isJson = false): Command {
   const program = new Command('postrider')
     .description('Event delivery to HTTP endpoints')
     .version(packageVersion())
@@ -70,13 +52,16 @@ export function buildProgram({ isJson = false } = {}): Command {
       ].join('\n'),
     )
   const commands = [
-    ...[startCommand(), migrateCommand(), doctorCommand(), loginCommand(), profilesCommand(), sendCommand()],
+    ...ofNodes,
+    ...[doctorCommand(checkMachine), loginCommand(), profilesCommand(), sendCommand()],
     ...[listenCommand(), sourcesCommand(), destinationsCommand(), deliveriesCommand(), audiencesCommand()],
-    ...[exportCommand(), applyCommand(), keysCommand()],
+    ...[exportCommand(), applyCommand()],
     ...[statusCommand(), alertsCommand(), tokensCommand(), auditLogCommand(), deletionRequestsCommand()],
   ]
   for (const command of commands) program.addCommand(command)
   addCompletion(program)
+  // Neither help nor completion has them.
+  for (const command of lacking) program.addCommand(command, { hidden: true })
   finish(program, '', isJson)
   return program
 }

@@ -43,8 +43,9 @@ export interface Shell extends AsyncDisposable {
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 
-/** A user's shell whose environment leads to the node at `url`; without a URL it leads nowhere. */
-export async function openShell(url?: string): Promise<Shell> {
+/** A user's shell whose environment leads to the node at `url`; without a URL it leads nowhere.
+ *  @param command  what Node is given to run the command; that of the whole unless given */
+export async function openShell(url?: string, command = commandInTest): Promise<Shell> {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-cli-'))
   const environment = {
     PATH: process.env['PATH'] ?? '',
@@ -56,7 +57,7 @@ export async function openShell(url?: string): Promise<Shell> {
   const children = new Set<ChildProcessWithoutNullStreams>()
 
   const launch = (args: string[], env: Record<string, string> = {}) =>
-    follow(spawn(process.execPath, [...commandInTest, ...args], { cwd: folder, env: { ...environment, ...env } }))
+    follow(spawn(process.execPath, [...command, ...args], { cwd: folder, env: { ...environment, ...env } }))
 
   const follow = (child: ChildProcessWithoutNullStreams) => {
     children.add(child)
@@ -81,15 +82,15 @@ export async function openShell(url?: string): Promise<Shell> {
     folder,
     run,
     async sh(line) {
-      const call = [process.execPath, ...commandInTest].map(quoted).join(' ')
+      const call = [process.execPath, ...command].map(quoted).join(' ')
       const script = `postrider() { ${call} "$@"; }\n${line}`
       const { child, ended } = follow(spawn('sh', ['-c', script], { cwd: folder, env: environment }))
       child.stdin.end()
       return ended
     },
     async atTerminal(args, question, answer = '') {
-      const command = [process.execPath, ...commandInTest, ...args].map(quoted).join(' ')
-      const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: environment })
+      const line = [process.execPath, ...command, ...args].map(quoted).join(' ')
+      const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder, env: environment })
       const { texts, ended } = follow(child)
       const type = (): void => {
         if (question === undefined || !texts.stdout.includes(question)) return

@@ -9,6 +9,7 @@ import type * as Program from '../../src/commands/program.ts'
 import type * as Failure from '../../src/commands/shared/failure.ts'
 import type * as ReceivedText from '../../src/commands/shared/received-text.ts'
 import type * as StartUpText from '../../src/commands/start-up-text.ts'
+import type * as Whole from '../../src/commands/whole.ts'
 import type { ReceivedEvent } from '../../src/receiver/receiver.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { encryptionKeys } from '../support/sealed-payloads.ts'
@@ -18,6 +19,7 @@ import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { openShell, type Running, type Shell } from './command.ts'
 
 const { buildProgram } = await builtModule<typeof Program>('commands/program.js')
+const { whole } = await builtModule<typeof Whole>('commands/whole.js')
 const { codes, exitCodes } = await builtModule<typeof Failure>('commands/shared/failure.js')
 const { receivedLine } = await builtModule<typeof ReceivedText>('commands/shared/received-text.js')
 const { readyFacts, startUpText } = await builtModule<typeof StartUpText>('commands/start-up-text.js')
@@ -205,7 +207,7 @@ describe('the command', () => {
       if (words !== '' && !help.includes('Examples:')) without.push(words)
       for (const child of command.commands) visit(child, `${words} ${child.name()}`.trimStart())
     }
-    visit(buildProgram(), '')
+    visit(buildProgram(whole()), '')
     expect(without).toEqual([])
   })
 
