@@ -63,6 +63,8 @@ export interface AttemptDependencies {
   standstills: Pick<Standstills, 'since'>
   /** Keeps an attempt that Temporal may take no account of. */
   keepLate: (deliveryId: string, attempt: Attempt) => void
+  /** Takes note of an attempt that has ended, and is not reported yet. */
+  noteUnreported: (deliveryId: string, attempt: Attempt) => void
   /** Wakes tries that wait for an endpoint that was down. */
   recovery: Pick<Recovery, 'note' | 'forget'>
   /** Takes note of each attempt that was made. */
@@ -217,8 +219,9 @@ export async function attempt(
   const delivery = `${workflowExecution.runId}/${event}/${input.endpointId}`
   const begunAt = Date.now()
   const outcome = await dependencies.unlessMade({ delivery, activityId, isTold }, now)
-  if (isGivenUp() || dependencies.standstills.since(begunAt))
-    for (const made of attemptsOf(outcome)) dependencies.keepLate(deliveryId, made)
+  const { keepLate, noteUnreported, standstills } = dependencies
+  const note = isGivenUp() || standstills.since(begunAt) ? keepLate : noteUnreported
+  for (const made of attemptsOf(outcome)) note(deliveryId, made)
   return outcome
 }
 

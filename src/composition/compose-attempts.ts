@@ -16,6 +16,7 @@ import type { Suppression } from '../deletions/suppression.ts'
 import { keepLateAttempts } from '../delivery-log/late-attempts.ts'
 import type { Sender } from '../delivery/send.ts'
 import { watchStandstills } from '../delivery/standstills.ts'
+import { watchUnreported } from '../delivery/unreported-attempts.ts'
 import { createUnlessMade } from '../delivery/unless-made.ts'
 import type { Logger } from '../logger.ts'
 import type { Mapper } from '../mapping/mapper.ts'
@@ -72,9 +73,16 @@ export function composeAttempts(
   }
   const standstills = watchStandstills()
   const late = keepLateAttempts({ database, names: dependencies.temporal.names, logger })
+  const unreported = watchUnreported(standstills, late.keep)
   return {
-    activities: composeActivities(dependencies, { observe, standstills, keepLate: late.keep }),
+    activities: composeActivities(dependencies, {
+      observe,
+      standstills,
+      keepLate: late.keep,
+      noteUnreported: unreported.note,
+    }),
     async stop() {
+      unreported.stop()
       standstills.stop()
       await Promise.all([recorder.stop(), downEndpoints.stop(), late.stop()])
     },
@@ -96,7 +104,7 @@ function composeActivities(
     tracing,
     logger,
   }: AttemptServicesDependencies,
-  watching: Pick<AttemptDependencies, 'observe' | 'standstills' | 'keepLate'>,
+  watching: Pick<AttemptDependencies, 'observe' | 'standstills' | 'keepLate' | 'noteUnreported'>,
 ): AttemptServices['activities'] {
   const attempting: AttemptDependencies = {
     findDestination: settings.destination,

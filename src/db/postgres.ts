@@ -17,10 +17,23 @@ const keepAliveMs = 10_000
 /** Time limits of statements: an ordinary one takes milliseconds, one on a whole table of millions of rows minutes. */
 const statementLimits: StatementLimits = { ordinaryMs: 10_000, patientMs: 600_000 }
 
-/** Has the server look whether the client is still there: it would go on with a statement that nobody waits for any more. Servers
- *  before PostgreSQL 14 cannot. The pool waits for the promise. */
-const endAbandoned = (client: pg.ClientBase): unknown =>
-  within(connectTimeoutMs, 'the database', client.query(`set client_connection_check_interval = '2s'`)).catch(() => {})
+/** A transaction may pause between two statements for so many times the limit of one; none of ours pauses for that long. */
+const idleShare = 1.5
+
+/** What the server is told of each connection. `client_connection_check_interval` has it look whether the client is still there: it would
+ *  go on with a statement that nobody waits for any more. Servers before PostgreSQL 14 do not know it.
+ *  `idle_in_transaction_session_timeout` takes the locks from a node that stands still in the middle of a transaction: all others would
+ *  wait for it. */
+const sessionSettings = ({ ordinaryMs }: StatementLimits): string[] => [
+  `client_connection_check_interval = '2s'`,
+  `idle_in_transaction_session_timeout = '${Math.round(idleShare * ordinaryMs)}ms'`,
+]
+
+/** The pool waits for the promise. A server goes without a setting that it does not know. */
+async function setUp(client: pg.ClientBase, limits: StatementLimits): Promise<void> {
+  for (const setting of sessionSettings(limits))
+    await within(connectTimeoutMs, 'the database', client.query(`set ${setting}`)).catch(() => {})
+}
 
 /** Connects to a PostgreSQL. Connections are made when needed, so that a server that is away for a while is no fault. */
 export function openPostgres(url: string, logger: Logger, limits = statementLimits): Database {
@@ -30,7 +43,7 @@ export function openPostgres(url: string, logger: Logger, limits = statementLimi
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
-    onConnect: endAbandoned,
+    onConnect: (client: pg.ClientBase): unknown => setUp(client, limits),
   })
   pool.on('error', (error) => logger.warn({ error: error.message }, 'database.connection_lost'))
   return databaseOf(pool, limits)

@@ -100,6 +100,29 @@ describe.skipIf(findPostgres() === undefined)('a PostgreSQL that fails at the wr
     })
   })
 
+  it('takes the locks of a transaction that stands still: others go on, and it fails as a whole', async () => {
+    const [database, other] = [open(), open()]
+    await database.query('create table locked (value int)')
+    await database.query('insert into locked values (1)')
+    let goOn = (): void => undefined
+    const standstill = new Promise<void>((resolve) => (goOn = resolve))
+    const still = database.transaction(async (tx) => {
+      await tx.query('update locked set value = 2')
+      await standstill
+      await tx.query('update locked set value = 3')
+    })
+    const refused = expect(still).rejects.toThrow()
+    await until('another one has the lock', () =>
+      other.query('update locked set value = value + 10').then(
+        () => true,
+        () => false,
+      ),
+    )
+    goOn()
+    await refused
+    expect(await other.query('select value from locked')).toEqual([{ value: 11 }])
+  })
+
   it('is closed in time although it hangs', async () => {
     const database = openPostgres(url, pino({ level: 'silent' }))
     await select(database, 2)

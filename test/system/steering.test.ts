@@ -483,6 +483,7 @@ describe('a paused destination', () => {
       node.api<Steerable>('GET', `/deliveries/steerable?action=${action}&${filter}`)
     await until('it is counted', async () => (await steerable('cancel')).body.steerable === 1)
     const obstacles = (obstacle: string) => ({ matched: 1, steerable: 0, obstacles: [{ obstacle, count: 1 }] })
+    await until('it is counted as held', async () => (await steerable('retry')).body.steerable === 0)
     expect((await steerable('retry')).body).toEqual(obstacles('held'))
     expect((await steerable('redeliver')).body).toEqual(obstacles('under_way'))
     expect((await steerable('retry', `destinationId=${paused.id}&status=failed`)).body.matched).toBe(0)
@@ -495,6 +496,7 @@ describe('a paused destination', () => {
     await untilStatus(partly, 'held')
     await until('both are counted', async () => (await steerable('cancel')).body.steerable === 2)
     const oneIsHeld = { matched: 2, steerable: 1, obstacles: [{ obstacle: 'held', count: 1 }] }
+    await until('one of them as held', async () => (await steerable('retry')).body.steerable === 1)
     expect((await steerable('retry')).body).toEqual(oneIsHeld)
     const ofIds = (action: string, ids: string[]) =>
       node.api<Steerable>('POST', '/deliveries/steerable', { action, ids })
