@@ -1,10 +1,11 @@
-import { Group, NumberInput, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { statusQuery } from '../../api/system.ts'
 import { formatSpan } from '../../shared/time.tsx'
 import type { DestinationValues } from './destination-form.ts'
 import { attemptsIn, retryOf } from './expected-attempts.ts'
+import { WholeNumberField } from './whole-number-field.tsx'
 
 /** Longest retry window, in hours. */
 const maxWindowHours = 72
@@ -19,39 +20,33 @@ export function RetrySchedule({ form }: { form: UseFormReturnType<DestinationVal
   const retry = ofNode && retryOf(form.getValues(), ofNode)
   return (
     <>
-      <NumberInput
+      <WholeNumberField
+        form={form}
+        path="retryWindowHours"
         label="Retry window"
         description="How long after its first attempt an event is retried, 1 to 72 hours; empty: as the node is set up"
         min={1}
         max={maxWindowHours}
-        allowDecimal={false}
         suffix=" h"
-        maw={320}
-        key={form.key('retryWindowHours')}
-        {...form.getInputProps('retryWindowHours')}
       />
       <Group align="start">
-        <NumberInput
+        <WholeNumberField
+          form={form}
+          path="retryPauses.firstSeconds"
           label="First pause"
           description="Each further one is twice as long; empty: as the node is set up"
           min={1}
           max={maxFirstSeconds}
-          allowDecimal={false}
           suffix=" s"
-          maw={320}
-          key={form.key('retryPauses.firstSeconds')}
-          {...form.getInputProps('retryPauses.firstSeconds')}
         />
-        <NumberInput
+        <WholeNumberField
+          form={form}
+          path="retryPauses.maxSeconds"
           label="Longest pause"
           description="Pauses grow no further; empty: as the node is set up"
           min={longestSeconds.min}
           max={longestSeconds.max}
-          allowDecimal={false}
           suffix=" s"
-          maw={320}
-          key={form.key('retryPauses.maxSeconds')}
-          {...form.getInputProps('retryPauses.maxSeconds')}
         />
       </Group>
       {retry && (
