@@ -113,14 +113,14 @@ describe.skipIf(findPostgres() === undefined)('a PostgreSQL that fails at the wr
     })
     const refused = expect(still).rejects.toThrow()
     await until('another one has the lock', () =>
-      other.query('update locked set value = value + 10').then(
+      other.query('update locked set value = 10').then(
         () => true,
         () => false,
       ),
     )
     goOn()
     await refused
-    expect(await other.query('select value from locked')).toEqual([{ value: 11 }])
+    expect(await other.query('select value from locked')).toEqual([{ value: 10 }])
   })
 
   it('is closed in time although it hangs', async () => {
