@@ -40,6 +40,10 @@ import { recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './trying-on.ts
 /** Attempts kept in the record of one activity: a window of 4 hours has about 25. */
 const maxRecordedAttempts = 100
 
+/** How long after a standstill a task may begin that was handed out before it, and of which Temporal waits for no report any more, in
+ *  milliseconds. */
+const staleTaskMs = 5_000
+
 /** Characters of an endpoint's URL that an attempt keeps. */
 const maxUrlLength = 300
 
@@ -220,7 +224,7 @@ export async function attempt(
   const begunAt = Date.now()
   const outcome = await dependencies.unlessMade({ delivery, activityId, isTold }, now)
   const { keepLate, noteUnreported, standstills } = dependencies
-  const note = isGivenUp() || standstills.since(begunAt) ? keepLate : noteUnreported
+  const note = isGivenUp() || standstills.since(begunAt - staleTaskMs) ? keepLate : noteUnreported
   for (const made of attemptsOf(outcome)) note(deliveryId, made)
   return outcome
 }

@@ -6,11 +6,11 @@
 import { rm } from 'node:fs/promises'
 import { Client, Connection } from '@temporalio/client'
 import { temporal as protocol } from '@temporalio/proto'
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
-import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { sendAnsweredInTurn, type AnswersInTurn } from '../support/answered-in-turn.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
-import { startReceiver, type Answer } from '../support/receiver.ts'
+import type { Answer } from '../support/receiver.ts'
 import { testConverter } from '../support/sealed-payloads.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
@@ -52,14 +52,11 @@ async function isGivenUp(): Promise<boolean> {
   return count > 0
 }
 
-/** More than get a workflow of their own when they come together. */
-const parcelSize = 8
-
 /** What an endpoint answers, of which the one is 4 s late, and under way when the node stands still. */
 const late = (status: number): Answer => ({ status, delayMs: 4_000 })
 const isLate = (answer: Answer): boolean => answer === 'hang' || (typeof answer === 'object' && 'delayMs' in answer)
 
-const cases: { name: string; answers: Answer[]; isInParcel?: true }[] = [
+const cases: AnswersInTurn[] = [
   { name: 'first attempt that was taken', answers: [late(200)] },
   { name: 'first attempt that failed', answers: [late(503), { status: 200 }] },
   { name: 'first attempt that was refused', answers: [late(404)] },
@@ -75,35 +72,13 @@ const cases: { name: string; answers: Answer[]; isInParcel?: true }[] = [
 const statusOf = (answer: Answer): number | null =>
   typeof answer === 'object' && 'status' in answer ? (answer.status ?? null) : null
 
-async function begin({ name, answers, isInParcel }: (typeof cases)[number]) {
-  const receiver = await startReceiver()
-  onTestFinished(() => receiver.close())
-  const requestsOf = (messageId: string) => receiver.requests.filter(({ body }) => body.includes(`"${messageId}"`))
-  receiver.answer(({ body }) => {
-    const { messageId } = JSON.parse(body.toString()) as { messageId: string }
-    return answers[requestsOf(messageId).length - 1] ?? { status: 200 }
-  })
-  const source = await node.createSource()
-  await node.connect([source], [receiver.url])
-  const messageIds = Array.from({ length: isInParcel ? parcelSize : 1 }, (_, n) => `${name} ${n}`)
-  const batch = messageIds.map((messageId) => ({ type: 'track', messageId, userId: 'u1', event: 'E' }))
-  await node.post('/batch', source.writeKey, { batch })
-  const untilLate = answers.findIndex(isLate) + 1
-  await receiver.received(untilLate * messageIds.length)
-  return {
-    name,
-    messageIds,
-    requestsOf,
-    statuses: answers.map(statusOf),
-    read: async (messageId: string): Promise<DeliveryDetail> => {
-      const id = `event/${source.id}/${messageId}`
-      return (await node.api<DeliveryDetail>('GET', `/deliveries/${encodeURIComponent(id)}`)).body
-    },
-  }
-}
-
 it('an attempt whose report came too late is made once, and stands in the history', async () => {
-  const begun = await Promise.all(cases.map(begin))
+  const begun = await Promise.all(
+    cases.map(async (one) => ({
+      ...(await sendAnsweredInTurn(node, one, one.answers.findIndex(isLate) + 1)),
+      statuses: one.answers.map(statusOf),
+    })),
+  )
   process.kill(node.pid, 'SIGSTOP')
   await until('Temporal gives up what is under way', isGivenUp, givenUpLimitMs)
   process.kill(node.pid, 'SIGCONT')
@@ -113,7 +88,7 @@ it('an attempt whose report came too late is made once, and stands in the histor
   for (const { name, messageIds, requestsOf, statuses, read } of begun)
     for (const messageId of messageIds) {
       const { timeline, attempts } = await until(`the ${name} ends`, async () => {
-        const delivery = await read(messageId)
+        const delivery = await read(node, messageId)
         return delivery.endedAt !== null && delivery
       })
       expected.push({ messageId, statuses, attempts: statuses.length, requests: statuses.length })

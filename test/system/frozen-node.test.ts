@@ -1,13 +1,13 @@
 /** A node that stands still in the middle of attempts, while another node makes the next ones: the list of attempts has each that the
  *  receiver got. */
 
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
+import { describe, expect, it } from 'vitest'
+import type { Delivery } from '../../src/schemas/delivery.ts'
 import { findPostgres } from '../support/postgres.ts'
-import { startReceiver, type Answer } from '../support/receiver.ts'
-import { startSharedParts } from '../support/shared-parts.ts'
-import type { NodeProcess } from '../support/node-process.ts'
+import { sendAnsweredInTurn, type AnswersInTurn } from '../support/answered-in-turn.ts'
 import type { TestApp } from '../support/app.ts'
+import type { Answer } from '../support/receiver.ts'
+import { startSharedParts } from '../support/shared-parts.ts'
 import { until } from '../support/wait.ts'
 
 const missing = findPostgres() === undefined
@@ -16,18 +16,11 @@ if (missing) console.warn('No PostgreSQL binaries here: a node that stands still
 /** Temporal gives a task up after 10 s, and its node's own queue after another while. */
 const takeOverLimitMs = 120_000
 
-/** More than get a workflow of their own when they come together. */
-const parcelSize = 8
-
 const late = (status: number): Answer => ({ status, delayMs: 4_000 })
 
-interface Case {
-  name: string
-  /** What the receiver answers to each event, in turn. */
-  answers: Answer[]
+interface Case extends AnswersInTurn {
   /** How many of them come before the node stands still. */
   untilFrozen: number
-  isInParcel?: true
 }
 
 const cases: Case[] = [
@@ -41,40 +34,17 @@ const cases: Case[] = [
   { name: 'retries of a parcel', answers: [{ status: 503 }, late(503)], untilFrozen: 2, isInParcel: true },
 ]
 
-async function begin(node: NodeProcess, { name, answers, untilFrozen, isInParcel }: Case) {
-  const receiver = await startReceiver()
-  onTestFinished(() => receiver.close())
-  const requestsOf = (messageId: string) => receiver.requests.filter(({ body }) => body.includes(`"${messageId}"`))
-  receiver.answer(({ body }) => {
-    const { messageId } = JSON.parse(body.toString()) as { messageId: string }
-    return answers[requestsOf(messageId).length - 1] ?? { status: 200 }
-  })
-  const source = await node.createSource()
-  await node.connect([source], [receiver.url])
-  const messageIds = Array.from({ length: isInParcel ? parcelSize : 1 }, (_, n) => `${name} ${n}`)
-  const batch = messageIds.map((messageId) => ({ type: 'track', messageId, userId: 'u1', event: 'E' }))
-  await node.post('/batch', source.writeKey, { batch })
-  await receiver.received(untilFrozen * messageIds.length)
-  return {
-    name,
-    messageIds,
-    requestsOf,
-    read: async (at: Pick<TestApp, 'api'>, messageId: string): Promise<DeliveryDetail> => {
-      const id = `event/${source.id}/${messageId}`
-      return (await at.api<DeliveryDetail>('GET', `/deliveries/${encodeURIComponent(id)}`)).body
-    },
-    attemptsInList: async (at: Pick<TestApp, 'api'>): Promise<Map<string, number | null>> => {
-      const { body } = await at.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}&limit=50`)
-      return new Map(body.items.map(({ messageId, attempts }) => [messageId, attempts]))
-    },
-  }
+/** How many attempts the list of a source shows of each of its events, by message id. */
+async function attemptsInList(at: Pick<TestApp, 'api'>, sourceId: string): Promise<Map<string, number | null>> {
+  const { body } = await at.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${sourceId}&limit=50`)
+  return new Map(body.items.map(({ messageId, attempts }) => [messageId, attempts]))
 }
 
 describe.skipIf(missing)('a node that stands still in the middle of attempts', { timeout: 300_000 }, () => {
   it('tells of them when it goes on, though another node made the next ones', async () => {
     await using parts = await startSharedParts()
     const frozen = await parts.startProcess()
-    const begun = await Promise.all(cases.map((one) => begin(frozen, one)))
+    const begun = await Promise.all(cases.map((one) => sendAnsweredInTurn(frozen, one, one.untilFrozen)))
     process.kill(frozen.pid, 'SIGSTOP')
     await using other = await parts.start()
     for (const { name, messageIds, read } of begun)
@@ -86,7 +56,7 @@ describe.skipIf(missing)('a node that stands still in the middle of attempts', {
         )
     process.kill(frozen.pid, 'SIGCONT')
 
-    for (const { name, messageIds, requestsOf, read, attemptsInList } of begun)
+    for (const { name, sourceId, messageIds, requestsOf, read } of begun)
       for (const messageId of messageIds) {
         const { status, attempts, timeline } = await until(`the list has each attempt of the ${name}`, async () => {
           const delivery = await read(other, messageId)
@@ -95,7 +65,7 @@ describe.skipIf(missing)('a node that stands still in the middle of attempts', {
         expect({ messageId, status, attempts }).toEqual({ messageId, status: 'delivered', attempts: timeline.length })
         await until(
           `the row of ${messageId} counts them`,
-          async () => (await attemptsInList(other)).get(messageId) === timeline.length,
+          async () => (await attemptsInList(other, sourceId)).get(messageId) === timeline.length,
         )
       }
   })
