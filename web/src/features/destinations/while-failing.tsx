@@ -1,8 +1,7 @@
-import { Radio, Stack } from '@mantine/core'
+import { NumberInput, Radio, Stack } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { DestinationValues } from './destination-form.ts'
 import { RetrySchedule } from './retry-schedule.tsx'
-import { WholeNumberField } from './whole-number-field.tsx'
 
 /** Longest time of failure before a hold, in minutes. */
 const maxMinutes = 24 * 60
@@ -22,12 +21,13 @@ export function WhileFailing({ form }: { form: UseFormReturnType<DestinationValu
         </Stack>
       </Radio.Group>
       {form.getValues().onFailing === 'hold' && (
-        <WholeNumberField
-          form={form}
-          path="holdAfterMinutes"
+        <NumberInput
           label="Hold after so many minutes of failure"
           min={0}
           max={maxMinutes}
+          maw={320}
+          key={form.key('holdAfterMinutes')}
+          {...form.getInputProps('holdAfterMinutes')}
         />
       )}
       <RetrySchedule form={form} />
