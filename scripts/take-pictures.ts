@@ -1,4 +1,4 @@
-/** Takes the pictures of the documentation from a real run: `npx tsx scripts/take-pictures.ts`, after `npm run build`.
+/** Takes the pictures of the documentation from a real run, each light and dark: `npx tsx scripts/take-pictures.ts`, after `npm run build`.
  *  Needs Chromium or Chrome on the PATH (or its path in CHROMIUM); writes `docs/images/`. */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { chromium, type Page } from 'playwright-core'
+import { chromium, type Locator, type Page } from 'playwright-core'
 import { builtCommand } from '../test/support/built-command.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -96,65 +96,71 @@ async function fill({ url, token, writeKey }: Node, endpoints: string): Promise<
   await track(shop.writeKey, { userId: 'grace', event: 'Coupon Used', properties: { coupon: 'SPRING' } })
 }
 
+const schemes = ['light', 'dark'] as const
+type Scheme = (typeof schemes)[number]
+
+/** The picture of that name for readers whose system is light or dark. */
+const fileOf = (name: string, scheme: Scheme): string => join(images, `${name}${scheme === 'dark' ? '-dark' : ''}.png`)
+
 const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
 /** What the node printed, as a terminal shows it. */
 const terminal = (text: string): string =>
-  `<!doctype html><body style="margin:0;background:#1d1f2b">
-  <div style="display:inline-block;padding:20px 28px 12px;font:14px/1.5 'DejaVu Sans Mono',monospace;color:#dfe2ee;white-space:pre">` +
-  `<span style="color:#8f95b2">$ </span>npm start\n${escape(text)}</div>`
+  `<!doctype html><style>
+  body { margin: 0; background: #f6f7fb; color: #2a2e42 }
+  div { display: inline-block; padding: 20px 28px 12px; font: 14px/1.5 'DejaVu Sans Mono', monospace; white-space: pre }
+  span { color: #6b7190 }
+  @media (prefers-color-scheme: dark) { body { background: #1d1f2b; color: #dfe2ee } span { color: #8f95b2 } }
+  </style><div><span>$ </span>npm start\n${escape(text)}</div>`
+
+/** What the node printed until the receiver had the first event. */
+async function firstMinute(node: Node): Promise<string> {
+  await until(() => node.output().includes('signature valid'), stepLimitMs, 'nothing arrived at the receiver')
+  const lines = node.output().trimEnd().split('\n')
+  const first = lines.findIndex((line) => line.includes('signature valid'))
+  return lines
+    .slice(0, first + 1)
+    .join('\n')
+    .replaceAll(node.token, '…')
+}
 
 async function takePictures(page: Page, node: Node): Promise<void> {
-  const shoot = (name: string) => page.screenshot({ path: join(images, `${name}.png`) })
+  /** @param open  for pages that look how light the system is only as they open */
+  const shoot = async (name: string, open?: () => Promise<void>, part: Page | Locator = page): Promise<void> => {
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      await open?.()
+      await page.waitForTimeout(1_000)
+      await part.screenshot({ path: fileOf(name, colorScheme) })
+    }
+    await page.emulateMedia({ colorScheme: 'light' })
+  }
   const open = async (path: string, sight: string): Promise<void> => {
     await page.goto(node.url + path)
     await page.getByText(sight).first().waitFor()
     await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
-    await page.waitForTimeout(1_000)
   }
   await page.goto(`${node.url}/login#token=${node.token}`)
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
-  await open('/?range=1h', 'What became of it')
-  await shoot('overview')
   await open('/deliveries', 'Plan Upgraded')
   await shoot('deliveries')
   await page.getByRole('link', { name: 'Plan Upgraded' }).click()
   await page.getByText('HTTP 503').first().waitFor()
-  await page.waitForTimeout(1_000)
   await shoot('delivery')
   const temporalUi = await page.getByRole('link', { name: 'Temporal UI' }).getAttribute('href')
-  await open('/catalog', 'Cloud mode')
-  await shoot('catalog')
-  await open('/catalog/webhooks', 'Whose events')
-  await shoot('connect')
   await open('/sources', 'Web shop')
   await page.getByRole('link', { name: 'Web shop' }).click()
   await page.getByText('Live', { exact: true }).waitFor()
   await shoot('source')
-  await open('/settings', 'Namespace')
-  await shoot('settings')
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await open('/?range=1h', 'What became of it')
-  await shoot('overview-dark')
-  await page.emulateMedia({ colorScheme: 'light' })
-  if (temporalUi !== null) {
-    await page.goto(temporalUi)
+  await open('/?range=1h', 'See what waits')
+  await shoot('overview')
+  await shoot('temporal-ui', async () => {
+    await page.goto(temporalUi ?? '')
     await page.getByText('deliverEvent').first().waitFor()
-    await page.waitForTimeout(3_000)
-    await shoot('temporal-ui')
-  }
-  await until(() => node.output().includes('signature valid'), stepLimitMs, 'nothing arrived at the receiver')
-  const lines = node.output().trimEnd().split('\n')
-  const first = lines.findIndex((line) => line.includes('signature valid'))
-  await page.setContent(
-    terminal(
-      lines
-        .slice(0, first + 1)
-        .join('\n')
-        .replaceAll(node.token, '…'),
-    ),
-  )
-  await page.locator('div').screenshot({ path: join(images, 'terminal.png') })
+    await page.waitForTimeout(2_000)
+  })
+  const first = terminal(await firstMinute(node))
+  await shoot('terminal', () => page.setContent(first), page.locator('div'))
 }
 
 function findBrowser(): string {

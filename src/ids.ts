@@ -13,6 +13,7 @@ export const newDeletionRequestId = (): string => randomId('del')
 export const newTurnedAwayId = (): string => randomId('evt')
 export const newSyncId = (): string => randomId('sync')
 export const newAlertChannelId = (): string => randomId('chan')
+export const newListenRequestId = (): string => randomId('req')
 export const newDataKeyId = (): string => randomId('key')
 
 /** A write key: 160 random bits. It is not a secret towards browsers, but nobody should guess one. */

@@ -30,6 +30,7 @@ const basics = [
   'src/failure-log.ts',
   'src/gathered-writes.ts',
   'src/keep-looking.ts',
+  'src/lookout.ts',
   'src/socket-path.ts',
 ]
 
@@ -58,6 +59,7 @@ const layers: Record<string, Layer> = {
   'src/failure-log.ts': { values: ['src/errors.ts'], types: ['src/logger.ts'], libraries: [] },
   'src/gathered-writes.ts': { values: [], libraries: [] },
   'src/keep-looking.ts': { values: ['src/failure-log.ts', 'src/pause.ts'], types: ['src/logger.ts'], libraries: [] },
+  'src/lookout.ts': { values: [], libraries: ['node:'] },
   'src/clean-ups.ts': { values: [], types: ['src/logger.ts'], libraries: [] },
   'src/half-made.ts': { values: [], libraries: ['node:'] },
   'src/package-version.ts': { values: [], libraries: ['node:', 'zod'] },

@@ -80,6 +80,27 @@ describe('pages', () => {
   })
 })
 
+describe('pictures', () => {
+  const shownIn = (page: string): string[] =>
+    [...read(page).matchAll(/(?:src|srcset)="([^"]+)"|!\[[^\]]*\]\(([^)\s]+)\)/g)]
+      .map(([, html, markdown]) => html ?? markdown ?? '')
+      .filter((link) => !/^[a-z]+:/i.test(link))
+      .map((link) => join(dirname(page), link))
+  const shown = new Set(pages.flatMap(shownIn))
+  const there = readdirSync(join(root, 'docs/images')).map((name) => join('docs/images', name))
+
+  it('are all shown on a page, and all that are shown are there', () => {
+    expect([...shown].sort()).toEqual(there.sort())
+  })
+
+  it('of screens are there light and dark', () => {
+    const screens = there.filter((file) => file.endsWith('.png'))
+    const light = screens.filter((file) => !file.endsWith('-dark.png'))
+    expect(light).not.toEqual([])
+    expect(light.flatMap((file) => [file, file.replace('.png', '-dark.png')]).sort()).toEqual(screens.sort())
+  })
+})
+
 describe('alerts', () => {
   interface Rules {
     groups: { rules: { alert: string; annotations: { runbook: string } }[] }[]

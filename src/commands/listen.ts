@@ -4,8 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { Command, Option } from 'commander'
 import { DestinationSchema, type Destination, type DestinationView } from '../schemas/destination.ts'
-import { isReceiver, startReceiver } from '../receiver/receiver.ts'
+import { isReceiver, startReceiver, type ReceivedEvent } from '../receiver/receiver.ts'
+import { isFetching } from '../schemas/listen-request.ts'
 import type { Source } from '../schemas/source.ts'
+import { listenByFetching } from './listen-by-fetching.ts'
 import { DoneSchema, segment, type Api } from './shared/api.ts'
 import { isLoopback } from './shared/addresses.ts'
 import { CommandError } from './shared/failure.ts'
@@ -24,6 +26,7 @@ interface ListenOptions {
   publicUrl?: string
   forwardTo?: string
   header?: Record<string, string>
+  fetch?: true
   body?: true
   once?: true
   remove?: true
@@ -41,6 +44,7 @@ export const listenCommand = (): Command =>
       new Option('--port <port>', 'port to listen on').argParser(wholeNumber(0, 65_535)).default(0, 'a free one'),
     )
     .option('--public-url <url>', 'URL at which the node reaches this receiver, if it is another one', httpUrl)
+    .option('--fetch', 'fetch the events from the node, which needs no way to this machine')
     .option('--body', 'show the whole body of each event')
     .option('--once', 'end after the first event')
     .option('--remove', 'delete the destination at the end; what has not been sent by then is not sent any more')
@@ -51,6 +55,7 @@ export const listenCommand = (): Command =>
         'listen creates a destination for the receiver, and uses the same one the next time; beside another listen that is',
         'running it has one of its own, so that both get all events. When listen stops, it pauses its destination: events',
         'that come in meanwhile are held, and are sent when listen runs again. With --remove nothing is kept.',
+        'From a node on another machine the events are fetched, unless --host or --public-url is given.',
       ].join('\n'),
     )
     .action(async (source: string, options: ListenOptions, command: Command) => listen(source, options, command))
@@ -58,11 +63,32 @@ export const listenCommand = (): Command =>
 async function listen(wanted: string, options: ListenOptions, command: Command): Promise<void> {
   const { api, out } = await openSession(command)
   const source = await findSource(api, wanted)
-  if (options.publicUrl === undefined && options.host === '127.0.0.1' && !isLoopback(api.address))
-    throw new CommandError('usage', `the node at ${api.address} cannot reach 127.0.0.1: give --host and --public-url`)
   const stop = stopSignal()
   const first = new AbortController()
   const end = options.once === true ? AbortSignal.any([stop, first.signal]) : stop
+  const isFetched = options.fetch === true || !reaches(api.address, options)
+  const show = (event: ReceivedEvent): void => {
+    out.item(event, (one) => {
+      const line = receivedLine(one, isFetched)
+      return options.body === true ? `${line}\n${printableJson(one.body)}` : line
+    })
+    if (event.genuine) first.abort()
+  }
+  if (isFetched) {
+    await listenByFetching({
+      ...{ api, source, name: options.name, forwardTo: options.forwardTo, header: options.header, end },
+      openUntil: async (over) => (await openSession(command, over)).api,
+      onReady: ({ id }) =>
+        out.item(
+          { listening: null, destinationId: id, sourceId: source.id },
+          () => `Receiving events of ${printable(source.name)} from ${api.address}. Stop with Ctrl-C.`,
+        ),
+      onEvent: show,
+      leave: (destination, url) => leave(api, destination, url, options.remove === true, out),
+      note: (line) => out.note(line),
+    })
+    return
+  }
   // A new one each time: what was held is signed when it is sent, so nothing has to be kept here.
   const secret = randomBytes(24).toString('base64url')
   const { host, port, forwardTo, header } = options
@@ -71,12 +97,7 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
     port,
     secrets: () => [secret],
     ...(forwardTo !== undefined && { forward: (request, body) => forward(forwardTo, request, body, header) }),
-    onEvent: (event) => {
-      out.item(event, (one) =>
-        options.body === true ? `${receivedLine(one)}\n${printableJson(one.body)}` : receivedLine(one),
-      )
-      if (event.genuine) first.abort()
-    },
+    onEvent: show,
   }).catch((error: Error) => {
     throw new CommandError('failed', `cannot listen on ${host}:${port}: ${error.message}`)
   })
@@ -91,6 +112,10 @@ async function listen(wanted: string, options: ListenOptions, command: Command):
     await receiver.stop()
   }
 }
+
+/** Whether the node reaches a receiver on this machine, as far as is known. */
+const reaches = (address: string, { host, publicUrl }: ListenOptions): boolean =>
+  isLoopback(address) || publicUrl !== undefined || host !== '127.0.0.1'
 
 /** Lets the destination lead to the receiver, and what was held come. */
 async function register(
@@ -133,10 +158,14 @@ async function findPlace(
     const named = destinations.filter((one) => one.name === freeName)
     if (named.length === 0) return { freeName }
     const existing = named.find(({ sourceIds }) => sourceIds.length === 1 && sourceIds[0] === source.id)
-    const [webhook] = existing?.settings.webhooks ?? []
-    if (existing !== undefined && (existing.paused || webhook === undefined || !(await isReceiver(webhook.url))))
-      return { existing, freeName }
+    if (existing !== undefined && (existing.paused || !(await isListening(existing)))) return { existing, freeName }
   }
+}
+
+/** Whether another listen may have the destination: of one that fetches its events only the node knows. */
+async function isListening({ settings }: DestinationView): Promise<boolean> {
+  const [webhook] = settings.webhooks
+  return webhook !== undefined && (isFetching(new URL(webhook.url).hostname) || isReceiver(webhook.url))
 }
 
 /** Pauses the destination or removes it, unless another listen has it by now. */

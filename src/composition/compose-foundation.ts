@@ -8,11 +8,13 @@ import { openDataFolder } from '../data-folder.ts'
 import type { Database } from '../db/database.ts'
 import { createDestinationStore, type DestinationStore } from '../db/destinations.ts'
 import { ensureIdHashing } from '../db/id-hashing.ts'
+import { addListenRequest, answeredListenRequests, removeListenRequest } from '../db/listen-requests.ts'
 import { checkKeys } from '../db/sealed-columns.ts'
 import { watchSuppression, type Suppression } from '../deletions/suppression.ts'
 import { createUserKeys } from '../deletions/user-keys.ts'
 import { createAddressGuard, type AddressGuard } from '../delivery/guard-address.ts'
 import { proxySettings } from '../delivery/proxy.ts'
+import { createMailbox } from '../delivery/mailbox.ts'
 import { createSender, type Sender } from '../delivery/send.ts'
 import { installationSecrets, withKeysOf } from '../installation.ts'
 import { nodeName, type Logger } from '../logger.ts'
@@ -91,7 +93,13 @@ export async function composeFoundation(
   const lateCleanUps = createCleanUps(logger)
   cleanUps.add(() => lateCleanUps.run())
   const guard = createAddressGuard(config.allowedNetworks)
-  const sender = createSender({ allowedNetworks: config.allowedNetworks, proxy: proxySettings(environment) })
+  const mailbox = createMailbox({
+    add: (request) => addListenRequest(database, secrets, request),
+    answered: (ids) => answeredListenRequests(database, ids),
+    remove: (id) => removeListenRequest(database, id),
+  })
+  const { allowedNetworks } = config
+  const sender = createSender({ allowedNetworks, proxy: proxySettings(environment), mailbox })
   cleanUps.add(() => sender.close())
 
   const expressions = createExpressions()

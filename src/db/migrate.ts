@@ -37,6 +37,7 @@ import { retryWindows } from './migrations/0103-retry-windows.ts'
 import { retryPauses } from './migrations/0107-retry-pauses.ts'
 import { lateAttempts } from './migrations/0108-late-attempts.ts'
 import { userLines } from './migrations/0109-user-lines.ts'
+import { listenRequests } from './migrations/0111-listen-requests.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -78,6 +79,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   retryPauses,
   lateAttempts,
   userLines,
+  listenRequests,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

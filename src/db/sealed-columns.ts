@@ -20,6 +20,7 @@ export const sealedColumns = [
   { table: 'id_hashing_keys', column: 'key_encrypted' },
   { table: 'user_keys', column: 'key_encrypted' },
   { table: 'alert_channels', column: 'settings_encrypted' },
+  { table: 'listen_requests', column: 'request_encrypted' },
 ] as const
 type SealedColumn = (typeof sealedColumns)[number]
 

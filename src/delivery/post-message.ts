@@ -11,7 +11,8 @@ export interface OutboundMessage {
   messageId: string
   /** Compact JSON. */
   body: string
-  endpoint: DifferingOptions & { url: string; headers: Readonly<Record<string, string>> }
+  /** Without an id it is none that could fetch its request. */
+  endpoint: DifferingOptions & { id?: string | null; url: string; headers: Readonly<Record<string, string>> }
   /** Secrets that sign, newest first; each signs until its time is over. */
   secrets: readonly { secret: string; until: Date | null }[]
   /** When the attempt is made. */
@@ -30,6 +31,7 @@ export function messageRequest(outbound: OutboundMessage): SendRequest {
   const signature = signatureHeaders({ secrets: secretsInForce(secrets, at), messageId, body, at })
   return {
     url: endpoint.url,
+    endpointId: endpoint.id ?? undefined,
     method: method ?? usualOptions.method,
     headers: requestHeaders({ contentType, staticHeaders: endpoint.headers, signature, traceparent }),
     body,

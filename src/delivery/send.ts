@@ -13,7 +13,9 @@ import { CalledOffError, createLimits, exchange, FailedExchange } from './exchan
 import { createAddressGuard, type Refusal } from './guard-address.ts'
 import { socketsPerOrigin } from './gate-bounds.ts'
 import { usualOptions, type EndpointOptions } from '../schemas/endpoint-options.ts'
+import { isFetching } from '../schemas/listen-request.ts'
 import { isOwn } from './headers.ts'
+import type { Mailbox } from './mailbox.ts'
 import type { SendOutcome } from './outcome.ts'
 import type { ProxySettings } from './proxy.ts'
 
@@ -39,10 +41,14 @@ export interface SenderOptions {
   maxSocketsPerOrigin?: number
   proxy?: ProxySettings | undefined
   lookup?: Lookup
+  /** Takes requests to endpoints that fetch them; without it these do not resolve. */
+  mailbox?: Mailbox
 }
 
 export interface SendRequest {
   url: string
+  /** Which endpoint may fetch it; absent: it is sent, whatever its URL. */
+  endpointId?: string | undefined
   /** `POST` unless given. */
   method?: EndpointOptions['method']
   headers: Record<string, string>
@@ -88,7 +94,7 @@ export const createSender = (options: SenderOptions): Sender => {
 
   // `then` rather than `await`: each promise that this saves counts, see `exchange`.
   const send = (request: SendRequest, signal?: AbortSignal): Promise<SendOutcome> => {
-    const { url, method, headers, body, isCalledOff, successStatuses, timeoutMs = usualMs } = request
+    const { url, endpointId, method, headers, body, isCalledOff, successStatuses, timeoutMs = usualMs } = request
     const target = targetOf(url)
     if (target.kind === 'refused') return Promise.resolve({ kind: 'rejected', ...target.refusal, durationMs: 0 })
     const { origin, host, path } = target
@@ -101,6 +107,11 @@ export const createSender = (options: SenderOptions): Sender => {
       }
       return classifyFailure(error, { host, timeoutMs, durationMs })
     }
+    const { mailbox } = options
+    if (mailbox !== undefined && endpointId !== undefined && isFetching(host)) {
+      const laidDown = { endpointId, method: method ?? 'POST', headers, body, timeoutMs, isCalledOff }
+      return mailbox.exchange(laidDown, signal).then(read, fail)
+    }
     try {
       const outbound = { origin, path, method, headers, body, isCalledOff, successStatuses }
       return exchange(connections.use(origin, timeoutMs), outbound, limitsOf(timeoutMs), signal).then(read, fail)
@@ -109,7 +120,8 @@ export const createSender = (options: SenderOptions): Sender => {
     }
   }
 
-  return { send, close: () => connections.close() }
+  const close = () => Promise.all([connections.close(), options.mailbox?.close()]).then(() => undefined)
+  return { send, close }
 }
 
 /** What is known of a URL before any request. */

@@ -1,9 +1,10 @@
 /** Removes events from the inbox that were refused or cancelled, and parcels that are over, once they are older than the
- *  retention of deliveries, and late attempts some time after them. */
+ *  retention of deliveries, and late attempts some time after them; and what killed nodes left. */
 
 import type { Database } from '../db/database.ts'
 import { removeLateAttemptsBefore } from '../db/late-attempts.ts'
 import { removeSettled } from '../db/inbox-steering.ts'
+import { removeLostListenRequests } from '../db/listen-requests.ts'
 import { removeOldParcels } from '../db/parcels.ts'
 import { removeLostPlaces } from '../db/user-lines.ts'
 import { keepLooking, type Looking } from '../keep-looking.ts'
@@ -23,6 +24,7 @@ export function forgetSettled(database: Database, retentionMs: number, logger: L
     await removeOldParcels(database.patient, before)
     await removeLateAttemptsBefore(database.patient, new Date(before.getTime() - lateAttemptsMs))
     await removeLostPlaces(database.patient)
+    await removeLostListenRequests(database.patient)
   }
   return keepLooking({ look, failure: 'inbox.settled_not_removed', pauseMs, logger })
 }

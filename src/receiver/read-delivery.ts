@@ -33,9 +33,14 @@ export async function readDelivery(
 ): Promise<ReceivedDelivery | undefined> {
   const bytes = await readBytes(request)
   if (bytes === undefined) return undefined
-  const body = parse(bytes)
   const isGenuine = secrets.some((secret) => verify(bytes, request.headers['x-signature'], secret))
-  return { bytes, isGenuine, body, message: MessageSchema.safeParse(body).data }
+  return { bytes, isGenuine, ...understand(bytes) }
+}
+
+/** What a body says. */
+export function understand(bytes: Buffer): Pick<ReceivedDelivery, 'body' | 'message'> {
+  const body = parse(bytes)
+  return { body, message: MessageSchema.safeParse(body).data }
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer | undefined> {

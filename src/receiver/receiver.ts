@@ -112,7 +112,13 @@ async function answerTo(
   return forward === undefined ? { status: 200, forwarded: null } : forward(request, delivery.bytes)
 }
 
-function describe({ bytes, body, message, isGenuine }: ReceivedDelivery): Omit<ReceivedEvent, 'at' | keyof Answer> {
+/** What is told of a delivery, beside what was answered. */
+export function describe({
+  bytes,
+  body,
+  message,
+  isGenuine,
+}: ReceivedDelivery): Omit<ReceivedEvent, 'at' | keyof Answer> {
   const { type, event, name, userId, anonymousId } = message ?? {}
   return {
     type: type ?? null,

@@ -331,4 +331,59 @@ describe('listen', () => {
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('The only one') as string })
     expect((await node.api('GET', `/destinations/${destinationId}`)).status).toBe(404)
   })
+
+  describe('that fetches its events', () => {
+    const destinationOf = async (started: Running): Promise<string> =>
+      (JSON.parse(await started.line('"destinationId"')) as Listening).destinationId
+
+    it('shows and forwards them, and has the same destination when it is started again at once', async () => {
+      await using local = await startReceiver()
+      const source = await node.createSource('Afar')
+      const send = (event: string) => node.post('/track', source.writeKey, { userId: 'u1', event })
+      const command = ['listen', 'Afar', '--fetch', '--forward-to', `${local.url}/hook`, '--header', 'X-From: listen']
+      await using one = shell.start([...command, '--json'])
+      const firstId = await destinationOf(one)
+      local.answerInTurn({ status: 503 }, {})
+      await send('At the second try')
+      await local.received(2)
+      expect(local.requests[0]).toMatchObject({ method: 'POST', path: '/hook', headers: { 'x-from': 'listen' } })
+      await until('both are shown', () => one.lines().filter((line) => line.includes('At the second try')).length === 2)
+      expect((await one.interrupt()).code).toBe(0)
+
+      await send('While off')
+      await using again = shell.start([...command, '--json'])
+      expect(await destinationOf(again)).toBe(firstId)
+      expect(JSON.parse(await again.line('While off'))).toMatchObject({ status: 200, forwarded: '200' })
+
+      // Beside one that runs there is another destination, which the end of the other leaves as it is.
+      await using beside = shell.start(command)
+      await beside.line('Receiving events of Afar')
+      expect((await again.interrupt()).code).toBe(0)
+      await send('To the other')
+      expect(await beside.line('To the other')).toContain('fetched, forwarded: 200')
+      expect((await beside.interrupt()).stderr).toMatch(/^Paused: .* postrider destinations delete dst_\w+$/m)
+    })
+
+    it('lets others have the destination once it is killed', async () => {
+      await node.createSource('Killed')
+      await using killed = shell.start(['listen', 'Killed', '--fetch', '--json'])
+      const path = `/destinations/${await destinationOf(killed)}/requests`
+      const other = { listener: 'other', waitSeconds: 0 }
+      expect((await node.api('POST', `${path}/fetch`, other)).status).toBe(409)
+      killed.process.kill('SIGKILL')
+      await until('others may fetch', async () => (await node.api('POST', `${path}/fetch`, other)).status === 200)
+    })
+
+    it('ends after the first event and leaves nothing behind, where that is asked for', async () => {
+      const source = await node.createSource('Brief afar')
+      await using brief = shell.start(['listen', 'Brief afar', '--fetch', '--once', '--remove'])
+      await brief.line('Receiving events of Brief afar')
+      await node.post('/track', source.writeKey, { userId: 'u1', event: 'The only one' })
+      const { code, stdout, stderr } = await brief.ended
+      expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('The only one') as string })
+      expect(stderr).toMatch(/^\S.* is deleted\.\n$/)
+      const { items } = (await node.api<{ items: Destination[] }>('GET', '/destinations')).body
+      expect(items.filter(({ sourceIds }) => sourceIds.includes(source.id))).toEqual([])
+    })
+  })
 })

@@ -13,7 +13,7 @@ const connectionHeaders = new Set(['host', 'connection', 'content-length', 'tran
  *  @param more  headers to add */
 export async function forward(
   url: string,
-  { headers }: IncomingMessage,
+  { headers }: Pick<IncomingMessage, 'headers'>,
   body: Buffer,
   more: Record<string, string> = {},
 ): Promise<Answer> {
@@ -36,4 +36,8 @@ export async function forward(
 }
 
 const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.has(name)))
+  Object.fromEntries(
+    Object.entries(headers)
+      .map(([name, value]) => [name.toLowerCase(), value] as const)
+      .filter(([name]) => !connectionHeaders.has(name)),
+  )

@@ -21,6 +21,7 @@ import { deletedNameRoutes } from './deleted-names.ts'
 import { deletionRequestRoutes, type DeletionRouteDependencies } from './deletion-requests.ts'
 import { deliveryRoutes, type DeliveryRouteDependencies } from './deliveries.ts'
 import { destinationRoutes, type DestinationDependencies } from './destinations.ts'
+import { fetchRoutes, type FetchDependencies } from './fetch-requests.ts'
 import { liveRoutes, type LiveDependencies } from './live.ts'
 import { onboardingRoutes } from './onboarding.ts'
 import { overviewRoutes } from './overview.ts'
@@ -36,6 +37,7 @@ export interface ManagementDependencies
   extends
     SourceDependencies,
     DestinationDependencies,
+    FetchDependencies,
     DeliveryRouteDependencies,
     AudienceRouteDependencies,
     DeletionRouteDependencies,
@@ -81,6 +83,7 @@ export async function managementRoutes(app: FastifyInstance, dependencies: Manag
   await app.register(liveRoutes, dependencies)
   await app.register(turnedAwayRoutes, dependencies)
   await app.register(destinationRoutes, dependencies)
+  await app.register(fetchRoutes, dependencies)
   await app.register(rehearsalRoutes, dependencies)
   await app.register(deliveryRoutes, dependencies)
   // Memberships have millions of rows.

@@ -52,7 +52,7 @@ export function setScene({ api, connect, createSource, post }: EmbeddedNode, rec
   const door = (): Record<string, number> => ({
     Received: sum(accepted) + sum(rejected),
     Rejected: sum(rejected),
-    ...(sum(rejected) > 0 && { 'event not defined': sum(rejected) }),
+    ...(sum(rejected) > 0 && { 'A track call did not name its event.': sum(rejected) }),
     'No destination': 0,
     Accepted: sum(accepted),
   })

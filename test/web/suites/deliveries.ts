@@ -115,6 +115,26 @@ export const deliveries = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('gives each answer of a delivery a name of its own', async () => {
+      await using first = await startReceiver()
+      await using second = await startReceiver()
+      for (const receiver of [first, second]) receiver.answer({ status: 503, body: 'busy' })
+      const source = await web.node.createSource('Answered twice')
+      await web.node.connect([source], [first.url, second.url])
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Signed Up', messageId: 'twice' })
+      await Promise.all([first.received(1), second.received(1)])
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/twice`)}`)
+      const answers = page.getByRole('region', { name: /^Beginning of the answer/ })
+      await eventually(() => answers.count()).toBe(2)
+      for (const button of await page.getByRole('button', { name: 'Request and response' }).all()) await button.click()
+      await page.getByRole('region', { name: 'response headers' }).nth(1).waitFor()
+      const regions = page.getByRole('main').locator('[role="region"][aria-label]')
+      const names = await regions.evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')))
+      expect(names.length).toBeGreaterThanOrEqual(6)
+      expect(new Set(names).size).toBe(names.length)
+    })
+
     it('says in the list where each goes, how often it was tried and why, and which failure is final', async () => {
       await using receiver = await startReceiver()
       receiver.answer(({ path }) => ({ status: path === '/gone' ? 404 : 503 }))

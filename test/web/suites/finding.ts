@@ -52,7 +52,7 @@ export const finding = (web: WebTest) =>
         ({ body }) => (JSON.parse(body.toString()) as { type: string }).type,
       )
       expect(told).toEqual(['delete', 'delete'])
-      await page.getByRole('row', { name: /completed 2 2 of 2 started.*Forgetful/ }).waitFor()
+      await page.getByRole('row', { name: /Completed 2 2 of 2 started.*Forgetful/ }).waitFor()
 
       await page.goto(`${web.node.url}/settings?tab=audit`)
       await page.getByRole('combobox', { name: 'Changes of' }).click()
@@ -63,6 +63,31 @@ export const finding = (web: WebTest) =>
         .getByRole('link')
         .click()
       await page.getByRole('heading', { name: 'Forgetful', level: 1 }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('that a deletion request is not completed while a notification waits to be tried again', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      const source = await web.node.createSource('Slow to forget')
+      await web.node.connect([source], [receiver.url])
+      const { body } = await web.node.api<DeletionRequestDetail>('POST', '/deletion-requests', {
+        userIds: ['slow-1'],
+        sourceIds: [source.id],
+      })
+      await receiver.received(1)
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deletion-requests`)
+      const rowAs = (status: string) => page.getByRole('row', { name: new RegExp(`${status}.*Slow to forget`) })
+      await rowAs('Started 1 1 of 1 started 0 not yet').waitFor()
+      receiver.answer({})
+      await until('the notification is retried', async () => {
+        await web.node.api('POST', '/deliveries/retry', { sourceId: source.id })
+        return receiver.requests.length > 1
+      })
+      await rowAs('Completed 1 1 of 1 started').waitFor()
+      const answer = await web.node.api<DeletionRequestDetail>('GET', `/deletion-requests/${body.id}`)
+      expect(answer.body).toMatchObject({ delivered: 1, erasedAt: expect.any(String) as string })
       expect(errors).toEqual([])
     })
 

@@ -33,6 +33,7 @@ export const health = (web: WebTest) =>
       await failing.getByText('The endpoint answered 503 Service Unavailable.').waitFor()
       await failing.getByText(`${broken.requests.length} failed attempts in this range`).waitFor()
       await failing.getByRole('link', { name: '3 deliveries wait for their next attempt' }).waitFor()
+      await failing.getByText('Its events are retried automatically.').waitFor()
       // It stands above the figures.
       const headings = await page.getByRole('main').getByRole('heading', { level: 2 }).allTextContents()
       expect(headings.indexOf('Endpoints that fail now')).toBeLessThan(headings.indexOf('What became of it'))
@@ -123,7 +124,9 @@ export const health = (web: WebTest) =>
         .getByRole('link', waiting)
         .waitFor()
       const failing = page.getByRole('group', { name: `Failing: ${gone.url}` })
-      await failing.getByText('Nothing accepts events at this URL.').waitFor()
+      await failing
+        .getByText('Nothing accepts events at this URL. Its events fail at once and are not retried.')
+        .waitFor()
       expect(await failing.getByRole('link', waiting).count()).toBe(0)
       await page.goto(`${web.node.url}/destinations/${destination.id}`)
       await section(page, 'State of the endpoints').getByText('The endpoint answered 404 Not Found.').waitFor()
@@ -145,7 +148,17 @@ export const health = (web: WebTest) =>
       const waiting = { name: '1 delivery waits for its next attempt' }
       const rowOf = (url: string) => page.getByRole('group', { name: `Failing: ${url}` })
       await rowOf(busy.url).getByRole('link', waiting).waitFor()
-      await rowOf(gone.url).getByText('Nothing accepts events at this URL.').waitFor()
+      await rowOf(gone.url)
+        .getByText(
+          'Nothing accepts events at this URL. Events are not retried here; another endpoint of the destination may still take them.',
+        )
+        .waitFor()
+      await rowOf(busy.url)
+        .getByText('Events that no other endpoint of the destination took are retried automatically.')
+        .waitFor()
+      await rowOf(busy.url)
+        .getByText(/^Failing for \d+ (s|min); 1 failed attempt in this range\./)
+        .waitFor()
       expect(await rowOf(gone.url).getByRole('link', waiting).count()).toBe(0)
     })
 
@@ -163,7 +176,7 @@ export const health = (web: WebTest) =>
         await post(source, `u${++sent}`)
         return now.getByText('Down', { exact: true }).isVisible()
       })
-      await now.getByText(/Down since .*: only a single attempt is made now and then/).waitFor()
+      await now.getByText(/Down for \d+ (s|min|h).*: only a single attempt is made now and then/).waitFor()
       await now.getByText(/The next one is made |The next event or retry is the next such attempt/).waitFor()
       // Fewer attempts than events: the others wait for a probe.
       await eventually(async () => {

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { Destination } from '../../../src/schemas/destination.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -19,6 +20,9 @@ export const mappings = (web: WebTest) =>
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
       await page.getByText('Events are sent as they came in. To change them').waitFor()
+      const fontOf = (element: Locator): Promise<string> => element.evaluate((one) => getComputedStyle(one).fontFamily)
+      expect(await fontOf(page.getByLabel('Expression'))).toMatch(/mono/i)
+      expect(await fontOf(page.getByText('Expression', { exact: true }))).not.toMatch(/mono/i)
       for (const [label, path] of [
         ['Drop', 'context'],
         ['Hash', 'traits.email'],

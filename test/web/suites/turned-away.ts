@@ -42,6 +42,7 @@ export const turnedAway = (web: WebTest) =>
       await page.getByText('Nor was an event with this message id turned away').waitFor()
 
       await page.goto(`${web.node.url}/?sourceId=${source.id}`)
+      await page.getByRole('link', { name: 'A track call did not name its event.' }).waitFor()
       await page.getByRole('link', { name: 'Rejected', exact: true }).click()
       await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
       await eventually(() => page.getByRole('row').count()).toBe(2)

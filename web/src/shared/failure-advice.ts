@@ -11,14 +11,14 @@ export interface Advice {
 /** Client errors that speak of the moment: such an answer is tried again. */
 const passing = new Set([408, 425, 429])
 
-const final = (cause: string, action: string): Advice => ({
-  isFinal: true,
-  text: `${cause} Its events fail at once and are not retried.`,
-  action,
-})
-
-/** @param reason  as the server words it: `The endpoint answered 404 Not Found.` */
-export function advice(reason: string): Advice {
+/** @param reason  as the server words it: `The endpoint answered 404 Not Found.`
+ *  @param othersMayTakeIt  the destination has more endpoints, of which one is enough */
+export function advice(reason: string, othersMayTakeIt: boolean): Advice {
+  const final = (cause: string, action: string): Advice => ({
+    isFinal: true,
+    text: `${cause} ${ends(othersMayTakeIt)}`,
+    action,
+  })
   const status = Number(/^The endpoint answered (\d{3})/.exec(reason)?.[1])
   if (status === 401 || status === 403) return final('It does not accept the sender.', 'Check secret and headers')
   if (status === 404 || status === 405 || status === 410)
@@ -27,5 +27,15 @@ export function advice(reason: string): Advice {
   if (status >= 400 && status < 500 && !passing.has(status))
     return final('It does not accept what is sent.', 'Send a test event')
   if (reason.startsWith('The certificate of')) return final('Its certificate is not trusted.', 'Check the URL')
-  return { isFinal: false, text: 'Its events are retried automatically.', action: 'See what waits, or pause it' }
+  return { isFinal: false, text: retries(othersMayTakeIt), action: 'See what waits, or pause it' }
 }
+
+const ends = (othersMayTakeIt: boolean): string =>
+  othersMayTakeIt
+    ? 'Events are not retried here; another endpoint of the destination may still take them.'
+    : 'Its events fail at once and are not retried.'
+
+const retries = (othersMayTakeIt: boolean): string =>
+  othersMayTakeIt
+    ? 'Events that no other endpoint of the destination took are retried automatically.'
+    : 'Its events are retried automatically.'

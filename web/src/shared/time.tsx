@@ -71,6 +71,16 @@ export function Ago({ at }: { at: string }) {
   )
 }
 
+/** For how long something has lasted, as in `33 s`; its exact beginning on demand. */
+export function SpanSince({ at }: { at: string }) {
+  const lasted = Math.max(1_000, useNow(10_000) - Date.parse(at))
+  return (
+    <time dateTime={at} title={formatTime(at)} style={{ whiteSpace: 'nowrap' }}>
+      {formatSpan(lasted, { whole: true })}
+    </time>
+  )
+}
+
 /** Counts down to a time. */
 export function Countdown({ to }: { to: string }) {
   const left = Date.parse(to) - useNow(500)

@@ -7,6 +7,7 @@ import { createAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { monospaced } from '../../shared/monospaced.ts'
 import { useChange } from '../../shared/use-change.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 import { emptyAudience, fieldOf, headersError, toNewAudience, type AudienceValues } from './audience-form.ts'
@@ -107,7 +108,7 @@ function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
             required
             autosize
             minRows={3}
-            ff="monospace"
+            styles={monospaced}
             {...form.getInputProps('query')}
           />
         </>

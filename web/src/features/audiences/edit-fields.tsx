@@ -1,5 +1,6 @@
 import { Group, NumberInput, PasswordInput, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
+import { monospaced } from '../../shared/monospaced.ts'
 import type { AudienceValues } from './audience-form.ts'
 
 interface Props {
@@ -35,7 +36,7 @@ export function OriginFields({ form }: Props) {
         maw={620}
         {...form.getInputProps('connectionString')}
       />
-      <Textarea label="Query" required autosize minRows={3} ff="monospace" {...form.getInputProps('query')} />
+      <Textarea label="Query" required autosize minRows={3} styles={monospaced} {...form.getInputProps('query')} />
     </>
   )
 }

@@ -18,7 +18,12 @@ import { NewRequest } from './new-request.tsx'
 
 const refreshMs = 3_000
 
-const statusColors: Record<DeletionRequest['status'], string> = { waiting: 'gray', running: 'blue', completed: 'teal' }
+/** How far a request is: completed once nobody can read its users' events any more, not when its last notification started. */
+function progressOf({ status, erasedAt }: DeletionRequest): { label: string; color: string } {
+  if (erasedAt !== null) return { label: 'Completed', color: 'teal' }
+  if (status === 'completed') return { label: 'Started', color: 'blue' }
+  return status === 'waiting' ? { label: 'Waiting', color: 'gray' } : { label: 'Starting', color: 'blue' }
+}
 
 /** Requests to delete users, and how far each is. */
 export function DeletionRequestsPage() {
@@ -95,8 +100,8 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
               )}
             </Table.Td>
             <Table.Td>
-              <Badge color={statusColors[request.status]} variant="light">
-                {request.status}
+              <Badge color={progressOf(request).color} variant="light">
+                {progressOf(request).label}
               </Badge>
             </Table.Td>
             <Table.Td>

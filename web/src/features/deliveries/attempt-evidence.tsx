@@ -5,7 +5,7 @@ import type { DeliveryAttempt } from '../../../../src/schemas/delivery.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 
 /** What an attempt sent and got, as it was then; opened on demand. */
-export function AttemptEvidence({ attempt }: { attempt: DeliveryAttempt }) {
+export function AttemptEvidence({ attempt, number }: { attempt: DeliveryAttempt; number: number }) {
   const [isOpen, setOpen] = useState(false)
   if (attempt.request === null)
     return (
@@ -25,28 +25,33 @@ export function AttemptEvidence({ attempt }: { attempt: DeliveryAttempt }) {
       >
         Request and response
       </Button>
-      {isOpen && <Opened attempt={attempt} request={attempt.request} />}
+      {isOpen && <Opened attempt={attempt} number={number} request={attempt.request} />}
     </>
   )
 }
 
 function Opened({
   attempt: { url, status, response, error, excerpt, isCut },
+  number,
   request,
 }: {
   attempt: DeliveryAttempt
+  number: number
   request: NonNullable<DeliveryAttempt['request']>
 }) {
   const sent = Object.entries(request.headers).map(([name, value]) => ({ name, value }))
   return (
     <Stack gap="xs" w="100%">
-      <CodeBlock name="request headers" value={lines(`${request.method} ${url ?? ''}`, sent)} />
+      <CodeBlock name={`request headers of attempt ${number}`} value={lines(`${request.method} ${url ?? ''}`, sent)} />
       {response === null ? (
         <Text size="sm">There was no answer.</Text>
       ) : (
-        <CodeBlock name="response headers" value={lines(`HTTP ${status ?? ''}`, response.headers)} />
+        <CodeBlock
+          name={`response headers of attempt ${number}`}
+          value={lines(`HTTP ${status ?? ''}`, response.headers)}
+        />
       )}
-      {error === null && excerpt !== null && <CodeBlock name="response body" value={excerpt} />}
+      {error === null && excerpt !== null && <CodeBlock name={`response body of attempt ${number}`} value={excerpt} />}
       <Text size="xs" c="dimmed">
         As it was sent and answered then, whatever the settings are now; secrets are masked
         {isCut && ', and some headers that were too many or too long are left out'}.

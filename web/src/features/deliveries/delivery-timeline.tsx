@@ -33,7 +33,7 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
             bullet={<Bullet isGood={isDelivered(entry.attempt)} />}
             title={entry.attempt.url ?? urlOf(entry.attempt.endpointId)}
           >
-            <Attempt attempt={entry.attempt} />
+            <Attempt attempt={entry.attempt} number={delivery.timeline.indexOf(entry.attempt) + 1} />
           </Timeline.Item>
         ) : (
           <Timeline.Item
@@ -82,7 +82,7 @@ const Bullet = ({ isGood }: { isGood: boolean }) =>
     <IconX size={14} color="var(--mantine-color-red-7)" aria-label="failed" />
   )
 
-function Attempt({ attempt }: { attempt: DeliveryAttempt }) {
+function Attempt({ attempt, number }: { attempt: DeliveryAttempt; number: number }) {
   const { at, durationMs, status, error, excerpt } = attempt
   return (
     <Stack gap={6} align="flex-start">
@@ -103,7 +103,7 @@ function Attempt({ attempt }: { attempt: DeliveryAttempt }) {
           block
           tabIndex={0}
           role="region"
-          aria-label="Beginning of the answer"
+          aria-label={`Beginning of the answer to attempt ${number}`}
           mah={160}
           maw="100%"
           style={{ overflow: 'auto' }}
@@ -111,7 +111,7 @@ function Attempt({ attempt }: { attempt: DeliveryAttempt }) {
           {excerpt}
         </Code>
       )}
-      <AttemptEvidence attempt={attempt} />
+      <AttemptEvidence attempt={attempt} number={number} />
     </Stack>
   )
 }

@@ -2,7 +2,7 @@ import { Group, Stack, Text } from '@mantine/core'
 import type { DestinationView, EndpointState } from '../../../../src/schemas/destination.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
-import { Ago, Countdown } from '../../shared/time.tsx'
+import { Ago, Countdown, SpanSince } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
 import { EndpointBadge } from './endpoint-badge.tsx'
 import { RetryWaiting } from './retry-waiting.tsx'
@@ -36,7 +36,7 @@ function StateText({ endpoint }: { endpoint: EndpointState }) {
       {reason !== null && <Text size="sm">{readableReason(reason)}</Text>}
       {downSince !== null && (
         <Text size="sm" c="dimmed">
-          Down since <Ago at={downSince} />
+          Down for <SpanSince at={downSince} />
           {downOnNodes > 1 && ` on ${downOnNodes} nodes`}: only a single attempt is made now and then, to see whether it
           works again.{' '}
           {nextProbeAt === null ? (

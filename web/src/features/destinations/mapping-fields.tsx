@@ -12,6 +12,7 @@ import {
 } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { monospaced } from '../../shared/monospaced.ts'
 import { emptyPlace, type MappingValues } from './mapping-form.ts'
 
 interface Props {
@@ -69,7 +70,7 @@ export function MappingFields({ form }: Props) {
         placeholder={`$merge([$, { "total": $sum(properties.items.price) }])`}
         autosize
         minRows={3}
-        ff="monospace"
+        styles={monospaced}
         key={form.key('expression')}
         {...form.getInputProps('expression')}
       />

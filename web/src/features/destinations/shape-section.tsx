@@ -9,6 +9,7 @@ import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanw
 import { explain } from '../../shared/error-notice.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { monospaced } from '../../shared/monospaced.ts'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -144,7 +145,7 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
               {...kind.json}
               autosize
               minRows={6}
-              ff="monospace"
+              styles={monospaced}
               value={draft.json}
               onChange={({ currentTarget }) => setDraft({ mode: 'json', json: currentTarget.value })}
             />

@@ -5,7 +5,7 @@ import type { Overview } from '../../../../src/schemas/overview.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { ButtonLink, Link } from '../../shared/link.tsx'
-import { Ago, Countdown } from '../../shared/time.tsx'
+import { Countdown, SpanSince } from '../../shared/time.tsx'
 import { advice } from '../../shared/failure-advice.ts'
 
 type Failing = Overview['failingEndpoints'][number]
@@ -44,8 +44,8 @@ function FailingRow({ failing }: { failing: Failing }) {
   const destinations = useQuery({ ...destinationsQuery, refetchInterval: refreshMs }).data
   const destination = destinations?.find(({ id }) => id === destinationId)
   const state = destination?.endpoints.find(({ id }) => id === failing.endpointId)
-  const { isFinal, text, action } = advice(reason)
   const isOneOfSeveral = (destination?.endpoints.length ?? 0) > 1
+  const { isFinal, text, action } = advice(reason, isOneOfSeveral && destination?.successPolicy === 'any')
   return (
     <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
       <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />
@@ -56,8 +56,8 @@ function FailingRow({ failing }: { failing: Failing }) {
         <Text size="sm">{url}</Text>
         <Text size="sm">{reason}</Text>
         <Text size="sm" c="dimmed">
-          Failing since <Ago at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'} in
-          this range.
+          Failing for <SpanSince at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'}{' '}
+          in this range.
           {state !== undefined && state.downSince !== null && (
             <>
               {' '}

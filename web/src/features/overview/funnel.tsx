@@ -4,6 +4,7 @@ import type { DeliveryFilter, DeliveryStatus } from '../../../../src/schemas/del
 import type { TurnedAwayFate, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
 import type { Overview } from '../../../../src/schemas/overview.ts'
 import { Link } from '../../shared/link.tsx'
+import { refusalText } from '../../shared/refusals.ts'
 
 interface Props {
   overview: Overview
@@ -96,7 +97,7 @@ const Reasons = ({ reasons, filter }: ReasonsProps) =>
   reasons.map(({ reason, events }) => (
     <Group key={reason} justify="space-between" pl="md" wrap="nowrap">
       <Link to="/turned-away" search={{ ...eventsOf(filter), reason }} size="sm">
-        {reason.replaceAll('_', ' ')}
+        {refusalText(reason)}
       </Link>
       <Text size="sm" c="dimmed">
         {events.toLocaleString()}
