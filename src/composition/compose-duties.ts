@@ -5,11 +5,14 @@ import type { Config } from '../config.ts'
 import { audiencesThatSync } from '../db/audiences-syncs.ts'
 import type { Database } from '../db/database.ts'
 import { endLostParcel, openAmong } from '../db/parcels.ts'
+import { expireUserKeys } from '../deletions/expire-user-keys.ts'
 import { forgetSettled } from '../intake/forget-settled.ts'
 import type { Logger } from '../logger.ts'
+import { maxRetryWindowHours } from '../schemas/destination.ts'
 import { keepSyncRunning } from '../temporal/audience-syncs.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { terminatedParcels } from '../temporal/parcel-steering.ts'
+import { isUnderWaySince } from '../temporal/under-way-since.ts'
 
 /** Milliseconds between two looks for parcels that an operator terminated. */
 const lookForEndsMs = 10_000
@@ -23,7 +26,7 @@ export interface Duties {
 }
 
 export function composeDuties(dependencies: {
-  config: Pick<Config, 'retentionMs'>
+  config: Pick<Config, 'retentionMs' | 'retry'>
   database: Database
   temporal: Temporal
   logger: Logger
@@ -45,6 +48,13 @@ export function composeDuties(dependencies: {
       logger,
     }),
     forgetSettled(database, config.retentionMs, logger),
+    expireUserKeys({
+      database,
+      isUnderWaySince: (moment) => isUnderWaySince(temporal, moment),
+      retentionMs: config.retentionMs,
+      windowMs: Math.max(config.retry.windowMs, maxRetryWindowHours * 3_600_000),
+      logger,
+    }),
   ]
   return { stop: async () => void (await Promise.all(parts.map((part) => part.stop()))) }
 }

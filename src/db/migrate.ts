@@ -38,6 +38,7 @@ import { retryPauses } from './migrations/0107-retry-pauses.ts'
 import { lateAttempts } from './migrations/0108-late-attempts.ts'
 import { userLines } from './migrations/0109-user-lines.ts'
 import { listenRequests } from './migrations/0111-listen-requests.ts'
+import { usedUserKeys } from './migrations/0112-used-user-keys.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -80,6 +81,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   lateAttempts,
   userLines,
   listenRequests,
+  usedUserKeys,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
-import { ensureUserKeys, readUserKeys, type KeyOwner, type StoredKey } from '../db/user-keys.ts'
+import { ensureUserKeys, readUserKeys, useNotedHours, type KeyOwner, type StoredKey } from '../db/user-keys.ts'
 import { AppError, PartAwayError, StartError } from '../errors.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { newDataKeyId } from '../ids.ts'
@@ -60,7 +60,7 @@ const nameOf = ({ sourceId, userHash }: KeyOwner): string => `${userHash} ${sour
 
 export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
   const { database, secrets, suppression, hashUser, logger } = dependencies
-  const inUse = new LRUCache<string, UserKey>({ max: maxKept })
+  const inUse = new LRUCache<string, UserKey>({ max: maxKept, ttl: useNotedHours * 3_600_000 })
   const opened = new LRUCache<string, UserKey>({ max: maxKept })
   const failures = createFailureLog(logger, 'message.not_sealed_for_user')
   let restUntil = -Infinity

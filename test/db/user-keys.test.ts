@@ -1,46 +1,155 @@
-/** Keys of users, and what a deletion request destroys of them. */
+/** Keys of users: what a deletion request destroys of them, and what goes as nothing can be sealed with it any more. */
 
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { EncryptionKeysSchema } from '../../src/config.ts'
 import type { Database } from '../../src/db/database.ts'
 import { createDeletionRequest, getDeletionRequest, markErased } from '../../src/db/deletion-requests.ts'
+import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
-import { destroyKeysOf, ensureUserKeys, readUserKeys, retireUserKeys } from '../../src/db/user-keys.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { destroyKeysOf, ensureUserKeys, readUserKeys, retireUserKeys, useNotedHours } from '../../src/db/user-keys.ts'
+import { removeExpired } from '../../src/deletions/expire-user-keys.ts'
+import { createUserKeys } from '../../src/deletions/user-keys.ts'
+import { createSecretBox } from '../../src/secrets.ts'
+import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { encryptionKeys } from '../support/sealed-payloads.ts'
 
-let folder: string
-let database: Database
+const logger = pino({ level: 'error' })
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postrider-keys-'))
-  await cp(inject('databaseTemplate'), folder, { recursive: true })
-  database = await openPglite(folder, pino({ level: 'error' }))
-})
-afterAll(async () => {
-  await database.close()
-  await rm(folder, { recursive: true, force: true })
-})
+describe.each(['PGlite', 'PostgreSQL'])('keys of users in %s', (kind) => {
+  const isHere = kind === 'PGlite' || findPostgres() !== undefined
+  let folder: string
+  let postgres: PostgresServer | undefined
+  let database: Database
 
-it('counts what a request destroyed, also where the node ended before it could say so', async () => {
-  const request = { id: 'del_1', userIds: ['u1'], scope: undefined, sourceIds: ['s1', 's2'], suppress: false }
-  await createDeletionRequest(database, { ...request, createdAt: new Date() })
-  const keys = ['s1', 's2'].map((sourceId) => ({ id: `key_${sourceId}`, sourceId, userHash: 'h1', encrypted: 'x' }))
-  const other = { id: 'key_other', sourceId: 's1', userHash: 'h2', encrypted: 'x' }
-  await ensureUserKeys(database, [...keys, other])
-  await retireUserKeys(database, request.id, null, ['h1'])
-  // The second one is the repeat of an activity of which nothing was heard.
-  for (let time = 0; time < 2; time++) await destroyKeysOf(database, request.id)
-  await markErased(database, request.id)
-  expect(await getDeletionRequest(database, request.id)).toMatchObject({
-    keys: 2,
-    erasedAt: expect.any(String) as string,
+  beforeAll(async () => {
+    if (!isHere) return
+    folder = await mkdtemp(join(tmpdir(), 'postrider-keys-'))
+    await cp(inject('databaseTemplate'), folder, { recursive: true })
+    postgres = kind === 'PGlite' ? undefined : await startPostgres()
+    database = postgres ? openPostgres(await postgres.createDatabase(), logger) : await openPglite(folder, logger)
+    await migrate(database)
   })
-  expect(
-    await readUserKeys(
-      database,
-      [...keys, other].map(({ id }) => id),
-    ),
-  ).toMatchObject([{ id: 'key_other' }])
+  afterAll(async () => {
+    if (!isHere) return
+    await database.close()
+    await postgres?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  beforeEach(async () => {
+    if (isHere) await database.query('delete from user_keys')
+  })
+
+  const keyOf = (id: string, sourceId: string, userHash: string) => ({ id, sourceId, userHash, encrypted: 'x' })
+  const present = async (): Promise<string[]> =>
+    (await database.query<{ id: string }>('select id from user_keys order by id')).map(({ id }) => id)
+  const lastUsed = (id: string, agoMs: number): Promise<unknown> =>
+    database.query('update user_keys set used_at = $2 where id = $1', [id, new Date(Date.now() - agoMs)])
+
+  it.skipIf(!isHere)('counts what a request destroyed, also where the node ended before it could say so', async () => {
+    const request = { id: 'del_1', userIds: ['u1'], scope: undefined, sourceIds: ['s1', 's2'], suppress: false }
+    await createDeletionRequest(database, { ...request, createdAt: new Date() })
+    const keys = ['s1', 's2'].map((sourceId) => keyOf(`key_${sourceId}`, sourceId, 'h1'))
+    const other = keyOf('key_other', 's1', 'h2')
+    await ensureUserKeys(database, [...keys, other])
+    await retireUserKeys(database, request.id, null, ['h1'])
+    // The second one is the repeat of an activity of which nothing was heard.
+    for (let time = 0; time < 2; time++) await destroyKeysOf(database, request.id)
+    await markErased(database, request.id)
+    expect(await getDeletionRequest(database, request.id)).toMatchObject({
+      keys: 2,
+      erasedAt: expect.any(String) as string,
+    })
+    const ids = [...keys, other].map(({ id }) => id)
+    expect(await readUserKeys(database, ids)).toMatchObject([{ id: 'key_other' }])
+  })
+
+  describe('that nothing uses any more', () => {
+    const limits = { retentionMs: 3 * dayMs, windowMs: 3 * dayMs }
+    /** Retention, window and a margin of a week. */
+    const keptMs = 13 * dayMs
+    const expire = (isUnderWay = false): Promise<void> =>
+      removeExpired({ database, ...limits, isUnderWaySince: async () => isUnderWay })
+    const pausedForDays = async (days: number): Promise<void> => {
+      await database.query('delete from destinations')
+      await database.query(
+        `insert into destinations (id, name, type, enabled, success_policy, paused_at)
+         values ('dst_1', 'd', 'webhooks', true, 'any', now() - make_interval(days => $1))`,
+        [days],
+      )
+    }
+    beforeEach(async () => {
+      if (!isHere) return
+      await database.query('delete from destinations')
+      await ensureUserKeys(database, [keyOf('key_old', 's1', 'h1'), keyOf('key_recent', 's1', 'h2')])
+      await lastUsed('key_old', keptMs + hourMs)
+      await lastUsed('key_recent', keptMs - hourMs)
+    })
+
+    it.skipIf(!isHere)('go, and those that a deletion request is to destroy stay for it', async () => {
+      await ensureUserKeys(database, [keyOf('key_retired', 's1', 'h3')])
+      await lastUsed('key_retired', keptMs + hourMs)
+      await retireUserKeys(database, 'del_2', null, ['h3'])
+      await expire()
+      expect(await present()).toEqual(['key_recent', 'key_retired'])
+    })
+
+    it.skipIf(!isHere)('stay while a delivery may be held that is sealed with them', async () => {
+      await pausedForDays(2)
+      await expire()
+      expect(await present()).toEqual(['key_old', 'key_recent'])
+      // Its deliveries have begun again, and may take their whole window.
+      await database.query(`update destinations set paused_at = null, paused_total_ms = $1`, [2 * dayMs])
+      await expire()
+      expect(await present()).toEqual(['key_old', 'key_recent'])
+      await database.query(`update destinations set paused_total_ms = 0`)
+      await expire()
+      expect(await present()).toEqual(['key_recent'])
+    })
+
+    it.skipIf(!isHere)('stay while a delivery is under way that should have ended', async () => {
+      await expire(true)
+      expect(await present()).toEqual(['key_old', 'key_recent'])
+    })
+
+    it.skipIf(!isHere)('stay with their next use, which is written down once in some hours', async () => {
+      const again = (): Promise<unknown> => ensureUserKeys(database, [keyOf('key_new', 's1', 'h1')])
+      const noted = async (): Promise<string | undefined> =>
+        (await database.query<{ at: string }>(`select xmin::text as at from user_keys where id = 'key_old'`))[0]?.at
+      await again()
+      await expire()
+      expect(await present()).toEqual(['key_old', 'key_recent'])
+      const once = await noted()
+      await again()
+      expect(await noted()).toBe(once)
+    })
+
+    it.skipIf(!isHere)('are used no more by a node that has them in memory', async () => {
+      const secrets = createSecretBox(EncryptionKeysSchema.parse(encryptionKeys))
+      const node = createUserKeys({
+        ...{ database, secrets, logger, hashUser: (userId) => userId },
+        suppression: { forgets: () => '0', isCurrent: () => true, upToDate: () => undefined },
+      })
+      const users = [{ sourceId: 's1', userId: 'h4' }]
+      const [first] = (await node.ofUsers(users)) ?? []
+      await lastUsed(first?.id ?? '', keptMs + hourMs)
+      await expire()
+      expect(await present()).toEqual(['key_recent'])
+      const now = performance.now.bind(performance)
+      const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + useNotedHours * hourMs + 1_000)
+      try {
+        const [later] = (await node.ofUsers(users)) ?? []
+        expect(later?.id).not.toBe(first?.id)
+        expect(await present()).toEqual(expect.arrayContaining([later?.id]))
+      } finally {
+        clock.mockRestore()
+      }
+    })
+  })
 })
