@@ -25,6 +25,7 @@ import { postMessage } from '../src/delivery/post-message.ts'
 import { CalledOffError, SendAbortedError, type Sender, type SendOutcome } from '../src/delivery/send.ts'
 import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Mapper } from '../src/mapping/mapper.ts'
+import type { SyncCursors } from '../src/temporal/sync-cursors.ts'
 import { heartbeating } from './heartbeating.ts'
 import { sendWithinBounds } from './within-bounds.ts'
 
@@ -61,6 +62,8 @@ export interface SendingDependencies {
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate' | 'forgets'>
   metrics: AudienceMetrics
   liveTraffic: Pick<LiveTraffic, 'callsPerSecond'>
+  /** Where the sending stands, as Temporal has it. */
+  cursors: SyncCursors
   /** Starts a delivery for one change; a second start under the same id does nothing. */
   startDelivery: (input: DeliverEventInput, workflowId: string) => Promise<unknown>
 }
@@ -74,10 +77,19 @@ interface ChangesPage {
   changes: Change[]
 }
 
+/** Changes that are told stay told: a sync that cannot keep how far it is looks through them once more. */
+export async function sendChanges(dependencies: SendingDependencies, input: SendInput): Promise<SendResult> {
+  const { cursors } = dependencies
+  const after = await cursors.open(input.after)
+  const result = await sendFrom(dependencies, { ...input, after })
+  if (result.after === after) return { ...result, after: input.after }
+  return { ...result, after: (await cursors.seal(input.sync.audience.id, result.after)) ?? input.after }
+}
+
 /** Sends for some seconds. A call that failed in a way that may pass gets a delivery of its own.
  *  @throws ApplicationFailure EndpointDown, to be retried, when nothing gets through; all that was sent is recorded
  *  @throws CancelledFailure when it is stopped, after the same */
-export async function sendChanges(dependencies: SendingDependencies, input: SendInput): Promise<SendResult> {
+async function sendFrom(dependencies: SendingDependencies, input: SendInput): Promise<SendResult> {
   const { database, suppression } = dependencies
   const { sync, link } = input
   const { info, cancellationSignal } = Context.current()

@@ -24,6 +24,7 @@ import { deleteSchedule } from '../temporal/audience-schedules.ts'
 import { deliveryState, endDelivery, runRequestedSync } from '../temporal/audience-syncs.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { startDelivery } from '../temporal/start-delivery.ts'
+import { createSyncCursors } from '../temporal/sync-cursors.ts'
 
 /** Longest that connecting to the server of a membership may take, in milliseconds. */
 const pullConnectMs = 15_000
@@ -73,6 +74,7 @@ export function composeAudiences(dependencies: {
     gate,
     suppression,
     retry,
+    cursors: createSyncCursors(temporal.messages),
     startDelivery: (input, deliveryId) => startDelivery(temporal, input, { deliveryId }),
     deliveryState: (deliveryId) => deliveryState(temporal, deliveryId),
     endDelivery: (deliveryId, reason) => endDelivery(temporal, deliveryId, reason),

@@ -90,7 +90,7 @@ export interface SyncAudienceInput {
     sync: SyncDescription
     /** How far it is. */
     progress: SyncProgress
-    /** User id after which the sending goes on, by destination. */
+    /** User id after which the sending goes on, sealed, by destination. */
     cursors: Record<string, string>
   }
 }
@@ -125,7 +125,7 @@ export interface SendInput {
   sync: SyncDescription
   /** The destination that is told. */
   link: AudienceLink
-  /** User id after which to go on; empty at the beginning. */
+  /** User id after which to go on, sealed; empty at the beginning. */
   after: string
 }
 
@@ -133,7 +133,7 @@ export interface SendInput {
 export interface SendResult {
   /** `done`: nothing is left; `more`: go on; `held`: the destination is paused; `skipped`: switched off or deleted. */
   kind: 'done' | 'more' | 'held' | 'skipped'
-  /** User id up to which everything is told. */
+  /** User id up to which everything is told, sealed. */
   after: string
   /** Identify calls of the whole sync so far; absent when this stretch recorded none. */
   totals?: SyncTotals

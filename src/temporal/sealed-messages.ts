@@ -33,6 +33,8 @@ export interface SealedMessages {
   /** How each of these events is sealed; undefined for one that speaks of no user, and while the database does not answer: it is encrypted
    *  with the key ring alone then. */
   sealsFor(events: readonly SealableEvent[]): Promise<(SealForUsers | undefined)[]>
+  /** The same for what tells of one user without being an event. */
+  sealFor(user: { sourceId: string; userId: string }): Promise<SealForUsers | undefined>
   /** What was sealed; undefined when a key was destroyed.
    *  @throws AppError unavailable as `DataKeys.byIds` */
   open(sealed: string): Promise<unknown>
@@ -68,6 +70,10 @@ export function createSealedMessages(): SealedMessages {
       if (found === undefined) return events.map(() => undefined)
       let next = 0
       return owners.map(({ length }) => (length === 0 ? undefined : sealWith(found.slice(next, (next += length)))))
+    },
+    async sealFor(user) {
+      const keys = await dataKeys?.ofUsers([user])
+      return keys && sealWith(keys)
     },
     open: async (sealed) => (await openToSeal(sealed))?.value,
     openToSeal,
