@@ -2,7 +2,6 @@
  *  of the others. */
 
 import type { Attempt, AttemptOutcome } from '../src/contracts/delivery.ts'
-import { eventWorkflowId } from '../src/contracts/names.ts'
 import {
   afterAttempt,
   destinationOf,
@@ -11,7 +10,13 @@ import {
   withDestination,
   type Pace,
 } from '../src/contracts/parcel-progress.ts'
-import type { EndpointProgress, EventProgress, HeldParcelEvent, RoundTimes } from '../src/contracts/parcels.ts'
+import {
+  heldDeliveryId,
+  type EndpointProgress,
+  type EventProgress,
+  type HeldParcelEvent,
+  type RoundTimes,
+} from '../src/contracts/parcels.ts'
 import type { AttemptKind } from '../src/delivery/admission.ts'
 import { gatedEndpoint } from '../src/delivery/gate.ts'
 import { isBounded, type SetBounds } from '../src/delivery/set-bounds.ts'
@@ -135,7 +140,7 @@ export async function attemptRound(
       }
       const context = {
         event: String(due.event.progress.place),
-        deliveryId: eventWorkflowId(sourceId, messageId),
+        deliveryId: heldDeliveryId(event),
         acceptedAt: Date.parse(receivedAt),
         number: due.attempts + 1,
         told: due.made,

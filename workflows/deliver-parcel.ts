@@ -2,14 +2,14 @@
 
 import { ApplicationFailure, isCancellation } from '@temporalio/workflow'
 import { failureTypes } from '../src/contracts/delivery.ts'
-import { eventWorkflowId } from '../src/contracts/names.ts'
 import { beginEvent, eventStatus, isOpenAt, reasonOf } from '../src/contracts/parcel-progress.ts'
-import type {
-  DeliverParcelInput,
-  EventProgress,
-  ParcelEventStatus,
-  ParcelResult,
-  ParcelRound,
+import {
+  heldDeliveryId,
+  type DeliverParcelInput,
+  type EventProgress,
+  type ParcelEventStatus,
+  type ParcelResult,
+  type ParcelRound,
 } from '../src/contracts/parcels.ts'
 import { createParcel, type Parcel } from './parcel.ts'
 import { parcelLocal, record, recordForSure } from './parcel-activities.ts'
@@ -71,11 +71,10 @@ async function pursueAll(parcel: Parcel, times: ParcelRound['times']): Promise<v
 function resultOf(parcel: Parcel): ParcelResult {
   const result: ParcelResult = { counts: {}, events: {} }
   for (const event of parcel.progress()) {
-    const { sourceId, messageId } = parcel.eventAt(event.place)
     const status = outcomeOf(event)
     const reason = status === 'left' ? 'goes on in a workflow of its own' : reasonOf(event)
     result.counts[status] = (result.counts[status] ?? 0) + 1
-    result.events[eventWorkflowId(sourceId, messageId)] = reason === undefined ? status : `${status}: ${reason}`
+    result.events[heldDeliveryId(parcel.eventAt(event.place))] = reason === undefined ? status : `${status}: ${reason}`
   }
   const { failed = 0 } = result.counts
   if (failed === 0) return result

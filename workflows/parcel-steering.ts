@@ -3,9 +3,9 @@
 import { defineSignal, setHandler } from '@temporalio/workflow'
 import { withoutEvidence } from '../src/contracts/attempts.ts'
 import type { HeldEventInput, DestinationStanding, EndpointResult } from '../src/contracts/delivery.ts'
-import { eventWorkflowId } from '../src/contracts/names.ts'
 import { destinationOutcome, isOver, openEndpoints } from '../src/contracts/parcel-progress.ts'
 import {
+  heldDeliveryId,
   steerInParcel,
   type DestinationProgress,
   type EndpointProgress,
@@ -22,15 +22,13 @@ export function steerParcel(parcel: Parcel): void {
   setHandler(steerSignal, (order) => carryOut(parcel, order))
 }
 
-async function carryOut(parcel: Parcel, { deliveryId, action }: ParcelSteering): Promise<void> {
-  const isMeant = ({ place }: EventProgress): boolean => {
-    const { sourceId, messageId } = parcel.eventAt(place)
-    return eventWorkflowId(sourceId, messageId) === deliveryId
-  }
+async function carryOut(parcel: Parcel, order: ParcelSteering): Promise<void> {
+  const isMeant = ({ place }: EventProgress): boolean =>
+    order.place === undefined ? heldDeliveryId(parcel.eventAt(place)) === order.deliveryId : place === order.place
   await parcel.whileStill(async () => {
     const event = parcel.progress().find(isMeant)
     if (event === undefined || isOver(event)) return
-    if (action === 'cancel') return parcel.note([{ ...event, end: 'cancelled' }])
+    if (order.action === 'cancel') return parcel.note([{ ...event, end: 'cancelled' }])
     await startFromParcel({ place: event.place, input: inputOf(parcel, event) })
     parcel.note([{ ...event, end: 'left' }])
   })

@@ -3,7 +3,8 @@
 
 import type { Attempt, DeliveryTarget, HeldEventInput, RetrySchedule, SteeringTrace } from './delivery.ts'
 import type { MessageBody } from '../schemas/message.ts'
-import type { HeldMessage } from './sealed-message.ts'
+import { eventWorkflowId, hashedName } from './names.ts'
+import { isSealedMessage, type HeldMessage } from './sealed-message.ts'
 
 /** Most events in a parcel. */
 export const maxParcelEvents = 100
@@ -28,9 +29,19 @@ export interface ParcelEvent {
 
 /** One event of a parcel, as its workflow has it. */
 export interface HeldParcelEvent extends Omit<ParcelEvent, 'message'> {
-  /** The JSON body that every endpoint receives. */
+  /** The JSON body that every endpoint receives; where it is sealed, so is the message id, and its hash stands in its place. */
   message: HeldMessage
 }
+
+/** Id of the delivery of an event, as Temporal has it. */
+export const heldDeliveryId = ({
+  sourceId,
+  messageId,
+  message,
+}: Omit<HeldParcelEvent, 'targets' | 'receivedAt'>): string =>
+  isSealedMessage(message) && hashedName.test(messageId)
+    ? `event/${sourceId}/${messageId}`
+    : eventWorkflowId(sourceId, messageId)
 
 /** Input of the workflow `deliverParcel`: 1 to `maxParcelEvents` events. */
 export interface DeliverParcelInput {
@@ -125,7 +136,7 @@ export interface ParcelRetryRecord extends RoundTimes {
 export interface ParcelResult {
   /** How many events came to what. */
   counts: Partial<Record<ParcelEventStatus | 'left', number>>
-  /** What became of each event, with the reason, by the id of its delivery. */
+  /** What became of each event, with the reason, by the id of its delivery, as Temporal has it. */
   events: Record<string, string>
 }
 
@@ -137,8 +148,10 @@ export type ParcelEventStatus =
 export const steerInParcel = 'steerInParcel'
 /** Argument of that signal. */
 export interface ParcelSteering {
-  /** Id of its delivery. */
+  /** Id of its delivery, as Temporal has it. */
   deliveryId: string
+  /** Its place in the parcel, from 0; absent in orders of an earlier version. */
+  place?: number
   /** Attempt it now, or stop it. */
   action: 'retry' | 'cancel'
   /** Who steers it, and why. */

@@ -1,7 +1,7 @@
 /** Attempts of which Temporal took no account, since their node stood still until they were given up: written beside it, and added
  *  where deliveries are shown. */
 
-import { distinctAttempts } from '../contracts/attempts.ts'
+import { distinctAttempts, withoutEvidence } from '../contracts/attempts.ts'
 import type { Attempt } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
 import { addLateAttempts, countLateAttempts, readLateAttempts, type LateAttempt } from '../db/late-attempts.ts'
@@ -51,7 +51,8 @@ export function keepLateAttempts({
   const writes = writeGathered(write, writePauseMs)
   return {
     keep(deliveryId, attempt) {
-      if (waiting.length < maxWaiting) waiting.push({ workflowId: names.workflowId(deliveryId), attempt })
+      if (waiting.length < maxWaiting)
+        waiting.push({ workflowId: names.workflowId(deliveryId), attempt: withSealedEvidence(attempt) })
     },
     async stop() {
       await writes.written()
@@ -59,6 +60,10 @@ export function keepLateAttempts({
     },
   }
 }
+
+/** Without evidence that is sealed with nobody's key: no deletion request would reach it in a database. */
+const withSealedEvidence = (attempt: Attempt): Attempt =>
+  attempt.evidence?.startsWith('{') === true ? withoutEvidence(attempt) : attempt
 
 /** What is shown of a delivery's attempts. */
 interface Shown {

@@ -2,9 +2,9 @@
 
 import { distinctAttempts } from '../contracts/attempts.ts'
 import type { Attempt, DeliverEventInput, DeliveryTarget, HeldEventInput } from '../contracts/delivery.ts'
-import { eventWorkflowId } from '../contracts/names.ts'
 import { attemptsIn, openEndpoints } from '../contracts/parcel-progress.ts'
 import {
+  heldDeliveryId,
   steerInParcel,
   type DeliverParcelInput,
   type EventProgress,
@@ -105,12 +105,12 @@ export async function readParcelStory(
       const at = toIso(event.eventTime) ?? ''
       const started = first<DeliverParcelInput>(event.workflowExecutionStartedEventAttributes?.input)
       if (started !== undefined) {
-        place = placeOf(started, deliveryId)
+        place = placeOf(temporalServer.names, started, deliveryId)
         input = inputAt(started, place)
         if (input === undefined) return undefined
       }
       records.push(...(recordIn(event)?.progress ?? []))
-      steering.push(...steeringIn(event, deliveryId, at))
+      steering.push(...steeringIn(event, { place, deliveryId }, at))
       noteTimers(timers, event, at)
     }
     if (input === undefined) return undefined
@@ -144,11 +144,16 @@ export async function readParcelInput(
 }
 
 /** @returns undefined when the parcel never had the event */
-export const inputOf = (parcel: DeliverParcelInput, deliveryId: string): HeldEventInput | undefined =>
-  inputAt(parcel, placeOf(parcel, deliveryId))
+export const inputOf = (
+  names: Temporal['names'],
+  parcel: DeliverParcelInput,
+  deliveryId: string,
+): HeldEventInput | undefined => inputAt(parcel, placeOf(names, parcel, deliveryId))
 
-const placeOf = ({ events }: DeliverParcelInput, deliveryId: string): number =>
-  events.findIndex(({ sourceId, messageId }) => eventWorkflowId(sourceId, messageId) === deliveryId)
+function placeOf(names: Temporal['names'], { events }: DeliverParcelInput, deliveryId: string): number {
+  const ids = new Set(names.workflowIds(deliveryId))
+  return events.findIndex((event) => names.workflowIds(heldDeliveryId(event)).some((id) => ids.has(id)))
+}
 
 function inputAt({ events, retry }: DeliverParcelInput, place: number): HeldEventInput | undefined {
   const event = events[place]
@@ -177,11 +182,16 @@ const recordsOf = ({ heartbeatDetails, lastFailure }: PendingActivity): ParcelRe
     (details) => first<ParcelRetryRecord>(details) ?? [],
   )
 
-function steeringIn(event: HistoryEvent, deliveryId: string, at: string): DeliveryDetail['steering'] {
+function steeringIn(
+  event: HistoryEvent,
+  { place, deliveryId }: { place: number; deliveryId: string },
+  at: string,
+): DeliveryDetail['steering'] {
   const { workflowExecutionSignaledEventAttributes: signaled } = event
   if (signaled?.signalName === steerInParcel) {
     const order = first<ParcelSteering>(signaled.input)
-    if (order?.deliveryId !== deliveryId) return []
+    if (order === undefined || (order.place === undefined ? order.deliveryId !== deliveryId : order.place !== place))
+      return []
     const { by = null, why = null } = order.trace
     return [{ at, action: order.action, by, why }]
   }

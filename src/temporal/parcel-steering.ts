@@ -29,6 +29,8 @@ const retryAfterSeconds = 5
 /** An event, where it stands. */
 export interface CarriedEvent {
   parcelId: string
+  /** Its place there, from 0. */
+  place: number
   receivedAt: Date
   endedAt: Date | null
   destinationIds: string[]
@@ -74,7 +76,7 @@ export function createCarriedSteering(dependencies: CarriedSteeringDependencies)
     const parcel = parcels.get(parcelId) ?? (await readParcelInput(temporal, parcelId))
     if (parcel === undefined) return undefined
     parcels.set(parcelId, parcel)
-    return inputOf(parcel, deliveryId)
+    return inputOf(temporal.names, parcel, deliveryId)
   }
 
   const signal = async (
@@ -109,7 +111,10 @@ export function createCarriedSteering(dependencies: CarriedSteeringDependencies)
       if (event.endedAt !== null) throw new AppError('conflict', 'the delivery is over: redeliver it to send it again')
       if (order.action === 'retry')
         await refuseHeld(event.destinationIds, nameOfPaused, () => Promise.resolve(openDestinations(event)))
-      const became = await signal(event.parcelId, steerInParcel, order)
+      const { place } = event
+      const deliveryId = temporal.names.workflowId(order.deliveryId)
+      const told: ParcelSteering = { ...order, deliveryId, place }
+      const became = await signal(event.parcelId, steerInParcel, told)
       if (became === 'told') return true
       if (became === 'over') await endLost(event.parcelId)
       if (performance.now() > deadline)

@@ -2,6 +2,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy, WorkflowNo
 import type { DeliverEventInput, HeldEventInput, SteeringTrace } from '../contracts/delivery.ts'
 import { eventName } from '../contracts/event-name.ts'
 import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
+import { heldDeliveryId } from '../contracts/parcels.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
 import type { Temporal } from './connection.ts'
 import { heldInput, openInput } from './sealed-messages.ts'
@@ -71,7 +72,7 @@ async function whatTemporalGets(
   const opened = await openInput(messages, given)
   // Of one whose user was erased nothing can be told any more: its attempts find that out.
   const event = opened ?? { ...given, message: { type: given.message.type, timestamp: '' } }
-  const id = deliveryId ?? eventWorkflowId(event.sourceId, event.messageId)
+  const id = deliveryId ?? (opened ? eventWorkflowId(opened.sourceId, opened.messageId) : heldDeliveryId(given))
   const [seal] = opened === undefined ? [] : await messages.sealsFor([{ ...opened, deliveryId: id }])
   const shown = { ...shownNames(id, event) }
   return {

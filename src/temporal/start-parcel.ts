@@ -41,8 +41,8 @@ export async function startParcel(temporal: Temporal, { id, input }: ParcelOrder
   }
 }
 
-/** The events, each sealed with the keys of its users. */
-async function sealedEvents({ messages }: Temporal, events: readonly ParcelEvent[]): Promise<HeldParcelEvent[]> {
+/** The events, each sealed with the keys of its users, a hash in the place of its message id. */
+async function sealedEvents({ messages, names }: Temporal, events: readonly ParcelEvent[]): Promise<HeldParcelEvent[]> {
   const open = events.map(({ sourceId, messageId, message }) => ({
     sourceId,
     messageId,
@@ -50,7 +50,11 @@ async function sealedEvents({ messages }: Temporal, events: readonly ParcelEvent
     deliveryId: eventWorkflowId(sourceId, messageId),
   }))
   const seals = await messages.sealsFor(open)
-  return events.map((event, index) => ({ ...event, message: heldMessage(event, seals[index]) }))
+  return events.map((event, index) => {
+    const seal = seals[index]
+    if (seal === undefined) return event
+    return { ...event, messageId: names.value('message', event.messageId), message: heldMessage(event, seal) }
+  })
 }
 
 /** The source of all events; those that share a parcel with others have a share of their own together. */
@@ -59,11 +63,8 @@ function fairnessKeyOf({ events }: ParcelOrder['input']): string {
   return others.length === 0 ? sourceId : 'several sources'
 }
 
-function summaryOf({ events }: ParcelOrder['input']): string {
-  const [first] = events
-  const more = events.length - 1
-  return `${first?.messageId.slice(0, 60) ?? ''}${more > 0 ? ` and ${more} more events` : ''}`
-}
+const summaryOf = ({ events }: ParcelOrder['input']): string =>
+  events.length === 1 ? '1 event' : `${events.length} events`
 
 /** Which of these deliveries Temporal lists. */
 export async function knownWorkflows(

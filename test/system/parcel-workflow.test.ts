@@ -111,7 +111,8 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       untilAll: (status: string) =>
         until(`all are ${status}`, async () => (await list()).every((event) => event.status === status)),
       /** Of the event that was the `n`th of the parcel. */
-      outcomeIn: ({ events: told }: ParcelResult, n: number) => told[eventWorkflowId(sourceId, `m-${n}`)],
+      outcomeIn: ({ events: told }: ParcelResult, n: number) =>
+        told[node.app.temporal.names.workflowId(eventWorkflowId(sourceId, `m-${n}`))],
       tell: (destination: Destination) => handle.signal(signals.destinationChanged, destination.id),
     }
   }
