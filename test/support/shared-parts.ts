@@ -4,11 +4,12 @@ import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { makeDataFolder, startTestApp, type TestApp, type TestAppOptions } from './app.ts'
 import { startNodeProcess, type NodeProcess } from './node-process.ts'
-import { startPostgres } from './postgres.ts'
+import { startPostgres, type PostgresServer } from './postgres.ts'
 import { createNamespace } from './temporal.ts'
 
 export interface SharedParts extends AsyncDisposable {
   namespace: string
+  postgres: Pick<PostgresServer, 'halt' | 'resume'>
   databaseUrl: string
   /** Starts a node in this process, to be disposed of before the parts are. */
   start(options?: TestAppOptions): Promise<TestApp>
@@ -24,6 +25,7 @@ export async function startSharedParts(): Promise<SharedParts> {
   const folders: string[] = []
   return {
     namespace,
+    postgres,
     databaseUrl,
     start: ({ environment, ...options } = {}) =>
       startTestApp({

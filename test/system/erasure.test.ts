@@ -2,7 +2,6 @@
 
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { EncryptionKeysSchema } from '../../src/config.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { MessageContent } from '../../src/contracts/sealed-message.ts'
 import type { Database } from '../../src/db/database.ts'
@@ -11,16 +10,13 @@ import { openPostgres } from '../../src/db/postgres.ts'
 import type { DeletionRequestDetail } from '../../src/schemas/deletion-request.ts'
 import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
-import { createSecretBox } from '../../src/secrets.ts'
-import { decode, opened } from '../../src/temporal/opened.ts'
+import { decode } from '../../src/temporal/opened.ts'
 import { payloadInClear } from '../../src/temporal/payload-in-clear.ts'
-import { createSealedMessages } from '../../src/temporal/sealed-messages.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
-import { encryptionKeys, testPayloads } from '../support/sealed-payloads.ts'
 import { until } from '../support/wait.ts'
-import { textsIn, whatTemporalHolds } from '../support/what-temporal-holds.ts'
+import { inDatabase, inTemporal } from '../support/what-can-be-read.ts'
 
 const limitMs = 90_000
 
@@ -31,44 +27,6 @@ const users = [gone, kept]
 
 /** So many events at once share workflows. */
 const flooded = 240
-
-const ring = EncryptionKeysSchema.parse(encryptionKeys)
-
-/** A text, with all in it opened that the key ring opens with the help of the database. */
-async function read(database: Database, text: string): Promise<string> {
-  const rows = await database.query<{ id: string; sealed: string }>('select id, key_encrypted as sealed from user_keys')
-  const keys = new Map(rows.map(({ id, sealed }) => [id, Buffer.from(createSecretBox(ring).open(sealed), 'base64')]))
-  const messages = createSealedMessages()
-  messages.use({
-    ofUsers: async () => undefined,
-    async byIds(ids) {
-      const found = ids.flatMap((id) => {
-        const key = keys.get(id)
-        return key === undefined ? [] : [{ id, key }]
-      })
-      return found.length === ids.length ? found : undefined
-    },
-  })
-  const sealed = text.match(/\bkey_[0-9a-f]{20}(?:,key_[0-9a-f]{20})*:[\w+/=]+/g) ?? []
-  const open = await Promise.all(sealed.map((one) => messages.open(one)))
-  return [text, ...open.map((one) => JSON.stringify(one))].join('\n')
-}
-
-async function inTemporal(database: Database, namespace: string): Promise<string> {
-  const held = await whatTemporalHolds(namespace)
-  return read(database, textsIn(held.map(({ answers }) => opened(testPayloads, answers))))
-}
-
-/** All rows of all tables, as text. */
-async function inDatabase(database: Database): Promise<string> {
-  const tables = await database.query<{ name: string }>(
-    `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'`,
-  )
-  const rows = await Promise.all(
-    tables.map(({ name }) => database.query<{ row: string }>(`select t::text as row from ${name} t`)),
-  )
-  return read(database, rows.flatMap((ofOne) => ofOne.map(({ row }) => row)).join('\n'))
-}
 
 const path = (id: string): string => `/deliveries/${encodeURIComponent(id)}`
 
@@ -189,6 +147,8 @@ describe.skipIf(findPostgres() === undefined)('erasure', { timeout: 4 * limitMs 
 
     const temporal = await inTemporal(database, node.namespace)
     expect(temporal).not.toContain(gone)
+    // Message ids of hers, of events in parcels.
+    expect(temporal).not.toMatch(/\bflood-[02468]\b/)
     const rows = await inDatabase(database)
     expect(rows).not.toContain(gone)
     for (const id of single[kept] ?? []) expect(temporal).toContain(`${kept}-total-${id.split('/').at(-1)}`)
