@@ -130,6 +130,9 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
       }
     },
     async byIds(ids) {
+      // A node that stood still may have in memory what another one has destroyed. Awaited only where there is something to wait for.
+      const look = suppression.upToDate()
+      if (look !== undefined) await look
       dropForgotten()
       const known = ids.flatMap((id) => opened.get(id) ?? [])
       if (known.length === ids.length) return known

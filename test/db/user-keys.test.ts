@@ -70,6 +70,31 @@ describe.each(['PGlite', 'PostgreSQL'])('keys of users in %s', (kind) => {
     expect(await readUserKeys(database, ids)).toMatchObject([{ id: 'key_other' }])
   })
 
+  it.skipIf(!isHere)(
+    'open nothing any more on a node that has not heard for a while that they were destroyed',
+    async () => {
+      const secrets = createSecretBox(EncryptionKeysSchema.parse(encryptionKeys))
+      let forgets = '0'
+      let isStale = false
+      const look = async (): Promise<void> => {
+        isStale = false
+        forgets = '1'
+      }
+      const suppression = {
+        forgets: () => forgets,
+        isCurrent: () => true,
+        upToDate: () => (isStale ? look() : undefined),
+      }
+      const node = createUserKeys({ database, secrets, logger, hashUser: (userId) => userId, suppression })
+      const [{ id = '' } = {}] = (await node.ofUsers([{ sourceId: 's1', userId: 'h5' }])) ?? []
+      expect(await node.byIds([id])).toMatchObject([{ id }])
+      await database.query('delete from user_keys')
+      // It stood still, say, while another node carried out a deletion request.
+      isStale = true
+      expect(await node.byIds([id])).toBeUndefined()
+    },
+  )
+
   describe('that nothing uses any more', () => {
     const limits = { retentionMs: 3 * dayMs, windowMs: 3 * dayMs }
     /** Retention, window and a margin of a week. */
