@@ -25,8 +25,8 @@ describe.skipIf(findPostgres() === undefined)('version 0.1.0 and this one on one
   let former: FormerVersion
   let source: Source
   const nodes: PostriderNode[] = []
-  let startFormer: () => Promise<PostriderNode>
-  let startCurrent: () => Promise<PostriderNode>
+  let startFormer: (others?: Record<string, string>) => Promise<PostriderNode>
+  let startCurrent: (others?: Record<string, string>) => Promise<PostriderNode>
 
   beforeAll(async () => {
     former = await checkOutFormerVersion()
@@ -42,14 +42,14 @@ describe.skipIf(findPostgres() === undefined)('version 0.1.0 and this one on one
       POSTRIDER_RETRY_MAX: '2s',
     }
     const token = randomBytes(16).toString('hex')
-    const start = async (program?: string[]): Promise<PostriderNode> => {
-      const node = await startNode(settings, token, program)
+    const start = async (program?: string[], others: Record<string, string> = {}): Promise<PostriderNode> => {
+      const node = await startNode({ ...settings, ...others }, token, program)
       nodes.push(node)
       await node.ready()
       return node
     }
-    startFormer = () => start(former.program)
-    startCurrent = () => start()
+    startFormer = (others) => start(former.program, others)
+    startCurrent = (others) => start(undefined, others)
   })
 
   afterAll(async () => {
@@ -89,10 +89,42 @@ describe.skipIf(findPostgres() === undefined)('version 0.1.0 and this one on one
     await expectShared(current, old)
     await expectShared(old, current)
     await kill(current)
+    const requests = (): number[] => begun.map((id) => requestsOf(receiver, id).length)
+    const before = requests()
     receiver.answer({})
     await expectDelivers(old)
     // What a newer version has sealed in Temporal an older one cannot open: it waits for a node that can.
+    expect(requests()).toEqual(before)
     await untilEnded(await startCurrent(), begun)
+  })
+
+  it('delivers a repeat that is posted to the former version again, where ids are hashed from the beginning', async () => {
+    const others = { DATABASE_URL: await postgres.createDatabase(), TEMPORAL_NAMESPACE: 'begun-anew' }
+    const current = await startCurrent(others)
+    const { id, writeKey } = await current.manage<Source>('POST', '/sources', { name: 'Shop' })
+    await current.manage('POST', '/destinations', {
+      name: 'Warehouse',
+      type: 'webhooks',
+      sourceIds: [id],
+      settings: { webhooks: [{ url: `${receiver.url}/events` }] },
+    })
+    const track = async (node: PostriderNode, messageId: string): Promise<void> =>
+      expect(await node.track(writeKey, { messageId, userId: 'u1', event: 'Ordered' })).toBe(200)
+    const untilArrived = (messageId: string, times: number): Promise<boolean> =>
+      until(`${messageId} has arrived`, () => requestsOf(receiver, messageId).length === times, LIMIT_MS)
+    await untilTakes(current, writeKey)
+    await track(current, 'posted-twice')
+    await untilArrived('posted-twice', 1)
+    // The former version looks for the message id itself, and Temporal has its hash.
+    const old = await startFormer(others)
+    await untilTakes(old, writeKey)
+    await track(old, 'posted-twice')
+    await untilArrived('posted-twice', 2)
+    // The new one knows it, whoever began it.
+    await track(current, 'posted-twice')
+    await track(current, 'posted-last')
+    await untilArrived('posted-last', 1)
+    expect(requestsOf(receiver, 'posted-twice')).toHaveLength(2)
   })
 
   const running = (): PostriderNode[] => nodes.filter((node) => node.isRunning())
