@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pssMb } from '../support/memory.ts'
 
 /** One moment of a soak. */
-export interface Sample {
+export interface Sample extends DatabaseSizes {
   /** From the beginning of the even load, in seconds. */
   seconds: number
   /** Events that were delivered so far. */
@@ -15,7 +15,10 @@ export interface Sample {
   /** Open sockets, and other open files, of both processes. */
   sockets: number
   files: number
-  /** On the disk: Postrider's database without its write-ahead log, that log, and the database of the embedded Temporal, in MB. */
+}
+
+/** On the disk: Postrider's database without its write-ahead log, that log, and the database of the embedded Temporal, in MB. */
+export interface DatabaseSizes {
   databaseMb: number
   walMb: number
   temporalMb: number
@@ -33,14 +36,11 @@ export async function takeSample(
   { node, server, dataDir }: Soaked,
   { seconds, delivered }: Pick<Sample, 'seconds' | 'delivered'>,
 ): Promise<Sample> {
-  const database = join(dataDir, 'pglite')
-  const [both, serverMb, handles, all, pgliteMb, walMb] = await Promise.all([
+  const [both, serverMb, handles, sizes] = await Promise.all([
     pssMb([node]),
     pssMb([server]),
     Promise.all([node, server].map(openHandles)),
-    sizeMb(dataDir),
-    sizeMb(database),
-    sizeMb(join(database, 'pg_wal')),
+    databaseSizes(dataDir),
   ])
   const names = handles.flat()
   const sockets = names.filter((name) => name.startsWith('socket:')).length
@@ -51,10 +51,15 @@ export async function takeSample(
     serverMb,
     sockets,
     files: names.length - sockets,
-    databaseMb: pgliteMb - walMb,
-    walMb,
-    temporalMb: all - pgliteMb,
+    ...sizes,
   }
+}
+
+export async function databaseSizes(dataDir: string): Promise<DatabaseSizes> {
+  const database = join(dataDir, 'pglite')
+  const folders = [dataDir, database, join(database, 'pg_wal')]
+  const [all = 0, pgliteMb = 0, walMb = 0] = await Promise.all(folders.map(sizeMb))
+  return { databaseMb: pgliteMb - walMb, walMb, temporalMb: all - pgliteMb }
 }
 
 /** What each handle leads to; one that is closed meanwhile is left out. */

@@ -17,6 +17,8 @@ export interface LoadOrder {
   perSecond?: number
   /** Beginning of the message ids. */
   prefix: string
+  /** How many users the events are of, in turn; one unless given. */
+  users?: number
 }
 
 export interface LoadResult {
@@ -42,7 +44,7 @@ process.once('disconnect', () => process.exit())
 process.send?.('ready')
 
 async function run(order: LoadOrder): Promise<LoadResult> {
-  const { url, writeKey, connections, batchSize, seconds, events, perSecond, prefix } = order
+  const { url, writeKey, connections, batchSize, seconds, events, perSecond, prefix, users = 1 } = order
   const pool = new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000 })
   const headers = {
     authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
@@ -56,7 +58,9 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   const begun = performance.now()
   const deadline = begun + seconds * 1_000
   const post = async (): Promise<void> => {
-    const calls = Array.from({ length: batchSize }, () => callOf(`${prefix}-${next++}`))
+    const calls = Array.from({ length: batchSize }, () =>
+      callOf(`${prefix}-${next}`, `user-${4711 + (next++ % users)}`),
+    )
     const sentAt = performance.now()
     let outcome: string
     try {
@@ -97,10 +101,10 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   }
 }
 
-const callOf = (messageId: string): object => ({
+const callOf = (messageId: string, userId: string): object => ({
   type: 'track',
   messageId,
-  userId: 'user-4711',
+  userId,
   event: 'Order Completed',
   timestamp: '2026-01-01T00:00:00.000Z',
   properties: { orderId: 'o-1001', total: 19.5, currency: 'EUR', items: [{ sku: 'a-1', quantity: 2 }], coupon: null },
