@@ -13,6 +13,9 @@ import { isNextInLine, leaveLinesOf, leaveLinesOfRepeats, noteTaken } from './us
 /** Events of a turn of which fewer go into parcels together share these with other turns. */
 const fullShare = 25
 
+/** How full by their bytes parcels are meant to be: their events are of different sizes. */
+const fullByBytes = 0.8
+
 /** A parcel whose workflow is to be started. */
 export interface ParcelToStart {
   id: string
@@ -35,11 +38,16 @@ const intoParcels = (name: string, maxEvents: string, maxBytes: string): string 
   measured as (
     select *, octet_length(input::text) as bytes, ${nameIn('input')} as name,
       case when count(*) over (partition by turn) >= ${fullShare} then turn else '${sharedTurn}' end as group_id from taken),
+  -- as many events in each as fit by their mean size
+  counted as (
+    select *, (row_number() over (in_group order by seq) - 1)
+      / greatest(least(${maxEvents}, floor(${maxBytes}::int * ${fullByBytes} / avg(bytes) over in_group)), 1)::int as by_count
+    from measured window in_group as (partition by group_id)),
   -- an event that begins below the limit by the size of the largest one ends below the limit
   sized as (
-    select *, (row_number() over in_group - 1) / ${maxEvents} as by_count,
-      (sum(bytes) over in_group - bytes) / greatest(${maxBytes} - max(bytes) over (partition by group_id), 1) as by_size
-    from measured window in_group as (partition by group_id order by seq)),
+    select *, (sum(bytes) over (in_share order by seq) - bytes)
+      / greatest(${maxBytes} - max(bytes) over in_share, 1) as by_size
+    from counted window in_share as (partition by group_id, by_count)),
   placed as (
     select *, ${name} || dense_rank() over (order by group_id, by_count, by_size) as parcel_id,
       row_number() over (partition by group_id, by_count, by_size order by seq) - 1 as place

@@ -334,6 +334,16 @@ function inboxSuite(database: () => Database): void {
     expect(parcels.length).toBeLessThanOrEqual(6 + 3)
   })
 
+  it('fills parcels by the number of events where these are small, and by their size where they are large', async () => {
+    await add('small', 400, { size: 700 })
+    await add('large', 60, { size: 10_000 })
+    const parcels = await move('group', turnsOf('small', 'large'), 400)
+    const sizesOf = (sourceId: string): number[] =>
+      parcels.filter(({ events }) => events[0]?.sourceId === sourceId).map(({ events }) => events.length)
+    expect(sizesOf('small')).toEqual([100, 100, 100, 100])
+    expect(sizesOf('large')).toEqual([20, 20, 20])
+  })
+
   it('leaves alone what a node has leased, and what was cancelled', async () => {
     await add('src', 4)
     await lease(turnsOf('src'), 1)
