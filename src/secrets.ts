@@ -1,6 +1,6 @@
 /** Encryption with the installation's key ring: AES-256-GCM, and the box for secrets at rest. */
 
-import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomFillSync, type KeyObject } from 'node:crypto'
 import type { EncryptionKey } from './config.ts'
 import { StartError } from './errors.ts'
 
@@ -18,11 +18,23 @@ const tagBytes = 16
 /** @param purpose  what `open` must be given too
  *  @returns nonce, tag and the encrypted bytes */
 export function seal(key: Buffer | KeyObject, purpose: Uint8Array, plaintext: Uint8Array): Buffer {
-  const iv = randomBytes(ivBytes)
+  const iv = nextIv()
   const cipher = createCipheriv(cipherName, key, iv).setAAD(purpose)
   const data = cipher.update(plaintext)
   cipher.final()
   return Buffer.concat([iv, cipher.getAuthTag(), data])
+}
+
+/** Random bytes are asked for many nonces at a time: a single one takes as long as it takes to seal a short text. */
+const ivs = Buffer.alloc(ivBytes * 1024)
+let ivsUsed = ivs.length
+
+function nextIv(): Buffer {
+  if (ivsUsed === ivs.length) {
+    randomFillSync(ivs)
+    ivsUsed = 0
+  }
+  return ivs.subarray(ivsUsed, (ivsUsed += ivBytes))
 }
 
 /** @throws when another key or purpose sealed it, or it was changed */
