@@ -14,11 +14,8 @@ import type {
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
-import { namedUsers } from '../src/contracts/named-users.ts'
-import { isSealedMessage, type MessageContent, type OpenMessage } from '../src/contracts/sealed-message.ts'
 import { nextStep, notAttempted } from '../src/contracts/next-step.ts'
-import type { AttemptKind, AttemptResult, TurnedAway } from '../src/delivery/admission.ts'
-import { encodeBody } from '../src/delivery/body.ts'
+import type { AttemptKind, AttemptResult } from '../src/delivery/admission.ts'
 import { evidenceOf, maxEvidenceBytes } from '../src/delivery/evidence.ts'
 import { gatedEndpoint, type Gate } from '../src/delivery/gate.ts'
 import { attemptResult, type SendOutcome } from '../src/delivery/outcome.ts'
@@ -27,13 +24,26 @@ import type { Recovery, WhyWaiting } from '../src/delivery/recovery.ts'
 import { CalledOffError, SendAbortedError, type Sender, type SendRequest } from '../src/delivery/send.ts'
 import type { Standstills } from '../src/delivery/standstills.ts'
 import type { UnlessMade } from '../src/delivery/unless-made.ts'
-import type { StoredDestination } from '../src/db/stored-destination.ts'
-import type { Suppression } from '../src/deletions/suppression.ts'
-import { traceIdOf } from '../src/contracts/traceparent.ts'
 import type { Logger } from '../src/logger.ts'
-import type { Mapper } from '../src/mapping/mapper.ts'
 import type { Tracing } from '../src/tracing/port.ts'
+import {
+  attemptsOf,
+  deferred,
+  logAttempt,
+  observation,
+  stopped,
+  toAttemptOutcome,
+  unreadable,
+  type AttemptObservation,
+} from './attempt-outcome.ts'
 import { heartbeating } from './heartbeating.ts'
+import {
+  pausedSoFarMs,
+  prepareAttempt,
+  userDeleted,
+  type PreparedAttempt,
+  type PrepareDependencies,
+} from './prepare-attempt.ts'
 import { traceAttempt } from './trace-attempts.ts'
 import { recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
@@ -48,17 +58,8 @@ const staleTaskMs = 5_000
 const maxUrlLength = 300
 
 /** What it takes to make an attempt. */
-export interface AttemptDependencies {
-  findDestination: (id: string) => StoredDestination | undefined
-  /** Reads what other nodes changed in the settings. */
-  catchUp: () => Promise<void>
-  /** Applies the mapping that a delivery names. */
-  mapper: Mapper
+export interface AttemptDependencies extends PrepareDependencies {
   sender: Sender
-  /** Opens a message; answers undefined when its user was erased. @throws while the key cannot be read */
-  openMessage: (sealed: string) => Promise<OpenMessage | undefined>
-  /** Users to whom nothing goes out any more. */
-  suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
   /** Says whether an attempt may go now; one that may not is deferred. */
   gate: Pick<Gate, 'admit' | 'turnAway' | 'closedSince'>
   /** Keeps an attempt from being made again when only its report came too late. */
@@ -86,26 +87,6 @@ export interface DeliveryDependencies extends AttemptDependencies {
   }) => Promise<(PendingAttempts & { endpointId: string })[]>
   /** Gives up a place in the line of a user. */
   leaveLine: (ticket: string) => Promise<void>
-}
-
-/** One attempt at an endpoint, of which figures are made. */
-export interface AttemptObservation {
-  destinationId: string
-  endpointId: string
-  /** When the attempt ended. */
-  at: Date
-  /** From the moment when the event was accepted to the end of this attempt, in milliseconds. */
-  latencyMs: number
-  /** The time of the attempt alone, in milliseconds. */
-  durationMs: number
-  outcome: SendOutcome['kind']
-  /** From the moment when the event was accepted to the beginning of this attempt, in milliseconds; absent unless it was the first one
-   *  at its endpoint. */
-  waitedMs?: number
-  /** Why it failed; absent on success. */
-  failure?: string
-  /** Ended from this side, before there was an answer: it counts, and tells nothing of the endpoint. */
-  isStopped?: true
 }
 
 export function createDeliveryActivities(dependencies: DeliveryDependencies): DeliveryActivities {
@@ -235,65 +216,53 @@ async function attemptNow(
   input: AttemptInput,
   context: AttemptContext,
 ): Promise<AttemptOutcome> {
-  const { signal, number, isBesideOthers = false, isOrdered = false, attempts } = context
+  const { gate } = dependencies
+  const { isOrdered = false, attempts } = context
   const begunAt = Date.now()
-  const found = await findEndpoint(dependencies, input)
-  if (found.kind !== 'ready') return found
-  const { destination, endpoint } = found
-  const { gate, suppression } = dependencies
-  const opened = await contentOf(dependencies, input)
-  if (opened === undefined) return userDeleted
-  const { content } = opened
-  // `upToDate` is awaited only where there is something to wait for.
-  const look = suppression.upToDate()
-  if (look !== undefined) await look
-  const isCalledOff = (): boolean => isOfSuppressed(suppression, input.sourceId, content)
-  if (isCalledOff()) return userDeleted
-  // As `upToDate`: most have no mapping.
-  const mapping = bodyOf(dependencies.mapper, input, content, destination)
-  const body = typeof mapping === 'string' ? mapping : await mapping
-  if (typeof body !== 'string') return body
+  const prepared = await prepareAttempt(dependencies, input)
+  if (prepared.kind !== 'ready') return prepared
+  const { destination, endpoint } = prepared
   const admission = await gate.admit(gatedEndpoint(endpoint), kind, { isOrdered, ...(attempts && { attempts }) })
   if (admission.kind === 'later') {
     const isDown = gate.closedSince(endpoint.id) !== undefined
     return { ...deferred(admission), pausedTotalMs: pausedSoFarMs(destination), ...(isDown && { isDown }) }
   }
   context.onAdmitted?.()
-  let result: AttemptResult = 'unused'
+  return makeAttempt(dependencies, { prepared, input, context, begunAt, leave: admission.leave })
+}
+
+/** An attempt that has its place at the endpoint. */
+interface AdmittedAttempt {
+  prepared: PreparedAttempt
+  input: AttemptInput
+  context: AttemptContext
+  /** When it was asked for, in milliseconds since 1970. */
+  begunAt: number
+  /** Gives the place back. */
+  leave: (result: AttemptResult) => void
+}
+
+async function makeAttempt(dependencies: AttemptDependencies, admitted: AdmittedAttempt): Promise<AttemptOutcome> {
+  const { prepared, input, context, begunAt } = admitted
+  const { destination, endpoint, sealJson, isCalledOff } = prepared
+  const { event, number, signal, evidenceBytes = Infinity } = context
   const at = new Date()
-  const made = {
-    endpointId: endpoint.id,
-    url: endpoint.url.slice(0, maxUrlLength),
-    ...(isBesideOthers && { id: randomUUID().slice(0, 8) }),
-    at: at.toISOString(),
-  }
-  const traced = traceAttempt(dependencies.tracing, input, { event: context.event, endpoint, number, begunAt })
+  const traced = traceAttempt(dependencies.tracing, input, { event, endpoint, number, begunAt })
   let request: SendRequest | undefined
+  let result: AttemptResult = 'unused'
   const told = (outcome: SendOutcome): AttemptOutcome => {
-    const evidence =
-      request &&
-      opened.sealJson(evidenceOf(request, outcome, Math.min(maxEvidenceBytes, context.evidenceBytes ?? Infinity)))
+    const made = madeAttempt(endpoint, at, context)
+    const evidence = request && sealJson(evidenceOf(request, outcome, Math.min(maxEvidenceBytes, evidenceBytes)))
     return toAttemptOutcome(outcome, { ...made, ...(evidence && { evidence }) }, pausedSoFarMs(destination))
   }
   try {
-    const { messageId } = content
-    // The reason is asked before the secrets, which throw where they cannot be read.
-    const { unreadableReason } = destination
-    if (unreadableReason === undefined)
-      request = messageRequest({
-        messageId,
-        body,
-        at,
-        traceparent: traced?.traceparent,
-        endpoint,
-        secrets: destination.secrets,
-      })
+    request = requestOf(prepared, at, traced?.traceparent)
     const outcome = request
       ? await dependencies.sender.send({ ...request, isCalledOff }, signal)
-      : unreadable(unreadableReason ?? '')
+      : unreadable(destination.unreadableReason ?? '')
     traced?.end(outcome)
     if (request) result = attemptResult(outcome)
-    log(dependencies.logger, input, outcome, context)
+    logAttempt(dependencies.logger, input, outcome, { attempt: number, runId: runId() })
     dependencies.observe(observation(input, outcome, context))
     return told(outcome)
   } catch (error) {
@@ -305,61 +274,34 @@ async function attemptNow(
     dependencies.observe({ ...observation(input, outcome, context), isStopped: true })
     return told(outcome)
   } finally {
-    admission.leave(result)
+    admitted.leave(result)
   }
 }
 
-/** The outcome of an attempt that the gate turned away. */
-export const deferred = ({ inMs, reason, isPaced }: TurnedAway): Extract<AttemptOutcome, { kind: 'deferred' }> => ({
-  kind: 'deferred',
-  turnInMs: inMs,
-  reason,
-  ...(isPaced && { isPaced }),
-})
-
-/** What is sent; undefined when its user was erased. */
-function contentOf(
-  { openMessage }: Pick<AttemptDependencies, 'openMessage'>,
-  { messageId, message }: AttemptInput,
-): OpenMessage | undefined | Promise<OpenMessage | undefined> {
-  return isSealedMessage(message)
-    ? openMessage(message.sealed)
-    : { content: { messageId, message }, sealJson: (json) => json }
+/** The request as it goes out; undefined where the secrets that it is signed with cannot be read. */
+function requestOf(
+  { destination, endpoint, messageId, body }: PreparedAttempt,
+  at: Date,
+  traceparent: string | undefined,
+): SendRequest | undefined {
+  // The reason is asked before the secrets, which throw where they cannot be read.
+  if (destination.unreadableReason !== undefined) return undefined
+  return messageRequest({ messageId, body, at, traceparent, endpoint, secrets: destination.secrets })
 }
 
-/** The bytes that the endpoint gets, the same in every attempt, or what comes of an attempt for which there are none. */
-function bodyOf(
-  mapper: Mapper,
-  { destinationId, mappingId }: AttemptInput,
-  { message }: MessageContent,
-  destination: StoredDestination,
-): string | Promise<string | AttemptOutcome> {
-  if (mappingId === undefined) return encodeBody(message)
-  return mapper.map({ destinationId, mappingId }, message).then(
-    (mapped) => (mapped.kind === 'mapped' ? mapped.body : { kind: 'rejected', reason: mapped.reason }),
-    (error: unknown) => ({
-      kind: 'deferred',
-      reason: `not attempted: its mapping cannot be read now (${error instanceof Error ? error.message : String(error)})`,
-      pausedTotalMs: pausedSoFarMs(destination),
-    }),
-  )
-}
-
-const userDeleted: AttemptOutcome = { kind: 'discarded', reason: 'the user was deleted' }
-
-const isOfSuppressed = (
-  { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
-  sourceId: string | undefined,
-  { message }: MessageContent,
-): boolean => namedUsers(message).some((userId) => isSuppressed(sourceId, userId))
-
-/** The outcome where stored secrets cannot be read: it may pass, since the operator may give back the key that is missing. */
-const unreadable = (reason: string): SendOutcome => ({
-  kind: 'unavailable',
-  code: 'invalid_request',
-  reason,
-  durationMs: 0,
+/** What names an attempt, and where it went. */
+const madeAttempt = (
+  { id, url }: PreparedAttempt['endpoint'],
+  at: Date,
+  { isBesideOthers = false }: AttemptContext,
+): Omit<Attempt, 'durationMs'> => ({
+  endpointId: id,
+  url: url.slice(0, maxUrlLength),
+  ...(isBesideOthers && { id: randomUUID().slice(0, 8) }),
+  at: at.toISOString(),
 })
+
+const runId = (): string | undefined => Context.current().info.workflowExecution?.runId
 
 /** Whether the delivery has ended for the activity, by an operator or by a success elsewhere. */
 const isCancelled = (): boolean => Context.current().cancellationDetails?.cancelRequested === true
@@ -375,112 +317,6 @@ function isGivenUp(): boolean {
   const { notFound = false, timedOut = false } = Context.current().cancellationDetails ?? {}
   return notFound || timedOut
 }
-
-/** The request went out, or was about to. */
-const stopped = (at: Date, why: string): SendOutcome => ({
-  kind: 'unavailable',
-  code: 'network_failure',
-  reason: `the attempt was stopped in the middle: ${why}`,
-  durationMs: Date.now() - at.getTime(),
-})
-
-interface Ready {
-  kind: 'ready'
-  destination: StoredDestination
-  endpoint: StoredDestination['settings']['webhooks'][number]
-}
-
-/** The endpoint as it is now, or why no attempt is made. Settings in memory may be a second old: another node may have
- *  accepted the event for a destination that this one does not know yet. */
-async function findEndpoint(
-  { findDestination, catchUp }: AttemptDependencies,
-  input: AttemptInput,
-): Promise<Ready | AttemptOutcome> {
-  const found = judge(findDestination(input.destinationId), input.endpointId)
-  if (found.kind === 'ready') return found
-  await catchUp()
-  return judge(findDestination(input.destinationId), input.endpointId)
-}
-
-function judge(destination: StoredDestination | undefined, endpointId: string): Ready | AttemptOutcome {
-  if (destination === undefined) return { kind: 'discarded', reason: 'the destination was deleted' }
-  if (!destination.enabled) return { kind: 'discarded', reason: 'the destination was switched off' }
-  if (destination.pausedAt !== null) return { kind: 'held' }
-  const endpoint = destination.settings.webhooks.find(({ id }) => id === endpointId)
-  if (endpoint === undefined) return { kind: 'rejected', reason: 'the endpoint was removed from its destination' }
-  return { kind: 'ready', destination, endpoint }
-}
-
-function toAttemptOutcome(
-  outcome: SendOutcome,
-  made: Omit<Attempt, 'durationMs'>,
-  pausedTotalMs: number,
-): AttemptOutcome {
-  const attempt: Attempt = {
-    ...made,
-    durationMs: Math.round(outcome.durationMs),
-    ...(outcome.status !== undefined && { status: outcome.status }),
-    ...(outcome.kind !== 'delivered' && { error: outcome.reason }),
-  }
-  switch (outcome.kind) {
-    case 'delivered':
-      return { kind: 'delivered', attempt }
-    case 'rejected':
-      return { kind: 'rejected', reason: outcome.reason, attempt }
-    case 'unavailable': {
-      const { retryAfterMs } = outcome
-      return { kind: 'unavailable', attempt, pausedTotalMs, ...(retryAfterMs !== undefined && { retryAfterMs }) }
-    }
-  }
-}
-
-function observation(
-  { destinationId, endpointId }: AttemptInput,
-  outcome: SendOutcome,
-  { acceptedAt, number }: AttemptContext,
-): AttemptObservation {
-  const at = new Date()
-  const { durationMs } = outcome
-  // The clock of the node that took the event may be ahead of this one's.
-  const latencyMs = Math.max(durationMs, at.getTime() - acceptedAt)
-  return {
-    destinationId,
-    endpointId,
-    at,
-    latencyMs,
-    durationMs,
-    outcome: outcome.kind,
-    ...(number === 1 && { waitedMs: latencyMs - durationMs }),
-    ...(outcome.kind !== 'delivered' && { failure: outcome.reason }),
-  }
-}
-
-/** Logs one line per attempt; a receiver's failure is no error of this node. */
-function log(
-  logger: Logger,
-  { sourceId, destinationId, endpointId, traceparent }: AttemptInput,
-  outcome: SendOutcome,
-  { number: attempt }: AttemptContext,
-): void {
-  const { kind, status } = outcome
-  const level = kind === 'delivered' ? 'debug' : outcome.code === 'timeout' ? 'warn' : 'info'
-  if (!logger.isLevelEnabled(level)) return
-  const { runId } = Context.current().info.workflowExecution ?? {}
-  const traceId = traceparent && traceIdOf(traceparent)
-  const facts = { sourceId, destinationId, endpointId, attempt, runId, traceId, outcome: kind, status }
-  const durationMs = Math.round(outcome.durationMs)
-  if (kind === 'delivered') return logger[level]({ ...facts, durationMs }, 'delivery.attempted')
-  const { code, reason } = outcome
-  // The reason of an answer may repeat some of it.
-  logger[level]({ ...facts, durationMs, code, ...(status === undefined && { reason }) }, 'delivery.attempted')
-}
-
-function pausedSoFarMs({ pausedTotalMs, pausedAt }: StoredDestination): number {
-  return pausedTotalMs + (pausedAt === null ? 0 : Date.now() - pausedAt.getTime())
-}
-
-const attemptsOf = (outcome: AttemptOutcome): Attempt[] =>
-  'attempt' in outcome && outcome.attempt !== undefined ? [outcome.attempt] : []
 
 /** What a bound of the endpoint keeps back waits no longer than for its turn. */
 const whyWaiting = (outcome: AttemptOutcome): WhyWaiting =>

@@ -20,7 +20,8 @@ import {
 import type { AttemptKind } from '../src/delivery/admission.ts'
 import { gatedEndpoint } from '../src/delivery/gate.ts'
 import { isBounded, type SetBounds } from '../src/delivery/set-bounds.ts'
-import { attempt, deferred, type AttemptDependencies } from './delivery.ts'
+import { deferred } from './attempt-outcome.ts'
+import { attempt, type AttemptDependencies } from './delivery.ts'
 
 /** Most attempts of one parcel side by side at one endpoint. */
 const perEndpoint = 16
