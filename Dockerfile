@@ -34,4 +34,5 @@ VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.POSTRIDER_ADMIN_PORT || process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "dist/src/postrider.cjs", "start"]
+# As `npm start` has it.
+CMD ["node", "--max-semi-space-size=64", "dist/src/postrider.cjs", "start"]

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
+import manifest from '../../package.json' with { type: 'json' }
 import { builtCommand } from '../../test/support/built-command.ts'
 import { isComplete } from '../../test/support/readiness.ts'
 
@@ -30,6 +31,9 @@ export interface BenchNode {
 export const adminToken = 'bench-admin-token'
 const readyLimitMs = 600_000
 
+/** What `npm start` gives Node.js. */
+const nodeOptions = manifest.scripts.start.split(' ').filter((word) => word.startsWith('--'))
+
 /** @param environment  settings beside these; `PORT` is a free one unless given
  *  @param keptDataDir  stays when the node ends, so that the next one finds what this one left; a fresh one unless given
  *  @param program  of another build, instead of this one's */
@@ -41,7 +45,7 @@ export async function startNode(
   const dataDir = keptDataDir ?? (await mkdtemp(join(tmpdir(), 'postrider-bench-')))
   const [freePort = 0, temporalPort = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 3)
   const port = environment['PORT'] ?? String(freePort)
-  const child = spawn(process.execPath, [program, 'start', '--json'], {
+  const child = spawn(process.execPath, [...nodeOptions, program, 'start', '--json'], {
     env: {
       ...process.env,
       PORT: port,
