@@ -16,6 +16,8 @@ const { values } = parseArgs({
     events: { type: 'string', default: '2000' },
     /** `off`: each event has a workflow of its own. */
     parcels: { type: 'string', default: 'auto' },
+    /** How many users the events are of. */
+    users: { type: 'string', default: '1' },
   },
 })
 
@@ -93,7 +95,8 @@ report.close()
 function measure(name: string, round: number): Promise<Flood> {
   const node = nodes.get(name)
   if (node === undefined) throw new Error(`no node runs ${name}`)
-  return postFlood(node, { batchSize: 1, events: Number(values.events), prefix: `flood-${round}` })
+  const { events, users } = values
+  return postFlood(node, { batchSize: 1, events: Number(events), prefix: `flood-${round}`, users: Number(users) })
 }
 
 function tell(name: string): void {

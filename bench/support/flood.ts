@@ -25,10 +25,12 @@ export interface FloodOrder {
   batchSize: number
   /** Begins the message ids, which repeat those of other floods otherwise. */
   prefix: string
+  /** How many users the events are of; one unless given. */
+  users?: number
 }
 
 /** Posts events of a source of its own, and waits for all of them. */
-export async function postFlood(node: BenchNode, { events, batchSize, prefix }: FloodOrder): Promise<Flood> {
+export async function postFlood(node: BenchNode, { events, batchSize, prefix, users = 1 }: FloodOrder): Promise<Flood> {
   const receiver = await startBenchReceiver()
   const source = await connect(node, receiver.url)
   const load = fork(new URL('./load.ts', import.meta.url))
@@ -44,6 +46,7 @@ export async function postFlood(node: BenchNode, { events, batchSize, prefix }: 
     seconds: floodLimitMs / 1_000,
     events,
     prefix,
+    users,
   }
   load.send(order)
   const [result] = (await once(load, 'message')) as [LoadResult]

@@ -17,7 +17,7 @@ export interface LoadOrder {
   perSecond?: number
   /** Beginning of the message ids. */
   prefix: string
-  /** How many users the events are of, in turn; one unless given. */
+  /** How many users the events are of, in turn, others with each prefix; one unless given. */
   users?: number
 }
 
@@ -58,9 +58,10 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   const begun = performance.now()
   const deadline = begun + seconds * 1_000
   const post = async (): Promise<void> => {
-    const calls = Array.from({ length: batchSize }, () =>
-      callOf(`${prefix}-${next}`, `user-${4711 + (next++ % users)}`),
-    )
+    const calls = Array.from({ length: batchSize }, () => {
+      const number = next++
+      return callOf(`${prefix}-${number}`, users === 1 ? 'user-4711' : `user-${prefix}-${number % users}`)
+    })
     const sentAt = performance.now()
     let outcome: string
     try {
