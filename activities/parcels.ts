@@ -20,9 +20,16 @@ import type {
   ParcelRetryRecord,
 } from '../src/contracts/parcels.ts'
 import { commonRetryAt } from '../src/contracts/retry-window.ts'
+import { deliveredAtOnce } from '../src/contracts/taken-at-once.ts'
 import type { Database } from '../src/db/database.ts'
 import { commonTurn } from '../src/db/inbox.ts'
-import { recordedAttempts, recordedProgress, recordProgress, type ParcelRecord } from '../src/db/parcel-progress.ts'
+import {
+  recordedAttempts,
+  recordedProgress,
+  recordProgress,
+  type KnownProgress,
+  type ParcelRecord,
+} from '../src/db/parcel-progress.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
 import { inGroups } from '../src/in-groups.ts'
 import { within } from '../src/within.ts'
@@ -67,8 +74,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       const recorder = createRecorder(database, parcelId(), (record) => writeRecord({ ...record, isFirst }))
       const underWay = load.begin(commonTurn(events), events.length)
       try {
-        const known = isFirst ? new Map<number, undefined>() : await recorder.known()
-        const progress = events.map((event, place) => knownProgress(known, event, place))
+        const known = isFirst ? new Map<number, KnownProgress>() : await recorder.known()
+        const progress = events.map((event, place) => knownProgress(known.get(place), beginEvent(event, place)))
         const open = progress.filter(({ place }) => !known.has(place))
         const now = Date.now()
         const onThrough = (event: EventProgress): void => {
@@ -104,8 +111,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           throw tryAgain(failureTypes.endpointUnavailable, unreadable(error), { progress }, unreadPauseMs)
         })
         for (const [index, event] of progress.entries())
-          if (recorded.has(event.place))
-            progress[index] = withFurther(event, recorded.get(event.place) ?? delivered(event), destinationId)
+          progress[index] = withFurther(event, knownProgress(recorded.get(event.place), event), destinationId)
       }
       const open = events.flatMap(({ event, mappingId }, index) => {
         const before = progress[index]
@@ -170,30 +176,18 @@ const placed = (progress: readonly EventProgress[], events: readonly HeldParcelE
     return [{ event, progress: one, mappingAt: (destinationId) => mappingIdAt(event.targets, destinationId) }]
   })
 
-/** The progress of a parcel's events before a round: a round that was lost with its node is made again for events of which nothing was
- *  written down. */
-function knownProgress(
-  known: Map<number, EventProgress | undefined>,
-  event: HeldParcelEvent,
-  place: number,
-): EventProgress {
-  const begun = beginEvent(event, place)
-  if (!known.has(place)) return begun
-  return known.get(place) ?? delivered(begun)
+/** How far an event is by what was written down of it: a round that was lost with its node is made again for those of which nothing
+ *  was.
+ *  @param before  how far it is unless more is known */
+function knownProgress(known: KnownProgress | undefined, before: EventProgress): EventProgress {
+  if (known === undefined) return before
+  return 'progress' in known ? known.progress : deliveredAtOnce(before, known.taken)
 }
-
-const delivered = (begun: EventProgress): EventProgress => ({
-  ...begun,
-  destinations: begun.destinations.map((destination) => ({
-    ...destination,
-    endpoints: destination.endpoints.map(({ endpointId }) => ({ endpointId, attempts: 1, made: [], end: 'delivered' })),
-  })),
-})
 
 interface Recorder {
   /** Reads what a round that was lost has written.
    *  @throws Error when the database does not answer: what was sent is not known then */
-  known(): Promise<Map<number, EventProgress | undefined>>
+  known(): Promise<Map<number, KnownProgress>>
   /** Takes note of an event that this round is through with. */
   note: (event: EventProgress) => void
   /** Writes the events that were not written yet. @returns whether all are written now */

@@ -39,6 +39,7 @@ import { lateAttempts } from './migrations/0108-late-attempts.ts'
 import { userLines } from './migrations/0109-user-lines.ts'
 import { listenRequests } from './migrations/0111-listen-requests.ts'
 import { usedUserKeys } from './migrations/0112-used-user-keys.ts'
+import { takenAtOnce } from './migrations/0113-taken-at-once.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -82,6 +83,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   userLines,
   listenRequests,
   usedUserKeys,
+  takenAtOnce,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

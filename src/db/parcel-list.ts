@@ -2,6 +2,7 @@
 
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { EventProgress, ParcelEventStatus } from '../contracts/parcels.ts'
+import type { TakenAtOnce } from '../contracts/taken-at-once.ts'
 import type { Queryable, SqlValue } from './database.ts'
 import {
   eventMatches,
@@ -190,11 +191,13 @@ export interface FoundEvent extends CarriedEvent {
   input: DeliverEventInput | null
   /** How far the event is; null when each of its endpoints took it at once, or there was no attempt. */
   progress: EventProgress | null
+  /** Its attempts where each of its endpoints took it at once. */
+  taken: TakenAtOnce | null
 }
 
 export async function findCarried(database: Queryable, id: string): Promise<FoundEvent | undefined> {
   const [row] = await database.query<FoundEvent>(
-    `select ${columns}, input, progress from parcel_events where event_id = $1`,
+    `select ${columns}, input, progress, taken from parcel_events where event_id = $1`,
     [id],
   )
   return row

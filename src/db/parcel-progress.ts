@@ -13,6 +13,7 @@ import {
 } from '../contracts/parcel-progress.ts'
 import type { EventProgress } from '../contracts/parcels.ts'
 import { withNews } from '../contracts/progress-news.ts'
+import { takenAtOnce, type TakenAtOnce } from '../contracts/taken-at-once.ts'
 import { databaseIn, type Database, type Queryable } from './database.ts'
 import { isOpen, parcelStatuses } from './parcel-statuses.ts'
 import { leaveLines } from './user-lines.ts'
@@ -105,16 +106,18 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
   const notLeft =
     left.length === 0
       ? ''
-      : `and not exists (select from unnest($9::text[], $10::int[]) as gone(parcel_id, place)
+      : `and not exists (select from unnest($10::text[], $11::int[]) as gone(parcel_id, place)
            where gone.parcel_id = events.parcel_id and gone.place = events.place)`
+  const atOnce = others.map(({ event }) => takenAtOnce(event))
   const leftEvents = [left.map(({ parcelId }) => parcelId), left.map(({ event }) => event.place)]
   await database.query(
     `with changed as (
        update parcel_events set status = now.status, attempts = now.attempts, reason = now.reason,
-         progress = now.progress::json, results = now.results::jsonb, input = null,
+         progress = now.progress::json, taken = now.taken::json, results = now.results::jsonb,
+         input = null,
          ended_at = case when ${isOpen('now.status')} then null else coalesce(ended_at, now()) end
-       from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[])
-         as now(parcel_id, place, status, attempts, reason, progress, results)
+       from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[])
+         as now(parcel_id, place, status, attempts, reason, progress, taken, results)
        where parcel_events.parcel_id = now.parcel_id and parcel_events.place = now.place
          -- an account of before, by somebody who lost what came since
          and not (${isOpen('now.status')}
@@ -122,7 +125,7 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
        returning parcel_events.parcel_id, parcel_events.place, parcel_events.status, parcel_events.results,
          parcel_events.ended_at)
      -- A statement sees the rows as they were before it.
-     ${countsOf('$8::text[]', {
+     ${countsOf('$9::text[]', {
        only: notLeft,
        joined: 'left join changed on changed.parcel_id = events.parcel_id and changed.place = events.place',
        status: 'coalesce(changed.status, events.status)',
@@ -136,7 +139,8 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
       others.map(({ event }) => eventStatus(event)),
       others.map(({ event }) => attemptsOf(event)),
       others.map(({ event }) => reasonOf(event) ?? null),
-      others.map(({ event }) => (isPlain(event) ? null : JSON.stringify(event))),
+      others.map(({ event }, index) => (atOnce[index] ? null : JSON.stringify(event))),
+      atOnce.map((taken) => (taken ? JSON.stringify(taken) : null)),
       others.map(({ event }) => resultsText(event)),
       parcelIds,
       ...(left.length === 0 ? [] : leftEvents),
@@ -149,13 +153,6 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
       leftEvents,
     )
 }
-
-/** An event whose story is told by its status and figures. */
-const isPlain = (event: EventProgress): boolean =>
-  event.end === undefined &&
-  event.destinations.every(({ endpoints }) =>
-    endpoints.every(({ end, attempts }) => end === 'delivered' && attempts === 1),
-  )
 
 function resultsText(event: EventProgress): string | null {
   const results = differingResults(event)
@@ -212,17 +209,21 @@ export const countParcel = (database: Queryable, parcelId: string): Promise<unkn
     [parcelId],
   )
 
-/** How far the events of a parcel are that have an outcome, by place, with as many attempts as Temporal takes; undefined where each
- *  endpoint of an event took it at once. */
-export async function recordedProgress(
-  database: Queryable,
-  parcelId: string,
-): Promise<Map<number, EventProgress | undefined>> {
-  const rows = await database.query<{ place: number; progress: EventProgress | null }>(
-    'select place, progress from parcel_events where parcel_id = $1 and input is null',
+/** What is known of an event that has an outcome: how far it is, or that each endpoint took it at once. */
+export type KnownProgress = { progress: EventProgress } | { taken: TakenAtOnce | null }
+
+/** How far the events of a parcel are that have an outcome, by place, with as many attempts as Temporal takes. */
+export async function recordedProgress(database: Queryable, parcelId: string): Promise<Map<number, KnownProgress>> {
+  const rows = await database.query<{ place: number; progress: EventProgress | null; taken: TakenAtOnce | null }>(
+    'select place, progress, taken from parcel_events where parcel_id = $1 and input is null',
     [parcelId],
   )
-  return new Map(rows.map(({ place, progress }) => [place, progress ? withNewestAttempts(progress) : undefined]))
+  return new Map(
+    rows.map(({ place, progress, taken }) => [
+      place,
+      progress ? { progress: withNewestAttempts(progress) } : { taken },
+    ]),
+  )
 }
 
 /** All attempts of an event of a parcel that are known, oldest first; none where each endpoint took it at once, or it left. */

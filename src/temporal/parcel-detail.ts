@@ -2,7 +2,7 @@
 
 import { distinctAttempts } from '../contracts/attempts.ts'
 import type { Attempt, DeliverEventInput, DeliveryTarget, HeldEventInput } from '../contracts/delivery.ts'
-import { attemptsIn, openEndpoints } from '../contracts/parcel-progress.ts'
+import { attemptsIn, beginEvent, openEndpoints } from '../contracts/parcel-progress.ts'
 import {
   heldDeliveryId,
   steerInParcel,
@@ -11,6 +11,7 @@ import {
   type ParcelRetryRecord,
   type ParcelSteering,
 } from '../contracts/parcels.ts'
+import { deliveredAtOnce, type TakenAtOnce } from '../contracts/taken-at-once.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import { factsOfProgress, type EndpointFacts } from './endpoint-facts.ts'
 import type { Temporal } from './connection.ts'
@@ -33,6 +34,8 @@ export interface CarriedStanding {
   /** Until the parcel's first round is over. */
   input: DeliverEventInput | null
   progress: EventProgress | null
+  /** Its attempts where each endpoint took it at once. */
+  taken: TakenAtOnce | null
 }
 
 export interface CarriedDetail extends Pick<DeliveryDetail, 'attempts' | 'nextAttemptAt' | 'pending' | 'steering'> {
@@ -49,13 +52,14 @@ export interface CarriedDetail extends Pick<DeliveryDetail, 'attempts' | 'nextAt
 /** @returns undefined when Temporal does not know the parcel any more */
 export async function readCarried(
   temporalServer: Temporal,
-  { id, parcelId, attempts, endedAt, input, progress }: CarriedStanding,
+  { id, parcelId, attempts, endedAt, input, progress, taken }: CarriedStanding,
   isPaused: (destinationId: string) => boolean,
 ): Promise<CarriedDetail | undefined> {
   const story = await readParcelStory(temporalServer, parcelId, id)
   const known = story?.input ?? input
   if (known === null) return undefined
-  const made = distinctAttempts([...(story?.attempts ?? []), ...(progress ? attemptsIn(progress) : [])])
+  const recorded = progress ?? (taken && deliveredAtOnce(beginEvent(known, 0), taken))
+  const made = distinctAttempts([...(story?.attempts ?? []), ...(recorded ? attemptsIn(recorded) : [])])
   const isCancelled = story?.steering.some(({ action }) => action === 'cancel') ?? false
   const isOpen = endedAt === null && !isCancelled
   const pending = isOpen && story !== undefined && progress !== null ? pendingOf(story, progress, isPaused) : []

@@ -473,7 +473,8 @@ function parcelsSuite(database: () => Database): void {
       expect(await standing()).toMatchObject({ attempts: 37, made: [allOf('dst_1', 28), allOf('dst_2', 9)] })
       // What goes back to Temporal is as long as before.
       const known = (await recordedProgress(database(), parcel.id)).get(0)
-      const endpoints = known?.destinations.flatMap((destination) => destination.endpoints) ?? []
+      const progress = known && 'progress' in known ? known.progress : undefined
+      const endpoints = progress?.destinations.flatMap((destination) => destination.endpoints) ?? []
       expect(endpoints.map(({ attempts }) => attempts)).toEqual([28, 9])
       expect(endpoints.map(({ made }) => withAllUrls(made))).toEqual([allOf('dst_1', 28).slice(-10), allOf('dst_2', 9)])
     })

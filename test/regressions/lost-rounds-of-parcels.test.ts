@@ -1,14 +1,18 @@
 /** Symptom: after a node was lost on a slow machine, or while Temporal was away, endpoints got hundreds of events of parcels twice.
  *  Cause: a round of retries that was lost with its node was made again without a look at what had been written of it, and a first
  *  round went on as if nothing had been sent when the database did not answer in time.
- *  Consequence: repeats of what endpoints had taken long before. */
+ *  Consequence: repeats of what endpoints had taken long before. And what a first round had written as taken at once was shown as
+ *  delivered in one attempt, of which the list of attempts had nothing. */
 
 import { rm } from 'node:fs/promises'
 import { Client, Connection } from '@temporalio/client'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
 import { opened } from '../../src/temporal/opened.ts'
+import type { Source } from '../../src/schemas/source.ts'
 import { makeDataFolder } from '../support/app.ts'
+import { deliveryPath } from '../support/deliveries.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Answer, type Receiver } from '../support/receiver.ts'
@@ -50,7 +54,9 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
   }
 
   /** A batch that travels in a parcel, on its way to a receiver. */
-  async function given(answer: (messageId: string, made: number) => Answer): Promise<Given & { node: NodeProcess }> {
+  async function given(
+    answer: (messageId: string, made: number) => Answer,
+  ): Promise<Given & { node: NodeProcess; source: Source }> {
     const [host, port] = temporalAddress().split(':')
     const toTemporal = await startTcpRelay(Number(port))
     const receiver = await startReceiver()
@@ -110,7 +116,7 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
       }
       return messages.join()
     }
-    return { node, receiver, toTemporal, database, start, delivered, open, failures }
+    return { node, source, receiver, toTemporal, database, start, delivered, open, failures }
   }
 
   it('sends nothing again that the database knows, when retries are lost', async () => {
@@ -138,22 +144,37 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
 
   it('waits for the database that knows, when the first round is lost', async () => {
     let isCut = false
-    const { node, receiver, toTemporal, database, start, delivered, open, failures } = await given((messageId) => {
-      if (messageId !== 'before' && !isCut) {
-        isCut = true
-        toTemporal.shut()
-      }
-      return {}
-    })
+    const { node, source, receiver, toTemporal, database, start, delivered, open, failures } = await given(
+      (messageId) => {
+        if (messageId !== 'before' && !isCut) {
+          isCut = true
+          toTemporal.shut()
+        }
+        return {}
+      },
+    )
     await until('all were taken, and Temporal was not told', async () => (await delivered()) === count, limitMs)
     await node.kill()
+    const killedAt = Date.now()
     toTemporal.open()
     await database.query('begin')
     await database.query('lock table parcel_events in access exclusive mode')
-    await start()
+    const next = await start()
     await until('a round finds no database', async () => (await failures()).includes('not answer'), limitMs)
     await database.query('commit')
     await until('Temporal is told', async () => (await open()) === 0, limitMs)
     expect([...requestsOf(receiver).entries()].filter(([, made]) => made !== 1)).toEqual([])
+
+    // What was sent and answered was to be told to Temporal; that the attempt was made, when and with which answer is known.
+    const path = deliveryPath(`event/${source.id}/m-0`)
+    const { body } = await next.api<DeliveryDetail>('GET', path)
+    expect(body).toMatchObject({
+      status: 'delivered',
+      attempts: 1,
+      timeline: [{ status: 200, error: null, request: null }],
+    })
+    const [{ at, durationMs } = { at: '', durationMs: -1 }] = body.timeline
+    expect(Date.parse(at)).toBeLessThan(killedAt)
+    expect(durationMs).toBeGreaterThanOrEqual(0)
   })
 })
