@@ -54,6 +54,8 @@ export interface DeliverEventInput {
   retry: RetrySchedule
   /** When the event was accepted, ISO 8601; unless given, when the workflow began. */
   acceptedAt?: string
+  /** It began before others of its user had ended whose order is kept, as it had waited for as long as it may; absent: it did not. */
+  isOutOfOrder?: true
   /** Where each destination stands, when an earlier run of the workflow continues in this one. */
   resumed?: DestinationStanding[]
   /** Attempts that were made in the parcel which the event left, oldest first; at most 100 at each endpoint. */

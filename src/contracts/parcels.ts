@@ -23,6 +23,8 @@ export interface ParcelEvent {
   targets: DeliveryTarget[]
   /** When the event was accepted, ISO 8601. */
   receivedAt: string
+  /** It began before others of its user had ended, as it had waited for as long as it may; absent: it did not. */
+  isOutOfOrder?: true
   /** The trace that its delivery is part of, as W3C Trace Context writes it; absent where tracing was off. */
   traceparent?: string
 }

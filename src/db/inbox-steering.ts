@@ -4,6 +4,7 @@
 import type { SteeringTrace } from '../contracts/delivery.ts'
 import { leasedEvent, leasedColumns, type LeasedEvent, type LeasedRow } from './inbox.ts'
 import type { Queryable } from './database.ts'
+import { leaveLinesOf } from './user-lines.ts'
 
 const isFree = 'cancelled_at is null and (leased_until is null or leased_until < now())'
 
@@ -22,7 +23,7 @@ export async function cancelInInbox(
   return rows.length > 0
 }
 
-/** Takes one event out of its turn for `leaseMs` milliseconds; one that Temporal refused waits again.
+/** Takes one event out of its turn for `leaseMs` milliseconds, and out of the lines of its user; one that Temporal refused waits again.
  *  @returns undefined when it is not there, is cancelled, or a node is about to start it */
 export async function claimInInbox(
   database: Queryable,
@@ -30,8 +31,11 @@ export async function claimInInbox(
   leaseMs: number,
 ): Promise<LeasedEvent | undefined> {
   const [row] = await database.query<LeasedRow>(
-    `update inbox set leased_until = now() + make_interval(secs => $2 / 1000.0), refusal = null, settled_at = null
-     where workflow_id = $1 and ${isFree} returning ${leasedColumns}`,
+    `with claimed as (
+       update inbox set leased_until = now() + make_interval(secs => $2 / 1000.0), refusal = null, settled_at = null
+       where workflow_id = $1 and ${isFree} returning ${leasedColumns}),
+     placeless as (${leaveLinesOf('claimed')})
+     select ${leasedColumns} from claimed`,
     [workflowId, leaseMs],
   )
   return row && leasedEvent(row)
@@ -39,12 +43,10 @@ export async function claimInInbox(
 
 /** Ends what is to be done about a cancelled event: it stays to be looked at, unless Temporal shows it. */
 export async function settleCancelled(database: Queryable, seq: string, isInTemporal: boolean): Promise<void> {
-  await database.query(
-    isInTemporal
-      ? 'delete from inbox where seq = $1'
-      : 'update inbox set settled_at = now(), leased_until = null where seq = $1',
-    [seq],
-  )
+  const settled = isInTemporal
+    ? 'delete from inbox where seq = $1'
+    : 'update inbox set settled_at = now(), leased_until = null where seq = $1'
+  await database.query(`with settled as (${settled} returning seq) ${leaveLinesOf('settled')}`, [seq])
 }
 
 /** Removes events that were refused or cancelled before a moment. */

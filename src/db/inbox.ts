@@ -9,11 +9,15 @@ import type { Queryable, SqlValue } from './database.ts'
 import {
   isInLine,
   isNextInLine,
+  leaveLinesOf,
   longestWaitMs,
+  markBehind,
+  mayStart,
   newPlaces,
   newPlaceValues,
   noteTaken,
   noteUntaken,
+  startedInput,
 } from './user-lines.ts'
 
 export interface NewInboxEvent {
@@ -123,6 +127,11 @@ export async function addToInbox(database: Queryable, events: readonly NewInboxE
      select seq from added`,
     [...newEventValues(events), ...places],
   )
+  if (inputs.length > 0)
+    await markBehind(
+      database,
+      rows.map(({ seq }) => seq),
+    )
   return rows.length
 }
 
@@ -159,9 +168,9 @@ export async function leaseFromInbox(
        update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
        where seq in (
          select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
-           select seq from inbox where ${isWaiting} and turn = turn.id and ${isNextInLine}
+           select seq from inbox where ${isWaiting} and turn = turn.id and ${mayStart}
            order by seq limit $2 for update skip locked) as oldest)
-       returning ${leasedColumns}, waits_until),
+       returning ${leasedColumnsWith(startedInput)}, waits_until),
      noted as (${noteTaken('leased')})
      select ${leasedColumns} from leased`,
     [[...turns], perTurn, leaseMs],
@@ -180,19 +189,24 @@ export async function giveUpOverdue(
   limit: number,
 ): Promise<number> {
   const rows = await database.query(
-    `update inbox set refusal = $3, settled_at = now(), leased_until = null where seq in (
-       select seq from inbox where ${isWaiting} and turn = $1 and cancelled_at is null
-         and coalesce(waits_until, received_at) < now() - make_interval(secs => coalesce((
-           select max(coalesce(retry_window_hours * 3600.0, $2 / 1000.0)) from destinations
-           where id = any(inbox.destination_ids)), $2 / 1000.0))
-       order by seq limit $4 for update skip locked)
-     returning seq`,
+    `with given_up as (
+       update inbox set refusal = $3, settled_at = now(), leased_until = null where seq in (
+         select seq from inbox where ${isWaiting} and turn = $1 and cancelled_at is null
+           and coalesce(waits_until, received_at) < now() - make_interval(secs => coalesce((
+             select max(coalesce(retry_window_hours * 3600.0, $2 / 1000.0)) from destinations
+             where id = any(inbox.destination_ids)), $2 / 1000.0))
+         order by seq limit $4 for update skip locked)
+       returning seq),
+     placeless as (${leaveLinesOf('given_up')})
+     select seq from given_up`,
     [turn, windowMs, reason, limit],
   )
   return rows.length
 }
 
-export const leasedColumns = 'seq, input, received_at, cancelled_at, cancelled_by, cancelled_why'
+const leasedColumnsWith = (input: string): string =>
+  `seq, ${input}, received_at, cancelled_at, cancelled_by, cancelled_why`
+export const leasedColumns = leasedColumnsWith('input')
 
 export interface LeasedRow {
   seq: string
@@ -239,10 +253,12 @@ export async function releaseInInbox(database: Queryable, seqs: readonly string[
 
 /** Marks an event that Temporal refuses for good; it stays, visibly failed. */
 export async function refuseInInbox(database: Queryable, seq: string, refusal: string): Promise<void> {
-  await database.query('update inbox set refusal = $2, settled_at = now(), leased_until = null where seq = $1', [
-    seq,
-    refusal,
-  ])
+  await database.query(
+    `with refused as (
+       update inbox set refusal = $2, settled_at = now(), leased_until = null where seq = $1 returning seq)
+     ${leaveLinesOf('refused')}`,
+    [seq, refusal],
+  )
 }
 
 /** How many events wait, at most: the span of their positions, of which some were never used or are free again. Costs two

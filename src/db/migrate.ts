@@ -40,6 +40,7 @@ import { userLines } from './migrations/0109-user-lines.ts'
 import { listenRequests } from './migrations/0111-listen-requests.ts'
 import { usedUserKeys } from './migrations/0112-used-user-keys.ts'
 import { takenAtOnce } from './migrations/0113-taken-at-once.ts'
+import { behindInLine } from './migrations/0114-behind-in-line.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -84,6 +85,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   listenRequests,
   usedUserKeys,
   takenAtOnce,
+  behindInLine,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -8,7 +8,7 @@ import { commonTurn, isWaiting, nameIn, newEvents, newEventValues, sharedTurn, t
 import { keptName } from './parcel-filter.ts'
 import { countParcel } from './parcel-progress.ts'
 import { openCount } from './parcel-statuses.ts'
-import { isNextInLine, leaveLinesOf, leaveLinesOfRepeats, noteTaken } from './user-lines.ts'
+import { leaveLinesOf, leaveLinesOfRepeats, mayStart, noteTaken, startedInput } from './user-lines.ts'
 
 /** Events of a turn of which fewer go into parcels together share these with other turns. */
 const fullShare = 25
@@ -78,10 +78,10 @@ export async function moveIntoParcels(
        delete from inbox where seq in (
          select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
            select seq from inbox
-           where ${isWaiting} and turn = turn.id and cancelled_at is null and ${isNextInLine}
+           where ${isWaiting} and turn = turn.id and cancelled_at is null and ${mayStart}
            order by seq limit $2 for update skip locked) as oldest)
-       returning turn, seq, workflow_id, source_id, destination_ids, message_id, user_id, type, received_at, input,
-         waits_until),
+       returning turn, seq, workflow_id, source_id, destination_ids, message_id, user_id, type, received_at,
+         ${startedInput}, waits_until),
      noted as (${noteTaken('removed')}),
      -- another node may have written one into a parcel of its own while it was written here
      taken as (select * from removed where not exists (select from parcel_events where event_id = workflow_id)),
@@ -135,11 +135,14 @@ async function tryToWriteIntoParcels(
 function toParcels(rows: readonly MovedRow[]): ParcelToStart[] {
   const parcels = new Map<string, ParcelToStart['events']>()
   for (const { parcel_id, place, event_id, received_at, input } of rows) {
-    const { sourceId, messageId, message, targets, traceparent } = input
+    const { sourceId, messageId, message, targets, isOutOfOrder, traceparent } = input
     const receivedAt = received_at.toISOString()
     const events = parcels.get(parcel_id) ?? []
-    const event = { eventId: event_id, sourceId, messageId, message, targets, receivedAt }
-    events[place] = traceparent === undefined ? event : { ...event, traceparent }
+    events[place] = {
+      ...{ eventId: event_id, sourceId, messageId, message, targets, receivedAt },
+      ...(isOutOfOrder && { isOutOfOrder }),
+      ...(traceparent !== undefined && { traceparent }),
+    }
     parcels.set(parcel_id, events)
   }
   return [...parcels]

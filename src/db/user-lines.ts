@@ -61,6 +61,46 @@ export const isNextInLine = `(waits_until is null or waits_until < now() or not 
     (select earlier.settled_at is null from inbox as earlier where earlier.seq = ahead.seq),
     ahead.taken_at > now() - make_interval(secs => mine.wait_ms / 1000.0))))`
 
+/** The same, and found fast: of those that are known to be behind others here, however many they are, nothing more is asked. */
+export const mayStart = `not is_behind and ${isNextInLine}`
+
+/** The input of an event of the inbox that is about to start: it says so where one before it has not ended, as it has waited for as long as
+ *  it may. It is written as text, for the order of its members counts. */
+export const startedInput = `case when inbox.waits_until is not null and exists (
+    select from user_lines as mine join user_lines as ahead on ahead.line = mine.line and ahead.seq < mine.seq
+    where mine.seq = inbox.seq and coalesce(
+      (select earlier.settled_at is null from inbox as earlier where earlier.seq = ahead.seq), ahead.taken_at is not null))
+  then (left(inbox.input::text, -1) || ',"isOutOfOrder":true}')::json else inbox.input end as input`
+
+/** Marks new events of the inbox that stand behind others which wait there, so that looks for what may start pass over them. As those before
+ *  them are taken or go, triggers wake them: who does either waits for a mark that is being made, and who is about to is not counted on. */
+export async function markBehind(database: Queryable, seqs: readonly string[]): Promise<void> {
+  await database.query(
+    `with found as (
+       select inbox.seq from inbox cross join lateral (
+         select from user_lines as mine join user_lines as ahead on ahead.line = mine.line and ahead.seq < mine.seq
+           join inbox as earlier on earlier.seq = ahead.seq
+         where mine.seq = inbox.seq and ahead.taken_at is null and earlier.settled_at is null
+         limit 1 for share of ahead skip locked) as another
+       where inbox.seq = any($1::bigint[]) and inbox.settled_at is null and inbox.waits_until > now()),
+     behind as (
+       select seq from inbox where seq in (select seq from found) for no key update skip locked)
+     update inbox set is_behind = true from behind where inbox.seq = behind.seq`,
+    [[...seqs]],
+  )
+}
+
+/** Wakes events that have waited behind others for as long as they may.
+ *  @param limit  at most so many */
+export async function wakeExpired(database: Queryable, limit: number): Promise<void> {
+  await database.query(
+    `update inbox set is_behind = false where seq in (
+       select seq from inbox where is_behind and waits_until < now()
+       order by waits_until limit $1 for no key update skip locked)`,
+    [limit],
+  )
+}
+
 /** Takes note that deliveries are begun.
  *  @param taken  a table of the events, with their places by arrival and until when they may wait */
 export const noteTaken = (taken: string): string =>

@@ -341,12 +341,16 @@ async function contentOf(
   timeline: readonly DeliveryAttempt[],
   dependencies: SentRequestsDependencies,
 ): Promise<
-  Pick<DeliveryDetail, 'erased' | 'event' | 'userId' | 'message' | 'body' | 'requests'> & { messageId?: string }
+  Pick<DeliveryDetail, 'erased' | 'event' | 'userId' | 'message' | 'body' | 'requests' | 'outOfOrder'> & {
+    messageId?: string
+  }
 > {
-  if (input === undefined) return { erased: true, event: null, userId: null, message: null, body: null, requests: [] }
-  const { message, messageId } = input
+  if (input === undefined)
+    return { erased: true, event: null, userId: null, message: null, body: null, requests: [], outOfOrder: false }
+  const { message, messageId, isOutOfOrder = false } = input
   return {
     erased: false,
+    outOfOrder: isOutOfOrder,
     event: eventName(message),
     userId: message.userId ?? null,
     messageId,

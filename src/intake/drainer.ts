@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createFailureLog } from '../failure-log.ts'
+import { wakeExpired } from '../db/user-lines.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
 import { refusalText } from '../temporal/grpc-errors.ts'
@@ -17,6 +18,10 @@ const failurePauseMs = 1_000
 
 /** A look at all turns is followed by a pause of so many times its length, so that looks take a tenth of the database's time at most. */
 const pausePerLook = 9
+
+/** How often events of users are looked for that have waited for others for as long as they may, in milliseconds, and how many go then. */
+const expiredPauseMs = 500
+const expiredTogether = 5_000
 
 /** Turns whose endpoints are not known to answer that are served together, and as many that are due for a probe: their starts must leave
  *  Temporal free for the others. */
@@ -50,6 +55,13 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const look = createLook(inboxTurns, starts)
   const trials = createTrials(starts, pause.wake, failures.failed)
   const giveUp = giveUpNowAndThen(database, windowMs)
+  let expiredLookAt = 0
+
+  const endWaits = async (): Promise<void> => {
+    if (performance.now() < expiredLookAt) return
+    expiredLookAt = performance.now() + expiredPauseMs
+    await wakeExpired(database, expiredTogether)
+  }
 
   /** @returns how long to pause after it, in milliseconds */
   const round = async (): Promise<number> => {
@@ -57,11 +69,12 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     const begun = performance.now()
     const turns = await look.read()
     const lookMs = performance.now() - begun
+    const isIdle = Object.values(turns).every((ids) => ids.length === 0)
+    if (!isIdle) await endWaits()
     await giveUp([...turns.shut, ...turns.probe])
     trials.begin(turns)
     const started = await starts.start(free(starts, turns.open))
     if (started > 0) return 0
-    const isIdle = Object.values(turns).every((ids) => ids.length === 0)
     return isIdle ? idlePauseMs : Math.max(shutPauseMs, pausePerLook * lookMs)
   }
 

@@ -11,8 +11,8 @@ import type { Logger } from '../logger.ts'
 import { countLeftOut } from './count-left-out.ts'
 import { keepTurnedAway, type TurnedAwayEvents } from './turned-away.ts'
 
-/** What became of an accepted event on its way to Temporal. */
-export type IntakeFate = 'started' | 'duplicate' | 'inboxed'
+/** What became of an accepted event on its way to Temporal. `out_of_order`: it started before others of its user had ended. */
+export type IntakeFate = 'started' | 'duplicate' | 'inboxed' | 'out_of_order'
 
 export type IntakeCounter = (fate: IntakeFate, sourceId: string, events: number) => void
 

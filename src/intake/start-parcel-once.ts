@@ -11,7 +11,7 @@ import { createFailureLog } from '../failure-log.ts'
 import type { Logger } from '../logger.ts'
 import { isRefusedForGood, refusalText } from '../temporal/grpc-errors.ts'
 import type { ParcelOrder } from '../temporal/start-parcel.ts'
-import type { IntakeCounter } from './event-ledger.ts'
+import type { IntakeCounter, IntakeFate } from './event-ledger.ts'
 
 /** Pause before a start that failed is tried again, in milliseconds. */
 const failurePauseMs = 1_000
@@ -54,8 +54,11 @@ async function startOnce(dependencies: ParcelStarterDependencies, given: ParcelT
   const events = parcel.events.map(({ eventId: _, ...event }) => event)
   try {
     const became = await start({ id: parcel.id, input: { events, retry } })
-    if (became === 'started') countEach(count, 'started', events)
-    else if (!(await isRunning(parcel.id))) await endLostParcel(database, parcel.id)
+    if (became === 'started') {
+      countEach(count, 'started', events)
+      const outOfOrder = events.filter(({ isOutOfOrder }) => isOutOfOrder)
+      countEach(count, 'out_of_order', outOfOrder)
+    } else if (!(await isRunning(parcel.id))) await endLostParcel(database, parcel.id)
   } catch (error) {
     if (!isRefusedForGood(error)) throw error
     const reason = `Temporal refuses it: ${refusalText(error as Error)}`
@@ -81,7 +84,7 @@ async function withoutKnown(
 }
 
 /** Counts the events of each source. */
-function countEach(count: IntakeCounter, fate: 'started' | 'duplicate', events: readonly ParcelEvent[]): void {
+function countEach(count: IntakeCounter, fate: IntakeFate, events: readonly ParcelEvent[]): void {
   const sources = new Map<string, number>()
   for (const { sourceId } of events) sources.set(sourceId, (sources.get(sourceId) ?? 0) + 1)
   for (const [sourceId, number] of sources) count(fate, sourceId, number)

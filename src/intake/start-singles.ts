@@ -49,6 +49,7 @@ export function createSingleStarts(dependencies: SingleStartsDependencies): Sing
     try {
       const became = await start(input)
       count(became, input.sourceId, 1)
+      if (became === 'started' && input.isOutOfOrder) count('out_of_order', input.sourceId, 1)
       if (became === 'duplicate' && isInLine(input)) await leaveLinesOfRepeats(database, [seq])
       return true
     } catch (error) {

@@ -184,6 +184,11 @@ export const DeliveryDetailSchema = DeliverySchema.extend({
     .describe(
       'The request to each of its endpoints, as an attempt would make it with the settings of now; signed for the time of the last attempt. What was sent stands in `timeline`',
     ),
+  outOfOrder: z
+    .boolean()
+    .describe(
+      'Whether it began before others of its user had ended at a destination that keeps their order: it had waited for as long as it may',
+    ),
   destinations: z.array(DeliveryDestinationSchema).describe('What it has come to at each of its destinations'),
   timeline: z.array(DeliveryAttemptSchema).describe('Attempts of all endpoints, oldest first'),
   pending: z

@@ -138,7 +138,7 @@ export const NewDestinationSchema = z.strictObject({
     'Pauses between attempts; as the node is set up, and longer in a longer window, unless given',
   ),
   orderPerUser: OrderPerUserSchema.nullish().describe(
-    "Whether each user's events go one after the other, in the order in which they came; side by side unless given",
+    "Whether each user's events go one after the other, in the order in which they came: an event waits as a whole, at its other destinations, too; side by side unless given",
   ),
   sourceIds: sourceIds.default([]).describe('Sources whose events it gets, at most 1,000; none unless given'),
   filter: FilterSchema.nullish().describe('Which of their events it takes; all unless given'),

@@ -137,7 +137,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   }
 
   const startRedelivery = async (
-    input: DeliverEventInput,
+    { isOutOfOrder: _, ...input }: DeliverEventInput,
     { deliveryId, trace, unlessRedelivered }: { deliveryId: string; trace: SteeringTrace; unlessRedelivered: boolean },
   ): Promise<string> => {
     const eventId = eventIdOf(deliveryId)

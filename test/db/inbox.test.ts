@@ -40,7 +40,7 @@ import {
   writeIntoParcels,
   type ParcelToStart,
 } from '../../src/db/parcels.ts'
-import { leaveLines, leaveLinesOfRepeats, removeLostPlaces } from '../../src/db/user-lines.ts'
+import { leaveLines, leaveLinesOfRepeats, removeLostPlaces, wakeExpired } from '../../src/db/user-lines.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { newDeletionRequestId } from '../../src/ids.ts'
@@ -452,6 +452,84 @@ function inboxSuite(database: () => Database): void {
       expect(await leased()).toEqual(['c1'])
     })
 
+    const behind = async (): Promise<string[]> =>
+      (
+        await database().query<{ messageId: string }>(
+          'select message_id as "messageId" from inbox where is_behind order by seq',
+        )
+      ).map(({ messageId }) => messageId)
+
+    it('looks at the first event of each user alone, whoever of them goes', async () => {
+      await addInOrder(...['a0', 'a1', 'b0', 'a2', 'a3', 'a4'].map((id) => ({ messageId: id, user: id.slice(0, 1) })))
+      await addInOrder({ messageId: 'a5', user: 'a' }, { messageId: 'nobody' })
+      expect(await behind()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5'])
+      const first = await lease(turns)
+      expect(idsOf(first)).toEqual(['a0', 'b0', 'nobody'])
+      expect(await behind()).toEqual(['a2', 'a3', 'a4', 'a5'])
+      await removeFromInbox(database(), seqsOf(first))
+      // An operator cancels one, and orders another one now.
+      expect(await cancelInInbox(database(), idOf('a1'), {})).toBe(true)
+      const claimed = await claimInInbox(database(), idOf('a2'), leaseMs)
+      await removeFromInbox(database(), claimed ? [claimed.seq] : [])
+      expect(await behind()).toEqual(['a4', 'a5'])
+      expect(await leased()).toEqual([])
+      await leave('a0/dst')
+      const [cancelled] = await lease(turns)
+      expect(cancelled?.input.messageId).toBe('a1')
+      await settleCancelled(database(), cancelled?.seq ?? '', false)
+      const [parcel] = await move('group', turns)
+      expect(parcel && messagesOf(parcel)).toEqual(['a3'])
+      expect(await behind()).toEqual(['a5'])
+      await endLostParcel(database(), parcel?.id ?? '')
+      const [refused] = await lease(turns)
+      await refuseInInbox(database(), refused?.seq ?? '', 'too large')
+      expect(refused?.input.messageId).toBe('a4')
+      expect(await leased()).toEqual(['a5'])
+      expect(await places()).toEqual(['a5/dst', 'b0/dst'])
+    })
+
+    it('says of an event that it goes before its turn, and keeps the order of its members', async () => {
+      await addInOrder(...['a0', 'a1', 'a2', 'a3'].map((messageId) => ({ messageId, user: 'a' })))
+      expect(await leased()).toEqual(['a0'])
+      expect(await behind()).toEqual(['a2', 'a3'])
+      await database().query("update inbox set waits_until = now() - interval '1 minute'")
+      await wakeExpired(database(), 10)
+      expect(await behind()).toEqual([])
+      const early = await lease(turns, 1)
+      expect(early.map(({ input }) => [input.messageId, input.isOutOfOrder])).toEqual([['a1', true]])
+      const [parcel] = await move('group', turns)
+      expect(parcel?.events.map(({ messageId, isOutOfOrder }) => [messageId, isOutOfOrder])).toEqual([
+        ['a2', true],
+        ['a3', true],
+      ])
+      const { message } = event({ messageId: 'a2', user: 'a' }).input
+      expect(JSON.stringify(parcel?.events[0]?.message)).toBe(JSON.stringify(message))
+    })
+
+    it('stalls nobody where events are written, started and ended at the same time', async () => {
+      const users = ['a', 'b', 'c']
+      const each = 40
+      const ended: string[] = []
+      const write = async (): Promise<void> => {
+        for (let n = 0; n < each; n += 2)
+          await addInOrder(...[n, n + 1].flatMap((m) => users.map((user) => ({ messageId: `${user}${m}`, user }))))
+      }
+      const end = async ({ input }: LeasedEvent): Promise<void> => {
+        await leave(`${input.messageId}/dst`)
+        ended.push(input.messageId)
+      }
+      const drain = () =>
+        until('all have ended', async () => {
+          const events = await lease(turns)
+          await removeFromInbox(database(), seqsOf(events))
+          await Promise.all(events.map(end))
+          return ended.length === users.length * each
+        })
+      await Promise.all([write(), drain()])
+      for (const user of users)
+        expect(ended.filter((id) => id.startsWith(user))).toEqual(Array.from({ length: each }, (_, n) => `${user}${n}`))
+    })
+
     it('gives up the place of a repeat, but not of what was begun twice', async () => {
       await addInOrder({ messageId: 'a0', user: 'a' })
       const [{ seq = '' } = {}] = await lease(turns)
@@ -575,7 +653,7 @@ function inboxSuite(database: () => Database): void {
       return withDestination(before, { ...destination, endpoints })
     }
     const attempt = { endpointId: 'dst-ep', at: '2026-01-01T00:00:00.000Z', durationMs: 1 }
-    const delivered = after(0, { kind: 'delivered', attempt })
+    const delivered = after(0, { kind: 'delivered', attempt: { ...attempt, status: 200 } })
     const failedOnce = { ...attempt, status: 503, error: 'status 503' }
     const retrying = after(1, { kind: 'unavailable', attempt: failedOnce, pausedTotalMs: 0 })
     await recordProgress(database(), [{ parcelId: id, progress: [delivered, retrying] }])
@@ -583,8 +661,8 @@ function inboxSuite(database: () => Database): void {
     expect(await countsOf(id)).toMatchObject({ delivering: 2, retrying: 1, delivered: 1, taken_at: null })
     expect(await recordedProgress(database(), id)).toEqual(
       new Map([
-        [0, undefined],
-        [1, retrying],
+        [0, { taken: [[Date.parse(attempt.at), 1, 200]] }],
+        [1, { progress: retrying }],
       ]),
     )
     // Who lost what came since does not take it back.

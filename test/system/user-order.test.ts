@@ -3,11 +3,12 @@
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { DestinationView } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { makeDataFolder, startTestApp, type TestApp } from '../support/app.ts'
 import { deliveryPath, track, untilStatus } from '../support/deliveries.ts'
-import { startNodeProcess } from '../support/node-process.ts'
+import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
 import { findPostgres, startPostgres } from '../support/postgres.ts'
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
@@ -160,9 +161,25 @@ describe('a destination that keeps the order', () => {
 
   it('lets an event go that has waited for as long as it may', { timeout }, async () => {
     await using receiver = await startReceiver()
-    const { first, second } = await oneBehind(receiver, 1)
+    const { source, first, second } = await oneBehind(receiver, 1)
     await untilStatus(node, second, 'delivered')
     await untilStatus(node, first, 'retrying')
+    const outOfOrder = async (id: string) => (await node.api<DeliveryDetail>('GET', deliveryPath(id))).body.outOfOrder
+    expect([await outOfOrder(first), await outOfOrder(second)]).toEqual([false, true])
+    expect(await (await fetch(`${node.url}/metrics`)).text()).toMatch(/fate="out_of_order"[^}]*\} 1$/m)
+
+    // Those that come in a parcel, and one that is delivered again.
+    await postAll(
+      node,
+      source,
+      upTo(30).map((n) => eventOf('anna', 2 + n)),
+    )
+    const last = `event/${source.id}/anna-31`
+    await untilStatus(node, last, 'delivered')
+    expect(await outOfOrder(last)).toBe(true)
+    const again = await node.api<{ id: string }>('POST', deliveryPath(last, '/redeliver'))
+    await untilStatus(node, again.body.id, 'delivered')
+    expect(await outOfOrder(again.body.id)).toBe(false)
     receiver.answer({})
     await untilStatus(node, first, 'delivered')
   })
@@ -247,6 +264,34 @@ describe.skipIf(findPostgres() === undefined)('two nodes on one database', () =>
     for (const [index, event] of eventsOf(users, 20).entries())
       await track(index % 2 === 0 ? first : second, source, event)
     await until('all are taken', () => taken.length === 60, limitMs)
+    for (const user of users) expect(numbersOf(taken, user)).toEqual(upTo(20))
+  })
+
+  it('keep it while one of them is killed, and the database goes away and comes back', { timeout }, async () => {
+    const postgres = await startPostgres()
+    onTestFinished(() => postgres.stop())
+    const environment = { DATABASE_URL: await postgres.createDatabase() }
+    await using receiver = await startReceiver()
+    const [namespace, ...dataDirs] = [await createNamespace(), await makeDataFolder(), await makeDataFolder()]
+    const nodes: NodeProcess[] = []
+    for (const dataDir of dataDirs) {
+      onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+      const started = await startNodeProcess({ namespace, dataDir, environment })
+      onTestFinished(() => started.stop())
+      nodes.push(started)
+    }
+    const [killed, stays] = nodes
+    if (killed === undefined || stays === undefined) throw new Error('there are two')
+    const { source } = await ordered(stays, receiver)
+    const taken = answerFirst(receiver, { delayMs: 20 })
+    await postAll(stays, source, eventsOf(users, 20))
+    await until('some are taken', () => taken.length >= 10, limitMs)
+    await killed.kill()
+    await postgres.halt()
+    const meanwhile = taken.length
+    await postgres.resume()
+    await until('all are taken', () => taken.length === 60, limitMs)
+    expect(meanwhile).toBeLessThan(60)
     for (const user of users) expect(numbersOf(taken, user)).toEqual(upTo(20))
   })
 })

@@ -92,6 +92,7 @@ export const deliveryFacts = (delivery: DeliveryDetail): string =>
       ended: delivery.endedAt,
       'next attempt': delivery.nextAttemptAt,
       reason: delivery.reason,
+      ...(delivery.outOfOrder && { order: 'before its turn: it had waited for those before it as long as it may' }),
       'Temporal UI': delivery.temporalUiUrl,
     }),
     '',

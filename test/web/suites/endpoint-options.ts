@@ -4,7 +4,7 @@ import { startReceiver } from '../../support/receiver.ts'
 import { eventually, seriousFindings, type WebTest } from '../browser.ts'
 
 export const endpointOptions = (web: WebTest) =>
-  describe('the request options of an endpoint', () => {
+  describe('the options of an endpoint and of its destination', () => {
     it('are tried as they are typed, saved, and shown with what was sent', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('With options')
@@ -57,6 +57,23 @@ export const endpointOptions = (web: WebTest) =>
       const [left] = await stored()
       expect(left).toMatchObject({ timeoutSeconds: 20, maxConcurrent: 2 })
       expect(left).not.toHaveProperty('maxPerSecond')
+      expect(errors).toEqual([])
+    })
+
+    it('leave a user in order, and say where that was not to be', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('In order')
+      const { id } = await web.node.connect([source], [receiver.url])
+      await web.node.api('PATCH', `/destinations/${id}`, { orderPerUser: { maxWaitSeconds: 1 } })
+      receiver.answer(({ body }) => (body.toString().includes('in-order-0') ? { status: 503 } : {}))
+      for (const messageId of ['in-order-0', 'in-order-1'])
+        await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Ordered', messageId })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await page.getByRole('cell', { name: 'Delivered' }).waitFor()
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/in-order-1`)}`)
+      await page.getByText('Before its turn: it had waited for the events before it of the same user').waitFor()
+      receiver.answer({})
       expect(errors).toEqual([])
     })
   })

@@ -104,6 +104,11 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
           </Link>
         )}
       </Fact>
+      {delivery.outOfOrder && (
+        <Fact name="Order">
+          Before its turn: it had waited for the events before it of the same user as long as it may
+        </Fact>
+      )}
       <Fact name="Message id">
         {delivery.messageId === '' ? (
           'erased'
