@@ -40,9 +40,13 @@ export const subjectOf = ({ alert: { kind, name }, change }: ToldAlert): string 
 
 export function textOf(told: ToldAlert): string {
   const { alert, change, link } = told
-  const what = change === 'opened' ? alert.reason : `It began at ${alert.openedAt}.`
-  return [subjectOf(told), what, ...(link === null ? [] : [link])].join('\n')
+  const what = change === 'opened' ? [alert.reason, ...overBefore(alert)] : [`It began at ${alert.openedAt}.`]
+  return [subjectOf(told), ...what, ...(link === null ? [] : [link])].join('\n')
 }
+
+/** What is told only after the alert is over, as the channel did not take it before. */
+const overBefore = ({ closedAt }: Pick<Alert, 'closedAt'>): string[] =>
+  closedAt === null ? [] : [`It is over since ${closedAt}.`]
 
 /** The same id in every try, and another one for each change. */
 export const messageIdOf = ({ alert, change }: ToldAlert): string => `${alert.id}-${change}`

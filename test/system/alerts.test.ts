@@ -38,6 +38,11 @@ async function startMailServer() {
   }
 }
 
+interface ToldBody {
+  change: string
+  closedAt: string | null
+}
+
 const atOnce = { ...noRules, endpointFailingAfterSeconds: 1, destinationHeld: true }
 
 describe('one node', () => {
@@ -98,6 +103,50 @@ describe('one node', () => {
     for (const { body: channel } of channels)
       expect((await node.api('DELETE', `/alert-channels/${channel.id}`)).status).toBe(200)
   })
+
+  it(
+    'says of an alert that it is over, where a channel takes the news of its beginning only then',
+    { timeout },
+    async () => {
+      await using webhook = await startReceiver()
+      await using slack = await startReceiver()
+      await using receiver = await startReceiver()
+      for (const channel of [webhook, slack]) channel.answer({ status: 503 })
+      const channels = [
+        await addChannel(node, 'Hook', { kind: 'webhook', url: webhook.url }),
+        await addChannel(node, 'Slack', { kind: 'slack', url: slack.url }),
+      ]
+      await setRules(node, atOnce)
+      const { endpointId } = await failing(node, receiver, 'Late')
+      await untilAlert(node, endpointId, false)
+      await Promise.all([webhook.received(1), slack.received(1)])
+      receiver.answer({})
+      const { closedAt } = await untilAlert(node, endpointId, true)
+      const before = [webhook.requests.length, slack.requests.length]
+      for (const channel of [webhook, slack]) channel.answer({})
+      const opened = await until(
+        'the webhook takes both',
+        () => {
+          const told = webhook.requests.slice(before[0]).map(({ body }) => JSON.parse(body.toString()) as ToldBody)
+          return told.some(({ change }) => change === 'closed') && told.find(({ change }) => change === 'opened')
+        },
+        limitMs,
+      )
+      expect(opened.closedAt).toBe(closedAt)
+      await until(
+        'Slack gets both',
+        () => {
+          const texts = slack.requests.slice(before[1]).map(({ body }) => body.toString())
+          const [begins, ends] = ['An endpoint fails', 'An endpoint works again'].map((text) =>
+            texts.find((one) => one.includes(text)),
+          )
+          return ends !== undefined && begins?.includes(`It is over since ${closedAt}`)
+        },
+        limitMs,
+      )
+      for (const { body } of channels) await node.api('DELETE', `/alert-channels/${body.id}`)
+    },
+  )
 
   it('tells nothing of what is muted, and goes on with its history', { timeout }, async () => {
     await using webhook = await startReceiver()
