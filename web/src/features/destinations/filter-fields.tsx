@@ -44,7 +44,7 @@ export function FilterFields({ form }: Props) {
       </Checkbox.Group>
       <TagsInput
         label="Names of events"
-        description="Of track calls, pages and screens; * stands for any characters. Empty: all, also calls without a name. Press Enter after each."
+        description="Of track calls, pages and screens; * stands for any characters: Order * takes Order Paid and leaves Signed Up out. Empty: all, also calls without a name. Press Enter after each."
         placeholder="Order *"
         acceptValueOnBlur
         key={form.key('events')}
@@ -72,7 +72,8 @@ function RuleFields({ form }: Props) {
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
           A path leads to a value of the event as endpoints receive it, such as properties.total or
-          properties.products.0.sku. Numbers, true, false and null count as such; in quotes, as "5", they are texts.
+          properties.products.0.sku. Numbers, true, false and null count as such; in quotes, as "5", they are texts. For
+          example, properties.total is greater than 100 takes orders of more than 100, and no event without a total.
         </Text>
         {rules.length > 1 && (
           <NativeSelect

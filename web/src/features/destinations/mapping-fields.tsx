@@ -41,7 +41,8 @@ export function MappingFields({ form }: Props) {
     <Stack>
       <Text size="sm" c="dimmed">
         A path leads to a value of the event, such as context.ip or properties.products.0.sku. The steps are applied
-        from top to bottom, each to what the one before left.
+        from top to bottom, each to what the one before left. For example, context.ip under Drop keeps the address of
+        the visitor back, and traits.email under Hash sends 64 digits in the place of the e-mail address.
       </Text>
       {lists.map(({ name, ...texts }) => (
         <TagsInput key={form.key(name)} {...texts} acceptValueOnBlur {...form.getInputProps(name)} />
