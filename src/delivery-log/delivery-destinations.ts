@@ -22,22 +22,36 @@ interface Known extends Pick<Delivery, 'status' | 'endedAt'> {
   facts: EndpointFacts
 }
 
-export const destinationsOf = (known: Known, findDestination: FindDestination): DeliveryDestination[] =>
-  known.targets.map((target) => {
-    const { destinationId, endpointIds, successPolicy, retryWindowMs } = target
-    const destination = findDestination(destinationId)
-    const facts = new Map(endpointIds.map((id) => [id, factOf(known, id)]))
-    const isTaken = [...facts.values()].some(({ status }) => status === 'delivered')
-    const open = { ...known, isEnough: isTaken && successPolicy === 'any', isPaused: destination?.paused === true }
-    const endpoints = endpointIds.map((endpointId): DeliveryEndpoint => {
-      const { status: found, attempts = 0, reason, lastUrl } = facts.get(endpointId) ?? {}
-      const status = endOfOpen(open, attempts, found)
-      const url = lastUrl ?? destination?.settings.webhooks.find(({ id }) => id === endpointId)?.url ?? null
-      return { endpointId, url, status, attempts, reason: status === 'delivered' ? null : (reason ?? null) }
-    })
-    const status = statusOf(target, endpoints)
-    return { destinationId, status, ...(retryWindowMs !== undefined && { retryWindowMs }), endpoints }
+export function destinationsOf(known: Known, findDestination: FindDestination): DeliveryDestination[] {
+  const destinations = known.targets.map((target) => destinationOf(known, target, findDestination))
+  const isTold = destinations.some(({ status }) => status === 'retrying' || status === 'held')
+  return known.status === 'retrying' && !isTold ? destinations.map(retried) : destinations
+}
+
+/** Where the whole is retried and no destination is, it was kept from its first attempt at what is open. */
+function retried(destination: DeliveryDestination): DeliveryDestination {
+  const { endpoints, status } = destination
+  if (status !== 'delivering') return destination
+  const ofEndpoint = (endpoint: DeliveryEndpoint): DeliveryEndpoint =>
+    endpoint.status === 'delivering' ? { ...endpoint, status: 'retrying' } : endpoint
+  return { ...destination, status: 'retrying', endpoints: endpoints.map(ofEndpoint) }
+}
+
+function destinationOf(known: Known, target: DeliveryTarget, findDestination: FindDestination): DeliveryDestination {
+  const { destinationId, endpointIds, successPolicy, retryWindowMs } = target
+  const destination = findDestination(destinationId)
+  const facts = new Map(endpointIds.map((id) => [id, factOf(known, id)]))
+  const isTaken = [...facts.values()].some(({ status }) => status === 'delivered')
+  const open = { ...known, isEnough: isTaken && successPolicy === 'any', isPaused: destination?.paused === true }
+  const endpoints = endpointIds.map((endpointId): DeliveryEndpoint => {
+    const { status: found, attempts = 0, reason, lastUrl } = facts.get(endpointId) ?? {}
+    const status = endOfOpen(open, attempts, found)
+    const url = lastUrl ?? destination?.settings.webhooks.find(({ id }) => id === endpointId)?.url ?? null
+    return { endpointId, url, status, attempts, reason: status === 'delivered' ? null : (reason ?? null) }
   })
+  const status = statusOf(target, endpoints)
+  return { destinationId, status, ...(retryWindowMs !== undefined && { retryWindowMs }), endpoints }
+}
 
 /** Ids of the destinations where a delivery is not settled. */
 export const openDestinations = ({ destinations }: Pick<DeliveryDetail, 'destinations'>): string[] =>

@@ -60,7 +60,10 @@ it(
       return undefined
     })
     const told = { status: 'retrying', reason: expect.stringMatching(/^not attempted: the endpoint is down/) as string }
-    expect(untried).toMatchObject({ listed: told, shown: { ...told, attempts: 0 } })
+    expect(untried).toMatchObject({
+      listed: told,
+      shown: { ...told, attempts: 0, destinations: [{ status: 'retrying' }] },
+    })
     await until('all tell the same of it as the page of its destination', async () => {
       const path = `/deliveries?status=retrying&destinationId=${destination.id}&limit=200`
       const { items } = (await node.api<{ items: Delivery[] }>('GET', path)).body
