@@ -1,14 +1,28 @@
 import { rm } from 'node:fs/promises'
+import { pino } from 'pino'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findFreePorts } from '../../../src/ports.ts'
 import type { DestinationView } from '../../../src/schemas/destination.ts'
-import { makeDataFolder } from '../../support/app.ts'
+import { makeDataFolder, startTestApp } from '../../support/app.ts'
 import { startNodeProcess, type NodeProcess } from '../../support/node-process.ts'
+import { findPostgres, startPostgres } from '../../support/postgres.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { startTcpRelay } from '../../support/tcp-relay.ts'
-import { createNamespace } from '../../support/temporal.ts'
-import { eventually, type WebTest } from '../browser.ts'
+import { createNamespace, temporalAddress } from '../../support/temporal.ts'
+import type { WebTest } from '../browser.ts'
+
+/** Watches that a text stays on the page from now on. @returns tells whether it was gone for a moment */
+async function watchFor(page: Page, text: string): Promise<() => Promise<boolean>> {
+  await page.evaluate((wanted) => {
+    const watched = globalThis as unknown as { wasGone: boolean }
+    const look = (): boolean => (watched.wasGone ||= !document.body.textContent.includes(wanted))
+    watched.wasGone = false
+    look()
+    new MutationObserver(look).observe(document.body, { childList: true, characterData: true, subtree: true })
+  }, text)
+  return () => page.evaluate(() => (globalThis as unknown as { wasGone: boolean }).wasGone)
+}
 
 export const connection = (web: WebTest) =>
   describe('the connection', () => {
@@ -73,7 +87,7 @@ export const connection = (web: WebTest) =>
 
       web.wayToTemporal.freeze()
       await page.getByText(/^Not up to date: as it was .* ago, at /).waitFor()
-      await page.getByText(/^Temporal is away: .*this page continues by itself when it is back\.$/).waitFor()
+      await page.getByText(/^Temporal is away: .*This page continues by itself when it is back\.$/).waitFor()
       await page.getByText('Not updating', { exact: true }).waitFor()
       await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Meanwhile', messageId: 'in-the-inbox' })
       await page.goto(`${web.node.url}/deliveries?messageId=in-the-inbox`)
@@ -84,10 +98,43 @@ export const connection = (web: WebTest) =>
       // What was never read has no age, but a word.
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
       await page.getByRole('alert').filter({ hasText: 'Temporal is away' }).waitFor()
+      // Nor is it live while it is asked for again.
+      const wasLive = await watchFor(page, 'Not updating')
+      for (let looks = 0; looks < 2; looks++) await page.waitForResponse('**/api/v1/deliveries?**')
+      expect(await wasLive()).toBe(false)
 
       web.wayToTemporal.open()
       await page.getByRole('row', { name: /Meanwhile.*Delivered/ }).waitFor()
     })
+
+    it.skipIf(findPostgres() === undefined)(
+      'promises no inbox where the database is away, too',
+      { timeout: 240_000 },
+      async () => {
+        const postgres = await startPostgres()
+        onTestFinished(() => postgres.stop())
+        const url = new URL(await postgres.createDatabase())
+        await using database = await startTcpRelay(postgres.port)
+        url.port = String(database.port)
+        await using temporal = await startTcpRelay(Number(temporalAddress().split(':')[1]))
+        const environment = { DATABASE_URL: url.href, TEMPORAL_ADDRESS: `127.0.0.1:${temporal.port}` }
+        await using node = await startTestApp({ environment, logger: pino({ level: 'fatal' }) })
+        const { page } = await web.open({ signedInTo: node.url })
+        await page.goto(node.url)
+        await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+        const [ofTemporal, ofDatabase] = ['Temporal', 'The database'].map((part) =>
+          page.getByRole('status', { name: `${part} does not answer` }),
+        )
+        temporal.shut()
+        await ofTemporal?.getByText(/^Events are still accepted and wait in the inbox\. .*\.$/).waitFor()
+        database.shut()
+        await ofDatabase?.getByText(/events are refused, which well-made clients send again\. Since .*\.$/).waitFor()
+        await ofTemporal?.getByText(/^Deliveries continue when it is back\. Since .*\.$/).waitFor()
+        temporal.open()
+        database.open()
+        for (const banner of [ofTemporal, ofDatabase]) await banner?.waitFor({ state: 'detached' })
+      },
+    )
 
     it('is shared by many tabs: none takes it from the others, and each recovers by itself when Temporal does', async () => {
       onTestFinished(() => web.wayToTemporal.open())
@@ -193,15 +240,9 @@ export const connection = (web: WebTest) =>
       await page.goto(`${web.node.url}/deliveries`)
       await page.getByRole('status', { name: 'Postrider does not answer' }).waitFor()
       await page.getByText('Not updating', { exact: true }).waitFor()
-      await page.evaluate(() => {
-        const watched = globalThis as unknown as { wasThere: boolean }
-        watched.wasThere = false
-        new MutationObserver(() => {
-          watched.wasThere ||= !document.body.textContent.includes('Not updating')
-        }).observe(document.body, { childList: true, characterData: true, subtree: true })
-      })
+      const wasLive = await watchFor(page, 'Not updating')
       for (let looks = 0; looks < 2; looks++) await page.waitForRequest('**/api/v1/status')
-      expect(await page.evaluate(() => (globalThis as unknown as { wasThere: boolean }).wasThere)).toBe(false)
+      expect(await wasLive()).toBe(false)
       await page.unroute('**/api/v1/status')
       await page.getByText('Live', { exact: true }).waitFor()
     })
@@ -214,17 +255,11 @@ export const connection = (web: WebTest) =>
       await page.getByRole('heading', { name: 'Over time' }).waitFor()
       // The chart is loaded after the numbers: without it, the page would have a part missing when the server goes.
       await page.getByText(/^In this range/).waitFor()
-      await page.evaluate(() => {
-        const watched = globalThis as unknown as { wasGone: boolean }
-        watched.wasGone = false
-        new MutationObserver(() => {
-          watched.wasGone ||= !document.body.textContent.includes('Over time')
-        }).observe(document.body, { childList: true, subtree: true })
-      })
+      const wasGone = await watchFor(page, 'Over time')
       way.shut()
       await page.getByText(/^Not up to date: as it was ([1-9]\d s|\d+ min) ago, at /).waitFor()
       way.open()
       await page.getByText(/^Not up to date: as it was/).waitFor({ state: 'detached' })
-      await eventually(() => page.evaluate(() => (globalThis as unknown as { wasGone: boolean }).wasGone)).toBe(false)
+      expect(await wasGone()).toBe(false)
     })
   })

@@ -36,9 +36,7 @@ export function explain(error: Error): string {
 export function explainReading(error: Error): string {
   if (!(error instanceof ApiError)) return explain(error)
   if (error.code === 'unavailable')
-    return sentence(
-      `${error.message.replace(/; try again in \d+ s\.$/, '')}: this page continues by itself when it is back`,
-    )
+    return `${sentence(error.message.replace(/; try again in \d+ s\.$/, ''))} This page continues by itself when it is back.`
   return ownSentencesOfReading[error.code] ?? explain(error)
 }
 

@@ -3,10 +3,16 @@ import { IconPlugConnectedX } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, type ReactNode } from 'react'
 import type { MissingPart } from '../../../src/schemas/system.ts'
+import { sentence } from '../shared/error-notice.tsx'
 import { formatSpan, formatTime, useNow } from '../shared/time.tsx'
 import { useConnection } from '../shared/use-connection.ts'
 
-const texts: Record<MissingPart['part'], { title: string; consequence: string }> = {
+interface Texts {
+  title: string
+  consequence: string
+}
+
+const texts: Record<MissingPart['part'], Texts> = {
   temporal: {
     title: 'Temporal does not answer',
     consequence: 'Events are still accepted and wait in the inbox. Deliveries continue when it is back.',
@@ -21,6 +27,12 @@ const texts: Record<MissingPart['part'], { title: string; consequence: string }>
   },
 }
 
+/** What it means where neither of the two that can hold an event answers. */
+const consequencesOfBoth: Partial<Record<MissingPart['part'], string>> = {
+  temporal: 'Deliveries continue when it is back.',
+  database: 'Settings cannot be changed, and events are refused, which well-made clients send again.',
+}
+
 /** On every page: that the server, or something that it stands on, does not answer. All that is shown is read again when the
  *  server is back. */
 export function ConnectionNotice() {
@@ -32,9 +44,11 @@ export function ConnectionNotice() {
     wasLost.current = isLost
   }, [client, isLost])
   if (isLost) return <ServerGone answeredAt={answeredAt} />
+  const isNoneLeft = (['temporal', 'database'] as const).every((wanted) => missing.some(({ part }) => part === wanted))
   return missing.map(({ part, reason, since }) => (
     <Notice key={part} color="orange" title={texts[part].title}>
-      {texts[part].consequence} Since {formatTime(since)}: {reason}
+      {(isNoneLeft && consequencesOfBoth[part]) || texts[part].consequence} Since {formatTime(since)}:{' '}
+      {sentence(reason)}
     </Notice>
   ))
 }

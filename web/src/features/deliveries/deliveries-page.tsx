@@ -9,6 +9,7 @@ import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { useConnection } from '../../shared/use-connection.ts'
+import { useLastError } from '../../shared/use-last-error.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { DeliveryTable } from './delivery-table.tsx'
@@ -38,7 +39,8 @@ export function DeliveriesPage() {
   const total = useQuery({ ...deliveryCountQuery(filter), refetchInterval: countMs, placeholderData: keepPreviousData })
   const deliveries = query.data?.pages.flatMap(({ items }) => items) ?? []
   const { isLost } = useConnection()
-  const isLive = !isLost && query.error === null && (query.data?.pages.length ?? 0) <= maxLivePages
+  const error = useLastError(query)
+  const isLive = !isLost && error === null && (query.data?.pages.length ?? 0) <= maxLivePages
   const change = (next: DeliveryFilter): void => {
     // A filter follows its typing after a pause. By then a row may have been opened whose page is still being loaded.
     if (router.latestLocation.pathname !== '/deliveries') return

@@ -64,6 +64,11 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
           <DestinationResults delivery={delivery} />
         </Section>
         <Section title="Attempts">
+          {delivery.sourceId.startsWith('aud_') && (
+            <Text size="sm" c="dimmed" mb="sm">
+              A sync called it before, in vain, and handed it on: that call is counted at the endpoint, not here.
+            </Text>
+          )}
           <DeliveryTimeline delivery={delivery} />
         </Section>
         <Section title="Request now">

@@ -99,8 +99,9 @@ const countTexts = {
 
 function CountLink({ destinationId, status }: { destinationId: string; status: 'retrying' | 'failed' }) {
   const filter = { destinationId, status }
-  const { data } = useQuery({ ...deliveryCountQuery(filter), refetchInterval: refreshMs })
-  if (data === undefined || data.count === 0) return null
+  const { data, error } = useQuery({ ...deliveryCountQuery(filter), refetchInterval: refreshMs })
+  // A count that could not be read again says nothing of now.
+  if (data === undefined || error !== null || data.count === 0) return null
   return (
     <Link size="sm" to="/deliveries" search={filter}>
       {data.count.toLocaleString()} {countTexts[status][data.count === 1 ? 0 : 1]}

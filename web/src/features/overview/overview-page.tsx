@@ -1,7 +1,7 @@
 import { Grid, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, type ReactNode } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import type { Overview } from '../../../../src/schemas/overview.ts'
 import { overviewQuery } from '../../api/system.ts'
@@ -88,12 +88,20 @@ function Figures({ overview, filter }: { overview: Overview; filter: DeliveryFil
   )
 }
 
-const percentiles = ({ p50Ms, p95Ms }: Overview['latency']): string =>
-  p50Ms === null || p95Ms === null ? '–' : `${formatSpan(p50Ms)} / ${formatSpan(p95Ms)}`
+/** A number and its unit stay on one line. */
+const percentiles = ({ p50Ms, p95Ms }: Overview['latency']): ReactNode =>
+  p50Ms === null || p95Ms === null ? (
+    '–'
+  ) : (
+    <>
+      <span style={{ whiteSpace: 'nowrap' }}>{formatSpan(p50Ms)} /</span>{' '}
+      <span style={{ whiteSpace: 'nowrap' }}>{formatSpan(p95Ms)}</span>
+    </>
+  )
 
 interface FigureProps {
   name: string
-  value: string
+  value: ReactNode
   /** What the value is made of. */
   note?: string
   behind: DeliveryFilter
