@@ -128,6 +128,7 @@ export interface Look {
 
 export const wideAndLight: Look = { name: 'wide and light', width: 1280, colorScheme: 'light' }
 export const wideAndDark: Look = { name: 'wide and dark', width: 1280, colorScheme: 'dark' }
+export const mediumAndLight: Look = { name: '768 px wide and light', width: 768, colorScheme: 'light' }
 export const narrowAndDark: Look = { name: '375 px wide and dark', width: 375, colorScheme: 'dark' }
 
 /** Gives the page that is open the look, without loading it again. */
@@ -141,6 +142,26 @@ export async function show(page: Page, { width, colorScheme }: Look): Promise<vo
     colorScheme,
   )
 }
+
+/** Words of tables that are broken, although a column has room for words of their length. */
+export const brokenWords = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const usualLength = 11
+    const broken: string[] = []
+    for (const cell of document.querySelectorAll('main td, main th')) {
+      const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+      for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+        for (const { 0: word, index } of (text.textContent ?? '').matchAll(/[\p{L}\p{M}]+/gu)) {
+          const range = document.createRange()
+          range.setStart(text, index)
+          range.setEnd(text, index + word.length)
+          const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
+          if (word.length <= usualLength && lines.size > 1) broken.push(word)
+        }
+      }
+    }
+    return broken
+  })
 
 /** Tries until it holds; a page shows the state of the server a moment later. */
 export const eventually = <Value>(read: () => Promise<Value> | Value) => expect.poll(read, { timeout: stepLimitMs })

@@ -183,7 +183,7 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('button', { name: 'Sync now' }).click()
       expect((await receiver.received(1)).map(traitsOf)).toEqual([{ userId: 'ada', fetched_readers: true }])
       expect(members.requests[0]?.headers['x-key']).toBe('1')
-      await page.getByText('completed', { exact: true }).waitFor()
+      await page.getByText('Completed', { exact: true }).waitFor()
       await page.getByRole('button', { name: 'Resync' }).click()
       await page.getByRole('button', { name: 'Send all' }).click()
       expect((await receiver.received(2)).map(traitsOf)[1]).toEqual({ userId: 'ada', fetched_readers: true })

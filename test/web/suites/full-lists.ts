@@ -1,9 +1,20 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Audience } from '../../../src/schemas/audience.ts'
 import type { Source } from '../../../src/schemas/source.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/wait.ts'
-import { narrowAndDark, seriousFindings, show, wideAndDark, wideAndLight, type Look, type WebTest } from '../browser.ts'
+import {
+  brokenWords,
+  mediumAndLight,
+  narrowAndDark,
+  seriousFindings,
+  show,
+  wideAndDark,
+  wideAndLight,
+  type Look,
+  type WebTest,
+} from '../browser.ts'
 
 /** Names as people and programs give them: long ones without a space, right-to-left ones, and some of both. */
 const nameOf = (index: number): string =>
@@ -11,7 +22,7 @@ const nameOf = (index: number): string =>
     `${'Unbroken'.repeat(20)}${index}`,
     `متجر الكتب رقم ${index}`,
     `חנות-ספרים-${'ארוכה'.repeat(25)}-${index}`,
-    `Shop ${index}`,
+    `Department of marketing, application ${index}`,
   ][index % 4] ?? ''
 
 /** As much of a name as a message id may have. */
@@ -50,11 +61,15 @@ const overflow = (page: Page): Promise<number> =>
 export const fullLists = (web: WebTest) =>
   describe('what has many rows with long, unbroken and right-to-left names', () => {
     let source: Source
+    let audience: Audience
     beforeAll(async () => {
       const { node } = web
       const receiver = await startReceiver()
       source = await node.createSource(nameOf(1))
       for (let index = 2; index < rows; index++) await node.createSource(nameOf(index))
+      const quiet = await node.createSource('Department of accounting')
+      await node.api('POST', `/sources/${quiet.id}/rotate-key`, { overlapSeconds: 3_600 })
+      await node.api('POST', '/deletion-requests', { userIds: [nameOf(0), nameOf(3)], sourceIds: [quiet.id] })
       for (let index = 0; index < rows; index++) {
         const { id } = await node.connect(index < 2 ? [source] : [], [receiver.url])
         expect((await node.api('PATCH', `/destinations/${id}`, { name: nameOf(index) })).status).toBe(200)
@@ -66,6 +81,8 @@ export const fullLists = (web: WebTest) =>
         ] as const)
           expect((await node.api('POST', path, body)).status).toBe(201)
       }
+      audience = (await node.api<Audience>('POST', '/audiences', { name: 'Department of sales' })).body
+      await node.api('POST', `/audiences/${audience.id}/members`, { add: [0, 1, 2, 3].map(nameOf) })
       const batch = Array.from({ length: rows }, (_, index) => {
         const name = nameOf(index)
         return { type: 'track', event: name, userId: name, messageId: messageIdOf(name) }
@@ -88,6 +105,7 @@ export const fullLists = (web: WebTest) =>
         await show(page, look)
         expect(await seriousFindings(page), `${what} ${look.name}`).toEqual([])
         expect(await overflow(page), `${what} ${look.name} is wider than the window`).toBeLessThanOrEqual(0)
+        expect(await brokenWords(page), `${what} ${look.name} breaks words`).toEqual([])
       }
     }
 
@@ -99,15 +117,18 @@ export const fullLists = (web: WebTest) =>
         `/deliveries?sourceId=${source.id}`,
         '/turned-away',
         '/audiences',
+        `/audiences/${audience.id}`,
+        '/deletion-requests',
+        '/alerts',
         '/settings?tab=tokens',
         '/settings?tab=audit',
       ]
       for (const path of paths) {
         await page.goto(web.node.url + path)
         await page.getByRole('heading', { level: 1 }).waitFor()
-        await page.locator('tbody tr').nth(3).waitFor()
+        await page.locator('tbody tr').first().waitFor()
         await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
-        await check(page, path, [wideAndLight, narrowAndDark])
+        await check(page, path, [wideAndLight, mediumAndLight, narrowAndDark])
       }
       expect(errors).toEqual([])
     })

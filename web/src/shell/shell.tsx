@@ -53,7 +53,7 @@ export function Shell() {
   return (
     <AppShell
       header={{ height: 56 }}
-      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      navbar={{ width: 232, breakpoint: 'md', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'md', sm: 'xl' }}
     >
       <a className="skip-link" href="#main">
@@ -65,7 +65,7 @@ export function Shell() {
             <Burger
               opened={isOpen}
               onClick={toggle}
-              hiddenFrom="sm"
+              hiddenFrom="md"
               size="sm"
               aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
               aria-expanded={isOpen}

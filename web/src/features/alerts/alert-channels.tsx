@@ -49,13 +49,11 @@ function ChannelRow({ channel, canChange }: { channel: AlertChannel; canChange: 
   })
   return (
     <Table.Tr>
-      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+      <Table.Td miw={120}>
         <Text fw={600}>{name}</Text>
         <Text size="sm">
           {kind}: {target}
         </Text>
-      </Table.Td>
-      <Table.Td>
         {lastToldAt !== null && (
           <Text size="sm">
             told <Ago at={lastToldAt} />

@@ -6,7 +6,9 @@ import { alertsQuery, muteAlert } from '../../api/alerts.ts'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago, formatTime } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -37,9 +39,7 @@ export function AlertHistory() {
                 <Table verticalSpacing="sm">
                   <Table.Thead>
                     <Table.Tr>
-                      <Table.Th>Alert</Table.Th>
-                      <Table.Th>State</Table.Th>
-                      <Table.Th>Since</Table.Th>
+                      <Table.Th {...textColumn}>Alert</Table.Th>
                       {canChange && <Table.Th>Mute</Table.Th>}
                     </Table.Tr>
                   </Table.Thead>
@@ -60,49 +60,61 @@ export function AlertHistory() {
 }
 
 function AlertRow({ alert, canChange }: { alert: Alert; canChange: boolean }) {
-  const { id, kind, name, reason, openedAt, closedAt, mutedUntil } = alert
-  const mute = useChange({ change: (seconds: number) => muteAlert(id, seconds), stale: ['alerts'] })
+  const { kind, name, reason } = alert
   return (
     <Table.Tr>
-      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+      <Table.Td>
         <Text fw={600}>
           {alertKinds[kind]}: {name}
         </Text>
-        <Text size="sm">{reason}</Text>
-      </Table.Td>
-      <Table.Td>
-        <Group gap={4}>
-          {closedAt === null ? (
-            <Badge color="red" variant="light">
-              Open
-            </Badge>
-          ) : (
-            <Badge variant="default">Over</Badge>
-          )}
-          {mutedUntil !== null && <Badge variant="default">Muted</Badge>}
-        </Group>
-        {mutedUntil !== null && <Text size="sm">until {formatTime(mutedUntil)}</Text>}
-      </Table.Td>
-      <Table.Td>
-        <Ago at={openedAt} />
+        <Text size="sm">{readableReason(reason)}</Text>
+        <AlertState alert={alert} />
       </Table.Td>
       {canChange && (
         <Table.Td>
-          <Group gap={4}>
-            {mutedUntil === null ? (
-              mutes.map(({ label, seconds }) => (
-                <Button key={seconds} size="xs" variant="default" onClick={() => mute.mutate(seconds)}>
-                  {label}
-                </Button>
-              ))
-            ) : (
-              <Button size="xs" variant="default" onClick={() => mute.mutate(0)}>
-                Tell again
-              </Button>
-            )}
-          </Group>
+          <Mute alert={alert} />
         </Table.Td>
       )}
     </Table.Tr>
+  )
+}
+
+const AlertState = ({ alert: { openedAt, closedAt, mutedUntil } }: { alert: Alert }) => (
+  <Group gap="xs" mt={4}>
+    {closedAt === null ? (
+      <Badge color="red" variant="light">
+        Open
+      </Badge>
+    ) : (
+      <Badge variant="default">Over</Badge>
+    )}
+    <Text size="sm">
+      began <Ago at={openedAt} />
+    </Text>
+    {mutedUntil !== null && (
+      <>
+        <Badge variant="default">Muted</Badge>
+        <Text size="sm">until {formatTime(mutedUntil)}</Text>
+      </>
+    )}
+  </Group>
+)
+
+function Mute({ alert: { id, mutedUntil } }: { alert: Alert }) {
+  const mute = useChange({ change: (seconds: number) => muteAlert(id, seconds), stale: ['alerts'] })
+  return (
+    <Group gap={4}>
+      {mutedUntil === null ? (
+        mutes.map(({ label, seconds }) => (
+          <Button key={seconds} size="xs" variant="default" onClick={() => mute.mutate(seconds)}>
+            {label}
+          </Button>
+        ))
+      ) : (
+        <Button size="xs" variant="default" onClick={() => mute.mutate(0)}>
+          Tell again
+        </Button>
+      )}
+    </Group>
   )
 }

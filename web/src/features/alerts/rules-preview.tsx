@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { AlertPreview, AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertPreviewQuery } from '../../api/alerts.ts'
 import { explain } from '../../shared/error-notice.tsx'
+import { readableReason } from '../../shared/readable-reason.ts'
 import { alertKinds } from './alert-kinds.ts'
 
 /** How long typing must pause before the rules are tried, in milliseconds. */
@@ -25,7 +26,10 @@ export function RulesPreview({ rules }: { rules: AlertRules }) {
         <List size="sm" style={{ overflowWrap: 'anywhere' }}>
           {query.data.items.map(({ kind, subject, name, reason }) => (
             <List.Item key={`${kind}/${subject}`}>
-              {alertKinds[kind]}: {name}, {reason}
+              {alertKinds[kind]}: {name}
+              <Text size="xs" c="dimmed">
+                {readableReason(reason)}
+              </Text>
             </List.Item>
           ))}
         </List>

@@ -8,6 +8,7 @@ import { EmptyState } from '../../shared/empty-state.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { CreateAudience } from './create-audience.tsx'
 import { describeMembership, describeSchedule } from './describe.ts'
@@ -39,10 +40,14 @@ export function AudiencesPage() {
             <Table verticalSpacing="sm" highlightOnHover>
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>Name</Table.Th>
+                  <Table.Th {...textColumn}>Name</Table.Th>
                   <Table.Th>Members</Table.Th>
-                  <Table.Th visibleFrom="sm">From</Table.Th>
-                  <Table.Th visibleFrom="sm">Schedule</Table.Th>
+                  <Table.Th visibleFrom="sm" {...textColumn}>
+                    From
+                  </Table.Th>
+                  <Table.Th visibleFrom="sm" {...textColumn}>
+                    Schedule
+                  </Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>

@@ -9,6 +9,7 @@ import { useIsDeleting } from '../../shared/delete-section.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 
 /** Pause in typing before a search, in milliseconds. */
 const typingMs = 250
@@ -59,10 +60,10 @@ function MemberTable({ audience: { id, kind, destinationIds }, members, search }
       <Table verticalSpacing="xs" stickyHeader>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>User id</Table.Th>
+            <Table.Th {...textColumn}>User id</Table.Th>
             {kind === 'trait' && <Table.Th>Value</Table.Th>}
             <Table.Th visibleFrom="sm">Traits</Table.Th>
-            <Table.Th>Taken by</Table.Th>
+            <Table.Th {...textColumn}>Taken by</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -8,6 +8,7 @@ import { useIsDeleting } from '../../shared/delete-section.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -19,6 +20,14 @@ const colors: Record<Sync['status'], string> = {
   failed: 'red',
   refused: 'yellow',
   stopped: 'gray',
+}
+
+const labels: Record<Sync['status'], string> = {
+  running: 'Running',
+  completed: 'Completed',
+  failed: 'Failed',
+  refused: 'Refused',
+  stopped: 'Stopped',
 }
 
 const liveMs = 2_000
@@ -45,9 +54,11 @@ function SyncTable({ syncs }: { syncs: Sync[] }) {
     <Table verticalSpacing="xs">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>Sync</Table.Th>
-          <Table.Th>Users</Table.Th>
-          <Table.Th visibleFrom="sm">Calls</Table.Th>
+          <Table.Th {...textColumn}>Sync</Table.Th>
+          <Table.Th miw={100}>Users</Table.Th>
+          <Table.Th visibleFrom="sm" {...textColumn}>
+            Calls
+          </Table.Th>
           <Table.Th visibleFrom="sm">Requested</Table.Th>
         </Table.Tr>
       </Table.Thead>
@@ -70,7 +81,7 @@ function SyncRow({ sync }: { sync: Sync }) {
         <Stack gap={4} align="flex-start">
           <Group gap={6}>
             <Badge color={colors[status]} variant="light">
-              {status}
+              {labels[status]}
             </Badge>
             <Text size="sm">
               {kind}

@@ -9,6 +9,7 @@ import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { useNames } from '../../shared/names.ts'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 
 /** Pause in typing before a search, in milliseconds. */
 const typingMs = 250
@@ -96,10 +97,10 @@ function UserTable({ users }: { users: SyncUser[] }) {
       <Table verticalSpacing="xs" stickyHeader>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>User id</Table.Th>
+            <Table.Th {...textColumn}>User id</Table.Th>
             <Table.Th>Change</Table.Th>
-            <Table.Th>Destination</Table.Th>
-            <Table.Th>Outcome</Table.Th>
+            <Table.Th {...textColumn}>Destination</Table.Th>
+            <Table.Th {...textColumn}>Outcome</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -1,4 +1,4 @@
-import { Badge, Button, Table, Text } from '@mantine/core'
+import { Badge, Box, Button, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconUserX } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
@@ -11,6 +11,7 @@ import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
 import { LiftSuppressions } from './lift-suppressions.tsx'
@@ -81,11 +82,13 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
         <Table.Tr>
           <Table.Th>Requested</Table.Th>
           <Table.Th>Status</Table.Th>
-          <Table.Th>Users</Table.Th>
+          <Table.Th miw={{ base: 120, sm: 0 }}>Users</Table.Th>
           <Table.Th visibleFrom="sm">Notifications</Table.Th>
           <Table.Th visibleFrom="sm">Cancelled deliveries</Table.Th>
-          <Table.Th>Erased</Table.Th>
-          <Table.Th visibleFrom="md">Sources</Table.Th>
+          <Table.Th visibleFrom="sm">Erased</Table.Th>
+          <Table.Th visibleFrom="lg" {...textColumn}>
+            Sources
+          </Table.Th>
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
@@ -103,6 +106,11 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
               <Badge color={progressOf(request).color} variant="light">
                 {progressOf(request).label}
               </Badge>
+              {request.erasedAt !== null && (
+                <Box hiddenFrom="sm">
+                  <Erased request={request} />
+                </Box>
+              )}
             </Table.Td>
             <Table.Td>
               {request.users.toLocaleString()}
@@ -120,10 +128,10 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
               )}
             </Table.Td>
             <Table.Td visibleFrom="sm">{request.cancelled.toLocaleString()}</Table.Td>
-            <Table.Td>
+            <Table.Td visibleFrom="sm">
               <Erased request={request} />
             </Table.Td>
-            <Table.Td visibleFrom="md">
+            <Table.Td visibleFrom="lg">
               {request.sourceIds.map((id) => (
                 <Link key={id} to="/sources/$id" params={{ id }} mr="xs">
                   {sources.find((source) => source.id === id)?.name ?? id}

@@ -5,6 +5,7 @@ import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Link } from '../../shared/link.tsx'
 import { useNames } from '../../shared/names.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago, Countdown } from '../../shared/time.tsx'
 import { RedeliveryBadge } from './redelivery.tsx'
 import { StatusBadge } from './status-badge.tsx'
@@ -50,12 +51,18 @@ export function DeliveryTable({ deliveries, selection }: Props) {
               />
             </Table.Th>
           )}
-          <Table.Th>Event</Table.Th>
-          <Table.Th w={130}>Status</Table.Th>
-          <Table.Th visibleFrom="sm">User</Table.Th>
-          <Table.Th visibleFrom="md">From and to</Table.Th>
-          <Table.Th visibleFrom="md">Attempts</Table.Th>
-          <Table.Th visibleFrom="lg">Message</Table.Th>
+          <Table.Th {...textColumn}>Event</Table.Th>
+          <Table.Th miw={150}>Status</Table.Th>
+          <Table.Th visibleFrom="sm" {...textColumn}>
+            User
+          </Table.Th>
+          <Table.Th visibleFrom="md" {...textColumn}>
+            From and to
+          </Table.Th>
+          <Table.Th visibleFrom="lg">Attempts</Table.Th>
+          <Table.Th visibleFrom="lg" {...textColumn}>
+            Message
+          </Table.Th>
           <Table.Th visibleFrom="sm">Started</Table.Th>
         </Table.Tr>
       </Table.Thead>
@@ -124,6 +131,11 @@ const Row = memo(function Row(props: RowProps) {
       <Table.Td>
         <Stack gap={2} align="flex-start">
           <StatusBadge status={status} />
+          {attempts !== null && (
+            <Text size="xs" c="dimmed" hiddenFrom="lg">
+              {attempts.toLocaleString()} {attempts === 1 ? 'attempt' : 'attempts'}
+            </Text>
+          )}
           {status === 'retrying' && nextAttemptAt !== null && (
             <Text size="xs" c="dimmed">
               next <Countdown to={nextAttemptAt} />
@@ -149,7 +161,7 @@ const Row = memo(function Row(props: RowProps) {
           to {destinationNames}
         </Text>
       </Table.Td>
-      <Table.Td visibleFrom="md">{attempts ?? '–'}</Table.Td>
+      <Table.Td visibleFrom="lg">{attempts ?? '–'}</Table.Td>
       <Table.Td visibleFrom="lg" ff="monospace" fz="xs" style={{ overflowWrap: 'anywhere' }}>
         {messageId}
       </Table.Td>

@@ -9,6 +9,7 @@ import { EmptyState } from '../../shared/empty-state.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
 import { DestinationState } from './destination-state.tsx'
@@ -44,12 +45,14 @@ export function DestinationsPage() {
               <Table verticalSpacing="sm" highlightOnHover>
                 <Table.Thead>
                   <Table.Tr>
-                    <Table.Th>Name</Table.Th>
+                    <Table.Th {...textColumn}>Name</Table.Th>
                     <Table.Th>State</Table.Th>
                     <Table.Th>Requests in 24 h</Table.Th>
                     <Table.Th visibleFrom="sm">Latest</Table.Th>
-                    <Table.Th visibleFrom="sm">Sources</Table.Th>
-                    <Table.Th visibleFrom="md">Endpoints</Table.Th>
+                    <Table.Th visibleFrom="sm" {...textColumn}>
+                      Sources
+                    </Table.Th>
+                    <Table.Th visibleFrom="lg">Endpoints</Table.Th>
                   </Table.Tr>
                 </Table.Thead>
                 <Table.Tbody>
@@ -78,7 +81,7 @@ export function DestinationsPage() {
                           destination.sourceIds.map(nameOf).join(', ')
                         )}
                       </Table.Td>
-                      <Table.Td visibleFrom="md">
+                      <Table.Td visibleFrom="lg">
                         {destination.settings.webhooks.map(({ id, url }) => (
                           <Text key={id} size="sm" style={{ overflowWrap: 'anywhere' }}>
                             {url}

@@ -9,6 +9,7 @@ import { CodeBlock } from '../../shared/copy.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
 import { explain } from '../../shared/error-notice.tsx'
 import { ShowButton } from '../../shared/show-button.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
 
 /** How long typing must pause before the draft is tried, in milliseconds. */
@@ -63,7 +64,7 @@ function EventTable({ events }: { events: RehearsedEvent[] }) {
       <Table verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Event</Table.Th>
+            <Table.Th {...textColumn}>Event</Table.Th>
             <Table.Th>What would become of it</Table.Th>
             <Table.Th visibleFrom="sm">Came in</Table.Th>
             <Table.Th>Body</Table.Th>

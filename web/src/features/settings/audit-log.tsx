@@ -12,6 +12,7 @@ import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { ShowButton } from '../../shared/show-button.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { formatTime } from '../../shared/time.tsx'
 import { describeAction, differences, matchedBy, subjectName } from './describe-change.ts'
 
@@ -58,8 +59,10 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th visibleFrom="sm">Time</Table.Th>
-            <Table.Th visibleFrom="sm">Who</Table.Th>
-            <Table.Th>What</Table.Th>
+            <Table.Th visibleFrom="sm" {...textColumn}>
+              Who
+            </Table.Th>
+            <Table.Th {...textColumn}>What</Table.Th>
             <Table.Th>Change</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -67,7 +70,7 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
           {entries.map((entry) => (
             <Table.Tr key={entry.id}>
               <Table.Td visibleFrom="sm">{formatTime(entry.at)}</Table.Td>
-              <Table.Td visibleFrom="sm" miw={90} style={{ overflowWrap: 'anywhere' }} dir="auto">
+              <Table.Td visibleFrom="sm" dir="auto">
                 {entry.actor}
               </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>

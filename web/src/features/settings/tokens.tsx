@@ -9,6 +9,7 @@ import { CodeBlock } from '../../shared/copy.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -35,7 +36,7 @@ export function Tokens() {
             <Table verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>Name</Table.Th>
+                  <Table.Th {...textColumn}>Name</Table.Th>
                   <Table.Th>Role</Table.Th>
                   <Table.Th visibleFrom="sm">Created</Table.Th>
                   <Table.Th visibleFrom="xs">Last used</Table.Th>

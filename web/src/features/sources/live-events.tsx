@@ -8,6 +8,7 @@ import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { AcceptedBody, TurnedAwayBody } from '../../shared/event-body.tsx'
 import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { formatClock } from '../../shared/time.tsx'
 import { useConnection } from '../../shared/use-connection.ts'
 import { streamPlaces, useStreamPlace } from './use-stream-place.ts'
@@ -103,8 +104,10 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Time</Table.Th>
-                <Table.Th>Event</Table.Th>
-                <Table.Th visibleFrom="sm">User</Table.Th>
+                <Table.Th {...textColumn}>Event</Table.Th>
+                <Table.Th visibleFrom="sm" {...textColumn}>
+                  User
+                </Table.Th>
                 <Table.Th>What became of it</Table.Th>
               </Table.Tr>
             </Table.Thead>

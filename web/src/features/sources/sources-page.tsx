@@ -13,6 +13,7 @@ import { explainAtField } from '../../shared/form-errors.ts'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -44,7 +45,7 @@ export function SourcesPage() {
             <Table verticalSpacing="sm" highlightOnHover>
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>Name</Table.Th>
+                  <Table.Th {...textColumn}>Name</Table.Th>
                   <Table.Th>State</Table.Th>
                   <Table.Th>Events in 24 h</Table.Th>
                   <Table.Th visibleFrom="sm">Latest</Table.Th>

@@ -16,6 +16,7 @@ import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { ShowButton } from '../../shared/show-button.tsx'
+import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
 import { fates, readTurnedAwayFilter } from './filter.ts'
 
@@ -127,11 +128,17 @@ function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (ev
     <Table verticalSpacing="xs" highlightOnHover>
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>Event</Table.Th>
-          <Table.Th>What became of it</Table.Th>
-          <Table.Th visibleFrom="sm">User</Table.Th>
-          <Table.Th visibleFrom="md">Source</Table.Th>
-          <Table.Th visibleFrom="lg">Message</Table.Th>
+          <Table.Th {...textColumn}>Event</Table.Th>
+          <Table.Th {...textColumn}>What became of it</Table.Th>
+          <Table.Th visibleFrom="sm" {...textColumn}>
+            User
+          </Table.Th>
+          <Table.Th visibleFrom="md" {...textColumn}>
+            Source
+          </Table.Th>
+          <Table.Th visibleFrom="lg" {...textColumn}>
+            Message
+          </Table.Th>
           <Table.Th visibleFrom="xs">Came in</Table.Th>
           <Table.Th>Body</Table.Th>
         </Table.Tr>
