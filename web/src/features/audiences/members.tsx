@@ -56,7 +56,7 @@ function MemberTable({ audience: { id, kind, destinationIds }, members, search }
   if (members.length === 0)
     return <Text c="dimmed">{search === '' ? 'It has no members yet.' : 'No member’s user id begins with this.'}</Text>
   return (
-    <ScrollArea.Autosize mah={480} tabIndex={0} role="region" aria-label="Members">
+    <ScrollArea.Autosize mah={480} viewportProps={{ tabIndex: 0 }} role="region" aria-label="Members">
       <Table verticalSpacing="xs" stickyHeader>
         <Table.Thead>
           <Table.Tr>
