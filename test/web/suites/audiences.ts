@@ -103,7 +103,7 @@ export const audiences = (web: WebTest) =>
       expect(await members()).toBe(4)
 
       await upload('"ada"\n"grace"\n"mary"\n"jean"\n')
-      await syncs.getByRole('row', { name: /completed upload \+0 −0 4 unchanged/ }).waitFor()
+      await syncs.getByRole('row', { name: /Completed upload \+0 −0 4 unchanged/ }).waitFor()
       expect(
         await syncs
           .getByRole('row', { name: /\+0 −0/ })
