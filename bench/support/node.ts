@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePorts } from '../../src/ports.ts'
 import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
-import manifest from '../../package.json' with { type: 'json' }
 import { builtCommand } from '../../test/support/built-command.ts'
 import { isComplete } from '../../test/support/readiness.ts'
 
@@ -32,6 +31,9 @@ export const adminToken = 'bench-admin-token'
 const readyLimitMs = 600_000
 
 /** What `npm start` gives Node.js. */
+const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  scripts: { start: string }
+}
 const nodeOptions = manifest.scripts.start.split(' ').filter((word) => word.startsWith('--'))
 
 /** @param environment  settings beside these; `PORT` is a free one unless given
