@@ -4,6 +4,7 @@ FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /app
 # First what says which packages there are: as long as it stays the same, the layer of the packages is taken from the cache.
 COPY package.json package-lock.json ./
+COPY api/package.json ./api/
 COPY client/package.json ./client/
 COPY site/package.json ./site/
 COPY web/package.json ./web/
@@ -24,6 +25,7 @@ ENV NODE_ENV=production \
     POSTRIDER_DATA_DIR=/data
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/api ./api
 COPY --from=build /app/client ./client
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/web/dist ./web/dist

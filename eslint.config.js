@@ -3,7 +3,7 @@ import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', 'coverage/**', '.postrider/**'] },
+  { ignores: ['**/dist/**', '**/node_modules/**', 'coverage/**', '.postrider/**', 'api/src/description.ts'] },
   eslint.configs.recommended,
   tseslint.configs.recommendedTypeChecked,
   {

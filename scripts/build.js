@@ -1,5 +1,6 @@
-/** Builds all: the server, the bundle of its workflows and the embedded database that a first start copies; and beside them the
- *  client library, the command alone and the web app, which offers both for installing. */
+/** Builds all: the client of the management API, which the rest uses; the server, the bundle of its workflows and the embedded
+ *  database that a first start copies; and beside them the client library, the command alone and the web app, which offers the
+ *  three for installing. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,9 +29,10 @@ const databaseTemplate = async () => {
   renameSync(`${folder}.new`, folder)
 }
 
-const clientCommandAndWebApp = async () => {
-  await run('npm run build --workspaces --if-present')
+const packagesAndWebApp = async () => {
+  await run('npm run build --workspace client --workspace site --workspace web')
   await run('node cli/build.js')
+  await pack('api')
   await pack('client')
   await pack('cli')
   copyFileSync('client/dist/script.js', 'web/dist/client.js')
@@ -43,7 +45,8 @@ const pack = async (folder) => {
   renameSync(`web/dist/${name.slice(1).replace('/', '-')}-${version}.tgz`, `web/dist/${folder}.tgz`)
 }
 
-const results = await Promise.allSettled([server(), clientCommandAndWebApp()])
+await run('npm run build --workspace api')
+const results = await Promise.allSettled([server(), packagesAndWebApp()])
 for (const { reason } of results.filter(({ status }) => status === 'rejected')) {
   process.stderr.write(`${reason.message}\n`)
   process.exitCode = 1

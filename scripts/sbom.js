@@ -7,7 +7,9 @@ const npm = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], { encoding:
 if (npm.status !== 0) throw new Error(`npm sbom failed: ${npm.stderr}`)
 const bill = JSON.parse(npm.stdout)
 const isForDevelopment = ({ properties = [] }) => properties.some(({ name }) => name === 'cdx:npm:package:development')
-const components = bill.components.filter((component) => !isForDevelopment(component))
+// npm calls packages of this repository by their folders.
+const named = (component) => ({ ...component, name: component['bom-ref'].replace(/(?<=.)@[^@]*$/, '') })
+const components = bill.components.filter((component) => !isForDevelopment(component)).map(named)
 const kept = new Set([bill.metadata.component, ...components].map((component) => component['bom-ref']))
 const dependencies = bill.dependencies
   .filter(({ ref }) => kept.has(ref))

@@ -140,6 +140,8 @@ const layers: Record<string, Layer> = {
 
   // The analytics library is installed into other people's programs: it has no library, and nothing of the server.
   'client/src': { values: [], libraries: ['node:'] },
+  // The client of the management API likewise has nothing but the library that it types.
+  'api/src': { values: [], libraries: ['openapi-fetch'] },
   'web/src': { values: ['web/src'], flat: true },
   'web/src/api': { values: [], types: ['src/schemas'] },
   'web/src/shared': { values: ['web/src/api'], types: ['src/schemas'] },
@@ -298,6 +300,7 @@ it.each([
   ['src/db/bad.ts', `import { startApp } from '../app.ts'`],
   ['src/unknown/bad.ts', ''],
   ['client/src/bad.ts', `import { request } from 'undici'`],
+  ['api/src/bad.ts', `import type { Source } from '../../src/schemas/source.ts'`],
   ['web/src/api/bad.ts', `import { SourceSchema } from '../../../src/schemas/source.ts'`],
   ['web/src/features/sources/bad.ts', `import { DeliveryTable } from '../deliveries/delivery-table.tsx'`],
   ['test/support/bad.ts', `import { measure } from '../../bench/support/figures.ts'`],

@@ -229,6 +229,13 @@ describe('Dockerfile', () => {
     expect(places).not.toContain(-1)
   })
 
+  it('knows every package before it installs', () => {
+    const { workspaces } = z
+      .object({ workspaces: z.array(z.string()) })
+      .parse(JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')))
+    for (const folder of workspaces) expect(dockerfile).toContain(`COPY ${folder}/package.json ./${folder}/\n`)
+  })
+
   it('runs the start command of package.json, not as root, and exposes the port that it listens on', () => {
     const { scripts } = z
       .object({ scripts: z.object({ start: z.string() }) })

@@ -10,7 +10,7 @@ import { drawPerformance } from '../bench/results/picture.ts'
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-const pages = ['.', 'docs', 'client', 'cli', 'test/histories'].flatMap((folder) =>
+const pages = ['.', 'docs', 'api', 'client', 'cli', 'test/histories'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => relative(root, join(root, folder, name))),

@@ -14,10 +14,10 @@ const pagesIn = (folder) =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => posix.join(folder, name))
 
-const pages = new Set([...pagesIn('.'), ...pagesIn('docs'), 'client/README.md'])
+const pages = new Set([...pagesIn('.'), ...pagesIn('docs'), 'api/README.md', 'client/README.md'])
 
 /** Places of pages whose name says little beside the others. */
-const places = { 'README.md': 'index.md', 'client/README.md': 'client-library.md' }
+const places = { 'README.md': 'index.md', 'api/README.md': 'api-client.md', 'client/README.md': 'client-library.md' }
 
 /** Where a page of the repository stands in the site. */
 const placeOf = (page) => places[page] ?? posix.basename(page).toLowerCase()
@@ -86,7 +86,7 @@ export default defineConfig({
   base,
   cleanUrls: true,
   srcDir: repository,
-  srcExclude: ['!(client|docs)/**/*', 'client/!(README.md)', 'client/*/**'],
+  srcExclude: ['!(api|client|docs)/**/*', '@(api|client)/!(README.md)', '@(api|client)/*/**'],
   ignoreDeadLinks: 'localhostLinks',
   outDir: join(dirname(import.meta.dirname), 'dist'),
   cacheDir: join(repository, 'node_modules/.cache/site'),

@@ -27,6 +27,7 @@ export const sidebar = [
   group('Tools', {
     'The command': '/command',
     'The API by example': '/api',
+    'The client of the API': '/api-client',
     Errors: '/errors',
   }),
   group('Run', {

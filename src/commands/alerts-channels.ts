@@ -1,15 +1,8 @@
 /** `postrider alerts channels` and what changes them: where alerts go. */
 
+import { answerOf } from '@postrider/api'
 import { Option, type Command } from 'commander'
-import {
-  AlertChannelSchema,
-  AlertChannelTestSchema,
-  type AlertChannel,
-  type AlertChannelPatch,
-  type AlertChannelSettings,
-  type NewAlertChannel,
-} from '../schemas/alert.ts'
-import { DoneSchema, segment } from './shared/api.ts'
+import type { AlertChannel, AlertChannelPatch, AlertChannelSettings, NewAlertChannel } from '../schemas/alert.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { listAlertChannels, pick } from './shared/lookup.ts'
 import { collect, environmentVariable } from './shared/options.ts'
@@ -72,7 +65,7 @@ export function addAlertChannels(command: Command): void {
         settings: settingsOf(options),
         ...(options.appUrl !== undefined && { appUrl: options.appUrl }),
       }
-      const made = await api.call('POST', '/alert-channels', AlertChannelSchema, body)
+      const made = await answerOf(api.POST('/alert-channels', { body }))
       out.result(made, showChannel)
     })
 
@@ -91,7 +84,7 @@ export function addAlertChannels(command: Command): void {
       const { api, out } = await openSession(self)
       const channel = pick('channel', await listAlertChannels(api), wanted)
       const body = changeOf(channel, options)
-      const made = await api.call('PATCH', `/alert-channels/${segment(channel.id)}`, AlertChannelSchema, body)
+      const made = await answerOf(api.PATCH('/alert-channels/{id}', { params: { path: { id: channel.id } }, body }))
       out.result(made, showChannel)
     })
 
@@ -101,7 +94,7 @@ export function addAlertChannels(command: Command): void {
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = pick('channel', await listAlertChannels(api), wanted)
-      const answer = await api.call('POST', `/alert-channels/${segment(id)}/test`, AlertChannelTestSchema)
+      const answer = await answerOf(api.POST('/alert-channels/{id}/test', { params: { path: { id } } }))
       out.result(answer, ({ outcome }) => `The test was ${outcome}.`)
       if (answer.outcome === 'failed') throw new CommandError('failed', answer.error ?? 'the channel did not take it')
     })
@@ -114,7 +107,7 @@ export function addAlertChannels(command: Command): void {
       const { api, out } = await openSession(self)
       const { id, name } = pick('channel', await listAlertChannels(api), wanted)
       await confirm(`Remove the channel ${name}? It is told of no alert any more.`, options)
-      await api.call('DELETE', `/alert-channels/${segment(id)}`, DoneSchema)
+      await answerOf(api.DELETE('/alert-channels/{id}', { params: { path: { id } } }))
       out.result({ removed: id }, () => `Removed ${id}.`)
     })
 }

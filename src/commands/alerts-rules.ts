@@ -1,7 +1,8 @@
 /** `postrider alerts rules`: when there is an alert. */
 
+import { answerOf } from '@postrider/api'
 import type { Command } from 'commander'
-import { AlertPreviewSchema, AlertRulesSchema, type AlertPreview, type AlertRules } from '../schemas/alert.ts'
+import type { AlertPreview, AlertRules } from '../schemas/alert.ts'
 import { duration, secondsOf, wholeNumber } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
@@ -47,13 +48,13 @@ export function addAlertRules(command: Command): void {
     .option('--preview', 'show what would be open now, and change nothing')
     .action(async (options: RuleOptions, self: Command) => {
       const { api, out } = await openSession(self)
-      const rules = await api.call('GET', '/alert-rules', AlertRulesSchema)
+      const rules = await answerOf(api.GET('/alert-rules'))
       const change = changedRules(options)
       const wanted = { ...rules, ...change }
       if (options.preview)
-        return out.result(await api.call('POST', '/alert-rules/preview', AlertPreviewSchema, wanted), showPreview)
+        return out.result(await answerOf(api.POST('/alert-rules/preview', { body: wanted })), showPreview)
       const isChanged = Object.keys(change).length > 0
-      out.result(isChanged ? await api.call('PUT', '/alert-rules', AlertRulesSchema, wanted) : rules, showRules)
+      out.result(isChanged ? await answerOf(api.PUT('/alert-rules', { body: wanted })) : rules, showRules)
     })
 }
 

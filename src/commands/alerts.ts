@@ -1,10 +1,9 @@
 /** `postrider alerts`: what operators are told of, and where. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import { AlertSchema } from '../schemas/alert.ts'
 import { addAlertChannels } from './alerts-channels.ts'
 import { addAlertRules } from './alerts-rules.ts'
-import { segment } from './shared/api.ts'
 import { listAll } from './shared/lookup.ts'
 import { duration, secondsOf } from './shared/options.ts'
 import { table } from './shared/output.ts'
@@ -18,7 +17,7 @@ export function alertsCommand(): Command {
     .description('show alerts, newest first')
     .action(async (_options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result({ items: await listAll(api, '/alerts', AlertSchema) }, ({ items }) =>
+      out.result({ items: await listAll((query) => api.GET('/alerts', { params: { query } })) }, ({ items }) =>
         table(
           ['id', 'kind', 'subject', 'since', 'over', 'muted until', 'reason'],
           items.map((one) => [
@@ -41,7 +40,7 @@ export function alertsCommand(): Command {
     .action(async (id: string, time: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       const body = { seconds: secondsOf(duration(time)) }
-      out.result(await api.call('POST', `/alerts/${segment(id)}/mute`, AlertSchema, body), ({ mutedUntil }) =>
+      out.result(await answerOf(api.POST('/alerts/{id}/mute', { params: { path: { id } }, body })), ({ mutedUntil }) =>
         mutedUntil === null ? 'Not muted.' : `Muted until ${mutedUntil}.`,
       )
     })

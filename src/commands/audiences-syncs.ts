@@ -1,11 +1,11 @@
 /** `postrider audiences upload|sync|resync|undo|confirm|stop`: runs a sync and shows how it goes. */
 
+import { answerOf } from '@postrider/api'
 import type { Command } from 'commander'
-import { z } from 'zod'
-import { SyncSchema, type Sync } from '../schemas/audience.ts'
-import { query, segment, type Api } from './shared/api.ts'
+import type { Sync } from '../schemas/audience.ts'
+import { type Api, uploading } from './shared/api.ts'
 import { CommandError } from './shared/failure.ts'
-import { findAudience, pageOf } from './shared/lookup.ts'
+import { findAudience } from './shared/lookup.ts'
 import { membersUpload } from './shared/members-upload.ts'
 import { timeoutOption } from './shared/options.ts'
 import { facts, type Output } from './shared/output.ts'
@@ -16,8 +16,6 @@ interface WaitOptions {
   wait: boolean
   timeout: number
 }
-
-const SyncStartedSchema = z.object({ syncId: z.string() })
 
 const withWait = (command: Command): Command =>
   command
@@ -33,8 +31,8 @@ export function addSyncCommands(command: Command): void {
       async (wanted: string, file: string, { format, ...wait }: WaitOptions & { format?: string }, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findAudience(api, wanted)
-        const upload = await membersUpload(file, format, out)
-        const { syncId } = await api.upload('PUT', `/audiences/${segment(id)}/members`, SyncStartedSchema, upload)
+        const upload = uploading(await membersUpload(file, format, out))
+        const { syncId } = await answerOf(api.PUT('/audiences/{id}/members', { params: { path: { id } }, ...upload }))
         await follow(api, out, id, syncId, wait)
       },
     )
@@ -48,7 +46,7 @@ export function addSyncCommands(command: Command): void {
       .action(async (wanted: string, wait: WaitOptions, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findAudience(api, wanted)
-        const { syncId } = await api.call('POST', `/audiences/${segment(id)}/${action}`, SyncStartedSchema)
+        const { syncId } = await answerOf(api.POST(`/audiences/{id}/${action}`, { params: { path: { id } } }))
         await follow(api, out, id, syncId, wait)
       })
 
@@ -62,15 +60,15 @@ export function addSyncCommands(command: Command): void {
       .action(async (wanted: string, sync: string | undefined, wait: WaitOptions, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findAudience(api, wanted)
-        const syncs = `/audiences/${segment(id)}/syncs`
-        const path = `${syncs}/${segment(sync ?? (await latestSync(api, syncs)))}/${action}`
-        const { syncId } = await api.call('POST', path, SyncStartedSchema)
+        const path = { id, syncId: sync ?? (await latestSync(api, id)) }
+        const { syncId } = await answerOf(api.POST(`/audiences/{id}/syncs/{syncId}/${action}`, { params: { path } }))
         await follow(api, out, id, syncId, wait)
       })
 }
 
-async function latestSync(api: Api, path: string): Promise<string> {
-  const [latest] = (await api.call('GET', `${path}${query({ limit: 1 })}`, pageOf(SyncSchema))).items
+async function latestSync(api: Api, id: string): Promise<string> {
+  const params = { path: { id }, query: { limit: 1 } }
+  const [latest] = (await answerOf(api.GET('/audiences/{id}/syncs', { params }))).items
   if (latest === undefined) throw new CommandError('notFound', 'the audience has had no sync')
   return latest.id
 }
@@ -86,7 +84,7 @@ async function follow(
   let last: Sync | undefined
   let shown = ''
   const ended = await poll(AbortSignal.timeout(timeout), async () => {
-    last = await api.call('GET', `/audiences/${segment(audienceId)}/syncs/${segment(syncId)}`, SyncSchema)
+    last = await answerOf(api.GET('/audiences/{id}/syncs/{syncId}', { params: { path: { id: audienceId, syncId } } }))
     const stage = stageOf(last)
     if (stage !== shown) out.note(stage)
     shown = stage

@@ -1,18 +1,10 @@
 /** `postrider audiences`: groups of users, and computed traits. */
 
+import { answerOf } from '@postrider/api'
 import { Command, Option } from 'commander'
-import { z } from 'zod'
-import {
-  audienceKinds,
-  AudienceSchema,
-  PreviewSchema,
-  SyncSchema,
-  type Audience,
-  type Membership,
-  type Preview,
-} from '../schemas/audience.ts'
+import { audienceKinds, type Audience, type Membership, type Preview } from '../schemas/audience.ts'
 import type { Destination } from '../schemas/destination.ts'
-import { query, segment, type Api } from './shared/api.ts'
+import { type Api, uploading } from './shared/api.ts'
 import { usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findAudience, listAll, listAudiences, listDestinations, namesOf, pick } from './shared/lookup.ts'
@@ -122,7 +114,7 @@ export function audiencesCommand(): Command {
         membership: await membershipOf(options),
         ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
       }
-      await tell(api, out, await api.call('POST', '/audiences', AudienceSchema, input))
+      await tell(api, out, await answerOf(api.POST('/audiences', { body: input })))
     })
 
   command
@@ -147,7 +139,7 @@ export function audiencesCommand(): Command {
         ...(!schedule && { schedule: null }),
         ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
       }
-      await tell(api, out, await api.call('PATCH', `/audiences/${segment(id)}`, AudienceSchema, change))
+      await tell(api, out, await answerOf(api.PATCH('/audiences/{id}', { params: { path: { id } }, body: change })))
     })
 
   command
@@ -157,12 +149,9 @@ export function audiencesCommand(): Command {
     .action(async (wanted: string, file: string | undefined, options: { format?: string }, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = await findAudience(api, wanted)
-      const path = `/audiences/${segment(id)}/preview`
-      const preview =
-        file === undefined
-          ? await api.call('POST', path, PreviewSchema)
-          : await api.upload('POST', path, PreviewSchema, await membersUpload(file, options.format, out))
-      out.result(preview, previewText)
+      const upload = file === undefined ? {} : uploading(await membersUpload(file, options.format, out))
+      const call = api.POST('/audiences/{id}/preview', { params: { path: { id } }, ...upload })
+      out.result(await answerOf(call), previewText)
     })
 
   for (const [action, what] of [
@@ -175,7 +164,7 @@ export function audiencesCommand(): Command {
       .action(async (wanted: string, _options: unknown, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findAudience(api, wanted)
-        await tell(api, out, await api.call('POST', `/audiences/${segment(id)}/${action}`, AudienceSchema))
+        await tell(api, out, await answerOf(api.POST(`/audiences/{id}/${action}`, { params: { path: { id } } })))
       })
 
   command
@@ -187,8 +176,8 @@ export function audiencesCommand(): Command {
       const { api, out } = await openSession(self)
       const audience = await findAudience(api, wanted)
       await confirm(`Delete the audience ${audience.name} with its ${audience.members} members?`, options)
-      const path = `/audiences/${segment(audience.id)}${query({ notify: options.notify && 'true' })}`
-      const { syncId } = await api.call('DELETE', path, z.object({ syncId: z.string() }))
+      const params = { path: { id: audience.id }, query: { notify: options.notify && ('true' as const) } }
+      const { syncId } = await answerOf(api.DELETE('/audiences/{id}', { params }))
       out.result({ deleted: audience.id, syncId }, () => `Deleted ${audience.id}.`)
     })
 
@@ -198,7 +187,7 @@ export function audiencesCommand(): Command {
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = await findAudience(api, wanted)
-      const items = await listAll(api, `/audiences/${segment(id)}/syncs`, SyncSchema, { limit: 50 })
+      const items = await listAll((query) => api.GET('/audiences/{id}/syncs', { params: { path: { id }, query } }), 50)
       out.result({ items }, () =>
         table(
           ['id', 'kind', 'status', 'added', 'removed', 'sent', 'failed', 'requested', 'reason'],

@@ -1,7 +1,6 @@
 /** `postrider audit-log`: every change through the management API. */
 
 import { Command } from 'commander'
-import { AuditEntrySchema } from '../schemas/audit.ts'
 import { listAll } from './shared/lookup.ts'
 import { moment, wholeNumber } from './shared/options.ts'
 import { table } from './shared/output.ts'
@@ -29,7 +28,11 @@ export const auditLogCommand = (): Command =>
     .action(async ({ limit, actor, subject, since, until }: AuditOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = { actor, subject, since, until }
-      out.result({ items: await listAll(api, '/audit-log', AuditEntrySchema, { limit, filter }) }, ({ items }) =>
+      const listed = await listAll(
+        (page) => api.GET('/audit-log', { params: { query: { ...filter, ...page } } }),
+        limit,
+      )
+      out.result({ items: listed }, ({ items }) =>
         table(
           ['at', 'by', 'action', 'subject', 'outcome'],
           items.map((entry) => [entry.at, entry.actor, entry.action, entry.subject, entry.outcome]),

@@ -1,14 +1,9 @@
 /** `postrider deletion-requests`: users whose deletion destinations are told of. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import {
-  DeletionRequestDetailSchema,
-  DeletionRequestSchema,
-  LiftedSuppressionsSchema,
-  type DeletionRequestDetail,
-  type LiftedSuppressions,
-} from '../schemas/deletion-request.ts'
-import { segment, type Api } from './shared/api.ts'
+import type { DeletionRequestDetail, LiftedSuppressions } from '../schemas/deletion-request.ts'
+import type { Api } from './shared/api.ts'
 import { findSource, listAll } from './shared/lookup.ts'
 import { collect, wholeNumber } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
@@ -57,21 +52,23 @@ export function deletionRequestsCommand(): Command {
     .option('--limit <number>', 'most requests to show', wholeNumber(1, maxListed), 50)
     .action(async ({ limit }: { limit: number }, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result({ items: await listAll(api, '/deletion-requests', DeletionRequestSchema, { limit }) }, ({ items }) =>
-        table(
-          ['id', 'status', 'created', 'users', 'notifications', 'started', 'erased', 'keys'],
-          items.map((one) => [
-            one.id,
-            one.status,
-            one.createdAt,
-            one.users,
-            one.notifications,
-            one.started,
-            one.erasedAt,
-            one.keys,
-          ]),
-          'No deletion requests yet. Create one with: postrider deletion-requests create <user>',
-        ),
+      out.result(
+        { items: await listAll((query) => api.GET('/deletion-requests', { params: { query } }), limit) },
+        ({ items }) =>
+          table(
+            ['id', 'status', 'created', 'users', 'notifications', 'started', 'erased', 'keys'],
+            items.map((one) => [
+              one.id,
+              one.status,
+              one.createdAt,
+              one.users,
+              one.notifications,
+              one.started,
+              one.erasedAt,
+              one.keys,
+            ]),
+            'No deletion requests yet. Create one with: postrider deletion-requests create <user>',
+          ),
       )
     })
 
@@ -80,7 +77,7 @@ export function deletionRequestsCommand(): Command {
     .description('show a deletion request and what became of its notifications')
     .action(async (id: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result(await api.call('GET', `/deletion-requests/${segment(id)}`, DeletionRequestDetailSchema), show)
+      out.result(await answerOf(api.GET('/deletion-requests/{id}', { params: { path: { id } } })), show)
     })
 
   command
@@ -95,7 +92,7 @@ export function deletionRequestsCommand(): Command {
       const whom = userIds.length === 1 ? 'this user' : `these ${userIds.length} users`
       await confirm(`Tell the destinations to delete ${whom}? It cannot be taken back.`, options)
       const body = { userIds, sourceIds, suppress: options.suppress }
-      out.result(await api.call('POST', '/deletion-requests', DeletionRequestDetailSchema, body), show)
+      out.result(await answerOf(api.POST('/deletion-requests', { body })), show)
     })
 
   command
@@ -105,7 +102,7 @@ export function deletionRequestsCommand(): Command {
     .action(async (userIds: string[], options: { source?: string[] }, self: Command) => {
       const { api, out } = await openSession(self)
       const body = { userIds, sourceIds: await sourceIdsOf(api, options.source) }
-      out.result(await api.call('POST', '/suppressions/lift', LiftedSuppressionsSchema, body), showLifted)
+      out.result(await answerOf(api.POST('/suppressions/lift', { body })), showLifted)
     })
   return command
 }

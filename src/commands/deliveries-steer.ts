@@ -1,19 +1,17 @@
 /** `postrider deliveries retry|redeliver|cancel`: one by one, or all that match. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import { z } from 'zod'
-import {
-  BulkSteeringSchema,
-  DeliverySteeredSchema,
-  SteerableSchema,
-  type BulkSteering,
-  type DeliverySteered,
-  type RedeliveryPart,
-  type Steerable,
-  type SteeringAction,
-  type SteeringObstacle,
+import type {
+  BulkSteering,
+  DeliverySteered,
+  RedeliveryPart,
+  Steerable,
+  SteeringAction,
+  SteeringObstacle,
+  DeliveryFilter,
 } from '../schemas/delivery.ts'
-import { query, segment, type Api } from './shared/api.ts'
+import type { Api } from './shared/api.ts'
 import { readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { findDestination } from './shared/lookup.ts'
@@ -33,8 +31,6 @@ interface SteerOptions extends FilterOptions {
   yes?: true
   timeout: number
 }
-
-const AnswerSchema = z.object({ id: z.string().optional(), became: DeliverySteeredSchema.optional() })
 
 export const steerCommand = (action: SteeringAction, description: string): Command =>
   withPart(withFilters(new Command(action)), action)
@@ -100,8 +96,13 @@ async function steerEach(api: Api, out: Output, action: SteeringAction, ids: str
   let failure: CommandError | undefined
   for (const id of ids) {
     try {
-      const answer = await api.call('POST', `/deliveries/${segment(id)}/${action}`, AnswerSchema, order)
-      items.push({ id, newId: answer.id ?? null, became: answer.became ?? null, error: null })
+      const answer = await answerOf(api.POST(`/deliveries/{id}/${action}`, { params: { path: { id } }, body: order }))
+      items.push({
+        id,
+        newId: 'id' in answer ? answer.id : null,
+        became: 'became' in answer ? answer.became : null,
+        error: null,
+      })
     } catch (error) {
       if (!(error instanceof CommandError) || !['failed', 'notFound'].includes(error.exit)) throw error
       failure = error
@@ -128,11 +129,11 @@ async function steerAll(
   api: Api,
   out: Output,
   action: SteeringAction,
-  filter: Record<string, string>,
+  filter: DeliveryFilter,
   order: Order,
   { yes, timeout }: SteerOptions,
 ): Promise<void> {
-  const counted = await api.call('GET', `/deliveries/steerable${query({ ...filter, action })}`, SteerableSchema)
+  const counted = await answerOf(api.GET('/deliveries/steerable', { params: { query: { ...filter, action } } }))
   const { matched, steerable, obstacles } = counted
   if (steerable === 0) {
     const failures = obstacles.map(({ obstacle, count }) => ({ reason: obstacleTexts[obstacle], count }))
@@ -142,11 +143,11 @@ async function steerAll(
     return
   }
   await confirm(`${countText(counted)} ${verbs[action]} ${steerable === 1 ? 'it' : 'them'}?`, { yes: yes ?? false })
-  const started = await api.call('POST', `/deliveries/${action}`, BulkSteeringSchema, { ...filter, ...order })
+  const started = await answerOf(api.POST(`/deliveries/${action}`, { body: { ...filter, ...order } }))
   const bar = await startProgress(out, action, started.matched)
   let last: BulkSteering = started
   const ended = await poll(AbortSignal.timeout(timeout), async () => {
-    last = await api.call('GET', `/deliveries/bulk/${segment(started.id)}`, BulkSteeringSchema)
+    last = await answerOf(api.GET('/deliveries/bulk/{id}', { params: { path: { id: started.id } } }))
     bar.update(last.done + last.failed)
     return last.status === 'running' ? undefined : last
   })

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { DeliverySchema, type Delivery } from '../schemas/delivery.ts'
+import type { Delivery, DeliveryFilter } from '../schemas/delivery.ts'
 import type { Api } from './shared/api.ts'
 import { deliveryLine } from './shared/delivery-text.ts'
 import { CommandError } from './shared/failure.ts'
@@ -17,18 +17,18 @@ const followed = 1_000
 
 /** Prints deliveries that match, from now on unless the filter says since when, again whenever their state changes.
  *  A node that is away for a while, or a part of it, is waited for. */
-export async function tail(api: Api, out: Output, filter: Record<string, string>): Promise<void> {
+export async function tail(api: Api, out: Output, filter: DeliveryFilter): Promise<void> {
   const stop = stopSignal()
-  const since = filter['since'] ?? new Date().toISOString()
+  const since = filter.since ?? new Date().toISOString()
   const seen = new LRUCache<string, string>({ max: 2 * followed })
   let isAway = false
   out.note('Showing deliveries from now on. Stop with Ctrl-C.')
   for (let first = true; !stop.aborted; first = false) {
     try {
-      const newest = await listAll(api, '/deliveries', DeliverySchema, {
-        limit: followed,
-        filter: { ...filter, since },
-      })
+      const newest = await listAll(
+        (page) => api.GET('/deliveries', { params: { query: { ...filter, since, ...page } } }),
+        followed,
+      )
       for (const delivery of newest.reverse()) {
         const state = stateOf(delivery)
         if (seen.get(delivery.id) !== state) out.item(delivery, deliveryLine)

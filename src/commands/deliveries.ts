@@ -1,8 +1,7 @@
 /** `postrider deliveries`: what became of the events. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import { DeliveryDetailSchema, DeliverySchema } from '../schemas/delivery.ts'
-import { segment } from './shared/api.ts'
 import { countDeliveries, readFilter, withFilters, type FilterOptions } from './shared/delivery-filter.ts'
 import { attemptEvidence, deliveryFacts, deliveryTable } from './shared/delivery-text.ts'
 import { listAll, listDestinations, withDeleted } from './shared/lookup.ts'
@@ -23,7 +22,10 @@ export function deliveriesCommand(): Command {
     .action(async ({ limit, ...options }: FilterOptions & { limit: number }, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
-      const items = await listAll(api, '/deliveries', DeliverySchema, { limit, filter })
+      const items = await listAll(
+        (page) => api.GET('/deliveries', { params: { query: { ...filter, ...page } } }),
+        limit,
+      )
       const ids = items.flatMap(({ destinationIds }) => destinationIds)
       const destinations = out.isJson ? [] : await withDeleted(api, ids, await listDestinations(api))
       out.result({ items }, () => deliveryTable(items, destinations))
@@ -43,7 +45,7 @@ export function deliveriesCommand(): Command {
     .option('--headers', 'show the request and the answer of each attempt, as they were')
     .action(async (id: string, { headers = false }: { headers?: boolean }, self: Command) => {
       const { api, out } = await openSession(self)
-      const delivery = await api.call('GET', `/deliveries/${segment(id)}`, DeliveryDetailSchema)
+      const delivery = await answerOf(api.GET('/deliveries/{id}', { params: { path: { id } } }))
       const attempts = headers ? delivery.timeline.map((attempt) => `\n\n${attemptEvidence(attempt)}`).join('') : ''
       out.result(delivery, () => `${deliveryFacts(delivery)}${attempts}\n\n${printableJson(delivery.message)}`)
     })

@@ -1,17 +1,17 @@
 /** `postrider destinations`: where events go. */
 
+import { answerOf } from '@postrider/api'
 import { Command, Option } from 'commander'
 import { parse } from 'yaml'
-import { z } from 'zod'
+import type { z } from 'zod'
 import {
-  DestinationViewSchema,
   OnFailingSchema,
   SuccessPolicySchema,
   type Destination,
   type DestinationPatch,
   type DestinationView,
-  type NewDestination,
   type RetryPauses,
+  type NewDestinationSchema,
 } from '../schemas/destination.ts'
 import {
   EndpointOptionsSchema,
@@ -20,11 +20,10 @@ import {
   type DifferingOptions,
   type EndpointOptions,
 } from '../schemas/endpoint-options.ts'
-import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import type { Source } from '../schemas/source.ts'
-import { messageTypes } from '../schemas/message.ts'
-import { maxRehearsed, RehearsalSchema, type Rehearsal } from '../schemas/rehearsal.ts'
-import { DoneSchema, query, segment, type Api } from './shared/api.ts'
+import { messageTypes, type MessageType } from '../schemas/message.ts'
+import { maxRehearsed, type Rehearsal } from '../schemas/rehearsal.ts'
+import type { Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findDestination, listDestinations, listSources, namesOf, pick } from './shared/lookup.ts'
@@ -258,7 +257,7 @@ export function destinationsCommand(): Command {
     .option('--off', 'create it switched off')
     .action(async (name: string, options: Settings, self: Command) => {
       const { api, out } = await openSession(self)
-      const input: Partial<NewDestination> = {
+      const input: z.input<typeof NewDestinationSchema> = {
         name,
         type: 'webhooks',
         enabled: options.off !== true,
@@ -268,7 +267,7 @@ export function destinationsCommand(): Command {
         ...failingSettings(options),
         ...(await shapeOf(options)),
       }
-      await tell(api, out, await api.call('POST', '/destinations', DestinationViewSchema, input))
+      await tell(api, out, await answerOf(api.POST('/destinations', { body: input })))
     })
 
   withSettings(command.command('update <destination>'))
@@ -301,7 +300,7 @@ export function destinationsCommand(): Command {
           ...(secretOverlap !== undefined && { secretOverlapSeconds: secondsOf(secretOverlap) }),
         },
       }
-      await tell(api, out, await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change))
+      await tell(api, out, await answerOf(api.PATCH('/destinations/{id}', { params: { path: { id } }, body: change })))
     })
 
   const switches = [
@@ -316,7 +315,11 @@ export function destinationsCommand(): Command {
       .action(async (wanted: string, _options: unknown, self: Command) => {
         const { api, out } = await openSession(self)
         const { id } = await findDestination(api, wanted)
-        await tell(api, out, await api.call('PATCH', `/destinations/${segment(id)}`, DestinationViewSchema, change))
+        await tell(
+          api,
+          out,
+          await answerOf(api.PATCH('/destinations/{id}', { params: { path: { id } }, body: change })),
+        )
       })
 
   command
@@ -327,18 +330,18 @@ export function destinationsCommand(): Command {
       const { api, out } = await openSession(self)
       const { id, name, paused } = await findDestination(api, wanted)
       if (options.yes !== true) await confirmDiscard(api, { id, name, paused })
-      const path = `/destinations/${segment(id)}`
-      await tell(api, out, await api.call('PATCH', path, DestinationViewSchema, { enabled: false }))
+      const body = { enabled: false }
+      await tell(api, out, await answerOf(api.PATCH('/destinations/{id}', { params: { path: { id } }, body })))
     })
 
   command
     .command('test <destination>')
     .description('send a sample event to each endpoint now, and show the responses')
     .addOption(new Option('--type <type>', 'type of the sample event').choices(messageTypes).default('track'))
-    .action(async (wanted: string, { type }: { type: string }, self: Command) => {
+    .action(async (wanted: string, { type }: { type: MessageType }, self: Command) => {
       const { api, out } = await openSession(self)
       const { id } = await findDestination(api, wanted)
-      const answer = await api.call('POST', `/destinations/${segment(id)}/test`, EndpointTestSchema, { type })
+      const answer = await answerOf(api.POST('/destinations/{id}/test', { params: { path: { id } }, body: { type } }))
       out.result(answer, ({ results }) =>
         table(
           ['endpoint', 'result', 'status', 'ms', 'error'],
@@ -366,7 +369,10 @@ export function destinationsCommand(): Command {
       const { api, out } = await openSession(self)
       const { id } = await findDestination(api, wanted)
       const draft = { ...(await shapeOf(options)), limit }
-      out.result(await api.call('POST', `/destinations/${segment(id)}/rehearse`, RehearsalSchema, draft), showRehearsal)
+      out.result(
+        await answerOf(api.POST('/destinations/{id}/rehearse', { params: { path: { id } }, body: draft })),
+        showRehearsal,
+      )
     })
 
   command
@@ -377,7 +383,7 @@ export function destinationsCommand(): Command {
       const { api, out } = await openSession(self)
       const destination = await findDestination(api, wanted)
       await confirm(`Delete the destination ${destination.name}? Deliveries that wait for it are discarded.`, options)
-      await api.call('DELETE', `/destinations/${segment(destination.id)}`, DoneSchema)
+      await answerOf(api.DELETE('/destinations/{id}', { params: { path: { id: destination.id } } }))
       out.result({ deleted: destination.id }, () => `Deleted ${destination.id}.`)
     })
   return command
@@ -422,7 +428,7 @@ async function confirmDiscard(
 ): Promise<void> {
   const counts = await Promise.all(
     waitingStatuses.map((status) =>
-      api.call('GET', `/deliveries/count${query({ status, destinationId: id })}`, z.object({ count: z.number() })),
+      answerOf(api.GET('/deliveries/count', { params: { query: { status, destinationId: id } } })),
     ),
   )
   const waiting = counts.reduce((sum, { count }) => sum + count, 0)

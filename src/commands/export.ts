@@ -1,7 +1,7 @@
 /** `postrider export`: the settings of a node as a file. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import { SessionSchema } from '../schemas/access.ts'
 import { CommandError } from './shared/failure.ts'
 import { openSession } from './shared/session.ts'
 import { writeOutput } from './shared/write-output.ts'
@@ -15,7 +15,7 @@ export const exportCommand = (): Command =>
     .option('--all', 'also what the node and `listen` made for one machine: Quickstart and their receivers')
     .action(async ({ output, all }: { output?: string; all?: true }, self: Command) => {
       const { api, out } = await openSession(self)
-      const { role } = await api.call('GET', '/session', SessionSchema)
+      const { role } = await answerOf(api.GET('/session'))
       if (role !== 'admin')
         throw new CommandError('unauthorized', `the role ${role} may not see all settings: use an admin token`)
       // Loaded only here: other commands read no YAML.

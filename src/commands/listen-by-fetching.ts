@@ -2,12 +2,13 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { answerOf } from '@postrider/api'
 import { describe, isReceiver, type ReceivedEvent } from '../receiver/receiver.ts'
 import { understand } from '../receiver/read-delivery.ts'
-import { DestinationSchema, type Destination, type DestinationView } from '../schemas/destination.ts'
+import type { Destination, DestinationView } from '../schemas/destination.ts'
 import { fetchingUrl, isFetching, type FetchedRequest } from '../schemas/listen-request.ts'
 import type { Source } from '../schemas/source.ts'
-import { segment, type Api } from './shared/api.ts'
+import type { Api } from './shared/api.ts'
 import { CommandError } from './shared/failure.ts'
 import { askForRequests, fetchRequests } from './shared/fetch-requests.ts'
 import { forward } from './shared/forward.ts'
@@ -82,19 +83,28 @@ async function hasReceiver({ paused, settings }: DestinationView): Promise<boole
 }
 
 const create = (api: Api, source: Source, name: string, url: string): Promise<Destination> =>
-  api.call('POST', '/destinations', DestinationSchema, {
-    name,
-    type: 'webhooks',
-    sourceIds: [source.id],
-    settings: { webhooks: [{ url, timeoutSeconds }] },
-  })
+  answerOf(
+    api.POST('/destinations', {
+      body: {
+        name,
+        type: 'webhooks',
+        sourceIds: [source.id],
+        settings: { webhooks: [{ url, timeoutSeconds }] },
+      },
+    }),
+  )
 
 const lead = (api: Api, { id, settings }: Destination, url: string): Promise<Destination> =>
-  api.call('PATCH', `/destinations/${segment(id)}`, DestinationSchema, {
-    enabled: true,
-    paused: false,
-    settings: { webhooks: [{ id: settings.webhooks[0]?.id, url, timeoutSeconds }] },
-  })
+  answerOf(
+    api.PATCH('/destinations/{id}', {
+      params: { path: { id } },
+      body: {
+        enabled: true,
+        paused: false,
+        settings: { webhooks: [{ id: settings.webhooks[0]?.id, url, timeoutSeconds }] },
+      },
+    }),
+  )
 
 async function unlessTaken(asked: Promise<FetchedRequest[]>): Promise<FetchedRequest[] | undefined> {
   try {

@@ -2,13 +2,14 @@
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { answerOf } from '@postrider/api'
 import { Command, Option } from 'commander'
-import { DestinationSchema, type Destination, type DestinationView } from '../schemas/destination.ts'
+import type { Destination, DestinationView } from '../schemas/destination.ts'
 import { isReceiver, startReceiver, type ReceivedEvent } from '../receiver/receiver.ts'
 import { isFetching } from '../schemas/listen-request.ts'
 import type { Source } from '../schemas/source.ts'
 import { listenByFetching } from './listen-by-fetching.ts'
-import { DoneSchema, segment, type Api } from './shared/api.ts'
+import type { Api } from './shared/api.ts'
 import { isLoopback } from './shared/addresses.ts'
 import { CommandError } from './shared/failure.ts'
 import { forward } from './shared/forward.ts'
@@ -128,22 +129,31 @@ async function register(
 ): Promise<Destination> {
   const { existing, freeName } = await findPlace(api, source, name)
   if (existing === undefined)
-    return api.call('POST', '/destinations', DestinationSchema, {
-      name: freeName,
-      type: 'webhooks',
-      sourceIds: [source.id],
-      settings: { sharedSecret, webhooks: [{ url }] },
-    })
+    return answerOf(
+      api.POST('/destinations', {
+        body: {
+          name: freeName,
+          type: 'webhooks',
+          sourceIds: [source.id],
+          settings: { sharedSecret, webhooks: [{ url }] },
+        },
+      }),
+    )
   if (!existing.paused)
     out.note(
       `${printable(existing.name)} was not paused: the last listen was killed, or one runs elsewhere. Events come here from now on.`,
     )
   const [webhook] = existing.settings.webhooks
-  return api.call('PATCH', `/destinations/${segment(existing.id)}`, DestinationSchema, {
-    enabled: true,
-    paused: false,
-    settings: { sharedSecret, secretOverlapSeconds: 0, webhooks: [{ id: webhook?.id, url }] },
-  })
+  return answerOf(
+    api.PATCH('/destinations/{id}', {
+      params: { path: { id: existing.id } },
+      body: {
+        enabled: true,
+        paused: false,
+        settings: { sharedSecret, secretOverlapSeconds: 0, webhooks: [{ id: webhook?.id, url }] },
+      },
+    }),
+  )
 }
 
 /** The destination of an earlier listen, or the name for one: no other listen that runs now has it. */
@@ -170,19 +180,19 @@ async function isListening({ settings }: DestinationView): Promise<boolean> {
 
 /** Pauses the destination or removes it, unless another listen has it by now. */
 async function leave(api: Api, { id, name }: Destination, url: string, isRemoved: boolean, out: Output): Promise<void> {
-  const path = `/destinations/${segment(id)}`
+  const params = { path: { id } }
   try {
-    const { settings } = await api.call('GET', path, DestinationSchema)
+    const { settings } = await answerOf(api.GET('/destinations/{id}', { params }))
     if (settings.webhooks[0]?.url !== url) {
       out.note(`${printable(name)} leads to another listen by now: it stays as it is.`)
       return
     }
     if (isRemoved) {
-      await api.call('DELETE', path, DoneSchema)
+      await answerOf(api.DELETE('/destinations/{id}', { params }))
       out.note(`${printable(name)} is deleted.`)
       return
     }
-    await api.call('PATCH', path, DestinationSchema, { paused: true })
+    await answerOf(api.PATCH('/destinations/{id}', { params, body: { paused: true } }))
     out.note(
       `Paused: events that come in now are held at ${printable(name)} until listen runs again. To end that: postrider destinations delete ${id}`,
     )

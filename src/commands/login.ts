@@ -1,7 +1,7 @@
 /** `postrider login`: keeps an address and a token for later commands. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import { SessionSchema } from '../schemas/access.ts'
 import { createApi } from './shared/api.ts'
 import { findConnection } from './shared/connection.ts'
 import { defaultProfile, profilesPath, readProfiles, writeProfiles } from './shared/profiles.ts'
@@ -22,7 +22,7 @@ async function login(command: Command): Promise<void> {
   const known = profiles[name] === undefined ? rest : options
   const { address } = await findConnection(known, process.env)
   const token = options.token ?? (await askSecret(`Token for ${address}: `))
-  const { role } = await createApi(address, token).call('GET', '/session', SessionSchema)
+  const { role } = await answerOf(createApi(address, token).GET('/session'))
   const now = await readProfiles()
   await writeProfiles({ current: name, profiles: { ...now.profiles, [name]: { address, token } } })
   outputOf(command).result(

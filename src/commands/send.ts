@@ -1,17 +1,18 @@
 /** `postrider send`: sends one call, and follows its delivery. */
 
 import { randomUUID } from 'node:crypto'
+import { answerOf } from '@postrider/api'
 import { Argument, Command } from 'commander'
 import { mask } from '../delivery/headers.ts'
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import { eventTypes } from '../schemas/message.ts'
-import { TurnedAwayEventSchema, type TurnedAwayFate } from '../schemas/turned-away.ts'
-import { query, type Api } from './shared/api.ts'
+import type { TurnedAwayFate } from '../schemas/turned-away.ts'
+import type { Api } from './shared/api.ts'
 import { attemptLine, deliveryFacts, readDelivery } from './shared/delivery-text.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
-import { findSource, listDestinations, listSources, pageOf } from './shared/lookup.ts'
+import { findSource, listDestinations, listSources } from './shared/lookup.ts'
 import { jsonObject, timeoutOption } from './shared/options.ts'
 import type { Output } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
@@ -142,8 +143,8 @@ interface Followed {
 
 /** @throws CommandError with the reason when the event became no delivery */
 async function expectTaken(api: Api, sourceId: string, messageId: string): Promise<void> {
-  const path = `/turned-away${query({ sourceId, messageId, limit: 1 })}`
-  const [turnedAway] = (await api.call('GET', path, pageOf(TurnedAwayEventSchema))).items
+  const query = { sourceId, messageId, limit: 1 }
+  const [turnedAway] = (await answerOf(api.GET('/turned-away', { params: { query } }))).items
   if (turnedAway === undefined) return
   const { fate, message } = turnedAway
   throw new CommandError('failed', `it is not delivered: ${message ?? fates[fate]}`, { code: fate })

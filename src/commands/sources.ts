@@ -1,8 +1,8 @@
 /** `postrider sources`: where events come from. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import { SourceSchema, type Source } from '../schemas/source.ts'
-import { DoneSchema, segment } from './shared/api.ts'
+import type { Source } from '../schemas/source.ts'
 import { usageError } from './shared/failure.ts'
 import { findSource, listSources } from './shared/lookup.ts'
 import { duration, secondsOf } from './shared/options.ts'
@@ -52,7 +52,7 @@ export function sourcesCommand(): Command {
     .description('create a source with its own write key')
     .action(async (name: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result(await api.call('POST', '/sources', SourceSchema, { name }), show)
+      out.result(await answerOf(api.POST('/sources', { body: { name } })), show)
     })
 
   command
@@ -67,7 +67,7 @@ export function sourcesCommand(): Command {
       const { id } = await findSource(api, wanted)
       const enabled = options.on ?? (options.off && false)
       const change = { name: options.name, enabled }
-      out.result(await api.call('PATCH', `/sources/${segment(id)}`, SourceSchema, change), show)
+      out.result(await answerOf(api.PATCH('/sources/{id}', { params: { path: { id } }, body: change })), show)
     })
 
   command
@@ -81,8 +81,8 @@ export function sourcesCommand(): Command {
       const overlapSeconds = secondsOf(options.overlap ?? 0)
       if (overlapSeconds === 0)
         await confirm(`The write key of ${source.name} and all earlier ones stop working at once. Continue?`, options)
-      const path = `/sources/${segment(source.id)}/rotate-key`
-      out.result(await api.call('POST', path, SourceSchema, { overlapSeconds }), show)
+      const call = { params: { path: { id: source.id } }, body: { overlapSeconds } }
+      out.result(await answerOf(api.POST('/sources/{id}/rotate-key', call)), show)
     })
 
   command
@@ -93,7 +93,10 @@ export function sourcesCommand(): Command {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
       await confirm(`The old write keys of ${source.name} stop working at once. Continue?`, options)
-      out.result(await api.call('DELETE', `/sources/${segment(source.id)}/previous-keys`, SourceSchema), show)
+      out.result(
+        await answerOf(api.DELETE('/sources/{id}/previous-keys', { params: { path: { id: source.id } } })),
+        show,
+      )
     })
 
   command
@@ -104,7 +107,7 @@ export function sourcesCommand(): Command {
       const { api, out } = await openSession(self)
       const source = await findSource(api, wanted)
       await confirm(`Delete the source ${source.name}? Its events are refused from then on.`, options)
-      await api.call('DELETE', `/sources/${segment(source.id)}`, DoneSchema)
+      await answerOf(api.DELETE('/sources/{id}', { params: { path: { id: source.id } } }))
       out.result({ deleted: source.id }, () => `Deleted ${source.id}.`)
     })
   return command

@@ -1,7 +1,8 @@
 /** `postrider status`: how a node and what it stands on do. */
 
+import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import { StatusSchema, type Status } from '../schemas/system.ts'
+import type { Status } from '../schemas/system.ts'
 import { facts } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
 
@@ -10,7 +11,7 @@ export const statusCommand = (): Command =>
     .description('show how the node, its Temporal and its database do')
     .action(async (_options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result(await api.call('GET', '/status', StatusSchema), (status) => asText(api.address, status))
+      out.result(await answerOf(api.GET('/status')), (status) => asText(api.address, status))
     })
 
 const asText = (address: string, { version, nodeVersion, temporal, database, missing, inboxDepth }: Status): string =>

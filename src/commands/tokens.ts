@@ -1,14 +1,15 @@
 /** `postrider tokens`: API tokens, which open the API beside the admin token. */
 
+import { answerOf } from '@postrider/api'
 import { Command, Option } from 'commander'
-import { ApiTokenSchema, CreatedApiTokenSchema, roles, type ApiToken } from '../schemas/access.ts'
-import { DoneSchema, segment, type Api } from './shared/api.ts'
+import { roles, type ApiToken, type Role } from '../schemas/access.ts'
+import type { Api } from './shared/api.ts'
 import { listAll, pick } from './shared/lookup.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
 
-const listTokens = (api: Api): Promise<ApiToken[]> => listAll(api, '/tokens', ApiTokenSchema)
+const listTokens = (api: Api): Promise<ApiToken[]> => listAll((query) => api.GET('/tokens', { params: { query } }))
 
 export function tokensCommand(): Command {
   const command = new Command('tokens').description('API tokens for programs and people')
@@ -31,9 +32,9 @@ export function tokensCommand(): Command {
     .command('create <name>')
     .description('create an API token; it is shown this once')
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).default('viewer'))
-    .action(async (name: string, { role }: { role: string }, self: Command) => {
+    .action(async (name: string, { role }: { role: Role }, self: Command) => {
       const { api, out } = await openSession(self)
-      const made = await api.call('POST', '/tokens', CreatedApiTokenSchema, { name, role })
+      const made = await answerOf(api.POST('/tokens', { body: { name, role } }))
       out.result(made, (one) => facts({ id: one.id, name: one.name, role: one.role, token: one.token }))
     })
 
@@ -45,7 +46,7 @@ export function tokensCommand(): Command {
       const { api, out } = await openSession(self)
       const { id, name } = pick('token', await listTokens(api), wanted)
       await confirm(`Revoke the token ${name}? It stops working at once.`, options)
-      await api.call('DELETE', `/tokens/${segment(id)}`, DoneSchema)
+      await answerOf(api.DELETE('/tokens/{id}', { params: { path: { id } } }))
       out.result({ revoked: id }, () => `Revoked ${id}.`)
     })
   return command

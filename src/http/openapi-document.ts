@@ -6,7 +6,10 @@ interface Operation {
   operationId?: string
   summary?: string
   description?: string
-  requestBody?: object
+  requestBody?: {
+    required?: boolean
+    content: Record<string, { schema: { type?: string; anyOf?: { type?: string }[] } }>
+  }
   responses: Record<string, { description: string }>
 }
 
@@ -36,7 +39,7 @@ const uploadOf = (required: boolean) => ({
 })
 
 /** Bodies that are read as a stream, which no schema describes. */
-const uploads: Record<string, object | undefined> = {
+const uploads: Record<string, Operation['requestBody']> = {
   'put /api/v1/audiences/{id}/members': uploadOf(true),
   'post /api/v1/audiences/{id}/preview': uploadOf(false),
 }
@@ -56,6 +59,9 @@ function completeOperation(name: string, operation: Operation): void {
   operation.summary ??= summary ?? name
   const upload = uploads[name]
   if (upload !== undefined) operation.requestBody = upload
+  // For the node, no body is null.
+  const body = operation.requestBody?.content['application/json']?.schema
+  if (operation.requestBody && body?.anyOf?.some(({ type }) => type === 'null')) operation.requestBody.required = false
   for (const [status, response] of Object.entries(operation.responses))
     if (response.description === noWords) response.description = answers[status] ?? 'The answer'
 }

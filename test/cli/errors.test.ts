@@ -1,5 +1,8 @@
 /** What a user at a shell reads when something is refused, or nobody answers: each says how to go on. */
 
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { findPostgres, startPostgres } from '../support/postgres.ts'
@@ -141,4 +144,23 @@ it('without a network: where it looked, and whether something may be done all th
   const refused = await shell.run(['sources', 'create', 'Nobody'], { env })
   expect(refused.code).toBe(3)
   expect(refused.stderr).toContain(`ECONNREFUSED 127.0.0.1:${nobody.port}). Is the node running there?`)
+})
+
+it('of a node whose answers are of another version: what to look at, before the trace', async () => {
+  const other = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json').end('{"items":[{"id":"event/src_1/m1"}],"nextCursor":null}')
+  }).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  try {
+    const env = { POSTRIDER_ADDRESS: `http://127.0.0.1:${(other.address() as AddressInfo).port}` }
+    const { code, stderr } = await shell.run(['deliveries', 'list'], { env })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^postrider: an unexpected fault: .+ Is the node of the version of this command, \d+\.\d+\.\d+\? See: postrider status\n/,
+    )
+    const asJson = await shell.run(['deliveries', 'list', '--json'], { env })
+    expect(asJson.code === 0 ? asJson.stdout : asJson.stderr).not.toContain('    at ')
+  } finally {
+    other.close()
+  }
 })

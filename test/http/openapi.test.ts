@@ -9,7 +9,7 @@ interface Operation {
   operationId?: string
   summary?: string
   tags?: string[]
-  requestBody?: { content: Record<string, { schema: unknown }> }
+  requestBody?: { required?: boolean; content: Record<string, { schema: unknown }> }
   responses: Record<string, { description: string; content?: Record<string, { schema: { $ref?: string } }> }>
 }
 
@@ -75,4 +75,10 @@ it('has schemas with names', () => {
 it('describes uploads', () => {
   for (const name of ['put /api/v1/audiences/{id}/members', 'post /api/v1/audiences/{id}/preview'])
     expect(Object.keys(described.get(name)?.requestBody?.content ?? {})).toEqual(['application/x-ndjson', 'text/csv'])
+})
+
+it('says which bodies may be left out', () => {
+  for (const name of ['retry', 'redeliver', 'cancel'])
+    expect(described.get(`post /api/v1/deliveries/{id}/${name}`)?.requestBody?.required, name).toBe(false)
+  expect(described.get('post /api/v1/sources')?.requestBody?.required).toBe(true)
 })

@@ -51,7 +51,7 @@ describe('the site', () => {
       readdirSync(join(root, folder)).filter((name) => name.endsWith('.md')),
     )
     const pages = sources.map((name) => (name === 'README.md' ? 'index' : basename(name, '.md').toLowerCase()))
-    expect(built.sort()).toEqual([...pages, 'client-library'].map((name) => `${name}.html`).sort())
+    expect(built.sort()).toEqual([...pages, 'api-client', 'client-library'].map((name) => `${name}.html`).sort())
   })
 
   it('names each page in its menu, once', () => {

@@ -9,6 +9,7 @@ export const root = resolve(import.meta.dirname, '../..')
 /** All folders with code. */
 const folders = [
   'activities',
+  'api/src',
   'bench',
   'client/bench',
   'client/src',

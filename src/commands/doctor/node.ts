@@ -1,8 +1,7 @@
 /** A node as its API shows it. */
 
-import { SessionSchema } from '../../schemas/access.ts'
-import { OverviewSchema } from '../../schemas/overview.ts'
-import { StatusSchema, type Status } from '../../schemas/system.ts'
+import { answerOf } from '@postrider/api'
+import type { Status } from '../../schemas/system.ts'
 import { reasonOf, type Api } from '../shared/api.ts'
 import { CommandError } from '../shared/failure.ts'
 import { ok, problem, warning, type Check } from './check.ts'
@@ -38,8 +37,8 @@ async function checkReadiness({ address }: Api): Promise<Check> {
 /** What only a token opens. */
 async function checkInside(api: Api): Promise<Check[]> {
   try {
-    const { role } = await api.call('GET', '/session', SessionSchema)
-    const status = await api.call('GET', '/status', StatusSchema)
+    const { role } = await answerOf(api.GET('/session'))
+    const status = await answerOf(api.GET('/status'))
     return [ok('token', `role ${role}`), ...checkStatus(status), await checkEndpoints(api)]
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
@@ -93,7 +92,7 @@ const checkWorkers = (missing: Status['missing']): Check[] =>
     )
 
 async function checkEndpoints(api: Api): Promise<Check> {
-  const overview = await api.call('GET', '/overview', OverviewSchema).catch((error: unknown) => {
+  const overview = await answerOf(api.GET('/overview')).catch((error: unknown) => {
     if (error instanceof CommandError && error.code === 'unavailable') return error
     throw error
   })

@@ -1,8 +1,8 @@
 /** What `postrider apply` does. */
 
+import { answerOf } from '@postrider/api'
 import type { Command } from 'commander'
 import pc from 'picocolors'
-import { AppliedSchema } from '../../schemas/settings-change.ts'
 import type { Api } from '../shared/api.ts'
 import { CommandError } from '../shared/failure.ts'
 import { readInput } from '../shared/input.ts'
@@ -45,7 +45,7 @@ export async function apply(path: string, options: ApplyOptions, command: Comman
  *  @throws CommandError that names each change that it refuses */
 async function request(api: Api, changes: Change[], dryRun: boolean): Promise<void> {
   const steps = changes.flatMap(({ kind, steps }) => steps.map((step) => ({ kind, ...step })))
-  await api.call('POST', '/apply', AppliedSchema, { dryRun, changes: steps })
+  await answerOf(api.POST('/apply', { body: { dryRun, changes: steps } }))
 }
 
 const countOf = ({ length }: Change[]): string => (length === 1 ? '1 change' : `${length} changes`)

@@ -1,6 +1,7 @@
 /** The settings of a node, as entries of a file. */
 
-import { AlertRulesSchema, type AlertChannel, type AlertRules } from '../../schemas/alert.ts'
+import { answerOf } from '@postrider/api'
+import type { AlertChannel, AlertRules } from '../../schemas/alert.ts'
 import type { Audience } from '../../schemas/audience.ts'
 import type { Destination } from '../../schemas/destination.ts'
 import { differingOptions } from '../../schemas/endpoint-options.ts'
@@ -33,7 +34,7 @@ export async function readCurrent(api: Api): Promise<Current> {
     listSources(api),
     listDestinations(api),
     listAudiences(api),
-    api.call('GET', '/alert-rules', AlertRulesSchema),
+    answerOf(api.GET('/alert-rules')),
     listAlertChannels(api),
   ])
   return { sources, destinations, audiences, alertRules, alertChannels }

@@ -1,8 +1,9 @@
 /** The management API as the commands use it. */
 
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { createClient, type PostriderClient } from '@postrider/api'
 import { z } from 'zod'
-import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
 import { CommandError, type ExitCode } from './failure.ts'
 
 /** Longest wait for an answer, in milliseconds. */
@@ -13,18 +14,11 @@ const uploadLimitMs = 3_600_000
 
 const RefusalSchema = z.object({ code: z.string(), message: z.string() })
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-
-export interface Api {
+export interface Api extends PostriderClient {
   /** Without a slash at the end. */
   address: string
   /** Whether calls carry a token. */
   hasToken: boolean
-  /** Calls `path` below `/api/v1`.
-   *  @throws CommandError by what the node answered, or when it did not */
-  call<Answer>(method: Method, path: string, answer: z.ZodType<Answer>, body?: unknown): Promise<Answer>
-  /** Sends `body` as it is. */
-  upload<Answer>(method: Method, path: string, answer: z.ZodType<Answer>, upload: Upload): Promise<Answer>
   /** Posts a call below `/v1` as the source of `writeKey`. */
   ingest(path: string, writeKey: string, body: unknown): Promise<void>
 }
@@ -35,45 +29,38 @@ export interface Upload {
 }
 
 interface Call {
-  method: Method
+  method: string
   url: string
   headers: Record<string, string>
-  body?: string | Readable
+  body: string | Readable | null
   limitMs: number
   /** Ends the wait for the answer, too. */
   until?: AbortSignal | undefined
 }
 
-/** @param until  ends every call and, aborted by a limit, is told as `timeout` */
+/** Its calls throw a CommandError by what the node answered, or when it did not.
+ *  @param until  ends every call and, aborted by a limit, is told as `timeout` */
 export function createApi(address: string, token: string | undefined, until?: AbortSignal): Api {
-  const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` }
-  const send = async <Answer>(schema: z.ZodType<Answer>, call: Omit<Call, 'url' | 'until'> & { path: string }) => {
-    const { path, headers, ...rest } = call
-    const url = `${address}/api/v1${path}`
-    const answer = await exchange({ ...rest, url, headers: { ...headers, ...authorization }, until })
-    speakPlainly()
-    const parsed = schema.safeParse(answer)
-    if (parsed.success) return parsed.data
-    const faults = parsed.error.issues.map((issue) => `${memberOf(issue) || 'the answer'} ${issue.message}`)
-    throw new CommandError(
-      'failed',
-      `${call.method} ${url} answered what this version does not know (${faults.join('; ')}); ` +
-        'is the node of the same version?',
-    )
-  }
+  const client = createClient({
+    address,
+    token,
+    fetch: async ({ method, url, headers, body }) => {
+      const isUpload = headers.get('content-type') !== 'application/json'
+      const answer = await exchange({
+        method,
+        url,
+        headers: Object.fromEntries(headers),
+        body: body === null ? null : isUpload ? Readable.fromWeb(body) : await text(body),
+        limitMs: body !== null && isUpload ? uploadLimitMs : answerLimitMs,
+        until,
+      })
+      return Response.json(answer)
+    },
+  })
   return {
+    ...client,
     address,
     hasToken: token !== undefined,
-    call: (method, path, schema, body) =>
-      send(schema, {
-        method,
-        path,
-        headers: body === undefined ? {} : { 'content-type': 'application/json' },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        limitMs: answerLimitMs,
-      }),
-    upload: (method, path, schema, { body, contentType }) =>
-      send(schema, { method, path, headers: { 'content-type': contentType }, body, limitMs: uploadLimitMs }),
     async ingest(path, writeKey, body) {
       await exchange({
         method: 'POST',
@@ -90,25 +77,20 @@ export function createApi(address: string, token: string | undefined, until?: Ab
   }
 }
 
-/** Of what was asked of a node, that it is so. */
-export const DoneSchema = z.object({ success: z.literal(true) })
-
-/** Part of a path that holds any text. */
-export const segment = (text: string): string => encodeURIComponent(text)
-
-/** A query string of those members that are set, or nothing. */
-export function query(members: Record<string, string | number | undefined>): string {
-  const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(members)) if (value !== undefined) parameters.set(name, String(value))
-  return parameters.size === 0 ? '' : `?${parameters.toString()}`
-}
+/** How a stream is the body of a call. */
+export const uploading = ({ body, contentType }: Upload) => ({
+  body: '',
+  bodySerializer: () => Readable.toWeb(body),
+  duplex: 'half' as const,
+  headers: { 'content-type': contentType },
+})
 
 async function exchange(call: Call): Promise<unknown> {
   const { url } = call
-  const { status, text } = await transmit(call).catch((error: unknown) => {
+  const { status, content } = await transmit(call).catch((error: unknown) => {
     throw unreachable(call, error)
   })
-  const value = parse(text)
+  const value = parse(content)
   if (status < 300 && value !== undefined) return value
   const refusal = RefusalSchema.safeParse(value)
   if (!refusal.success)
@@ -123,20 +105,20 @@ async function transmit({
   body,
   limitMs,
   until,
-}: Call): Promise<{ status: number; text: string }> {
+}: Call): Promise<{ status: number; content: string }> {
   if (body instanceof Readable) {
     // Loaded only here: Node's own has no way to wait longer than five minutes for an answer.
     const { request } = await import('undici')
     const answer = await request(url, { method, headers, body, headersTimeout: limitMs })
-    return { status: answer.statusCode, text: await answer.body.text() }
+    return { status: answer.statusCode, content: await answer.body.text() }
   }
   const end = new AbortController()
   // Not AbortSignal.timeout: while a connection is made anew, only a timer keeps the process from ending as if all were well.
   const timer = setTimeout(() => end.abort(new Error(`no answer within ${limitMs / 1_000} s`)), limitMs)
   try {
     const signal = until === undefined ? end.signal : AbortSignal.any([end.signal, until])
-    const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
-    return { status: answer.status, text: await answer.text() }
+    const answer = await fetch(url, { method, headers, body, redirect: 'manual', signal })
+    return { status: answer.status, content: await answer.text() }
   } finally {
     clearTimeout(timer)
   }

@@ -1,10 +1,10 @@
 /** Which deliveries a command is about. */
 
+import { answerOf } from '@postrider/api'
 import { Option, type Command } from 'commander'
-import { z } from 'zod'
 import { deliveryStatuses, type DeliveryFilter } from '../../schemas/delivery.ts'
 import { messageTypes } from '../../schemas/message.ts'
-import { query, type Api } from './api.ts'
+import type { Api } from './api.ts'
 import { findDestination, findSource } from './lookup.ts'
 import { moment } from './options.ts'
 
@@ -34,16 +34,14 @@ export const withFilters = (command: Command): Command =>
     .option('--until <time>', 'started before this time, in the same forms', moment)
 
 /** The filter as the API takes it. */
-export async function readFilter(api: Api, options: FilterOptions): Promise<Record<string, string>> {
+export async function readFilter(api: Api, options: FilterOptions): Promise<DeliveryFilter> {
   const { status, type, event, userId, messageId, since, until } = options
   const sourceId = options.source === undefined ? undefined : (await findSource(api, options.source)).id
   const destinationId =
     options.destination === undefined ? undefined : (await findDestination(api, options.destination)).id
   const members = { status, sourceId, destinationId, type, event, userId, messageId, since, until }
-  return Object.fromEntries(
-    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-export const countDeliveries = async (api: Api, filter: Record<string, string>): Promise<number> =>
-  (await api.call('GET', `/deliveries/count${query(filter)}`, z.object({ count: z.int() }))).count
+export const countDeliveries = async (api: Api, filter: DeliveryFilter): Promise<number> =>
+  (await answerOf(api.GET('/deliveries/count', { params: { query: filter } }))).count

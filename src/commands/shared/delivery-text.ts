@@ -1,12 +1,8 @@
 /** Deliveries as people read them. */
 
-import {
-  DeliveryDetailSchema,
-  type Delivery,
-  type DeliveryAttempt,
-  type DeliveryDetail,
-} from '../../schemas/delivery.ts'
-import { segment, type Api } from './api.ts'
+import { answerOf } from '@postrider/api'
+import type { Delivery, DeliveryAttempt, DeliveryDetail } from '../../schemas/delivery.ts'
+import type { Api } from './api.ts'
 import { CommandError } from './failure.ts'
 import { namesOf } from './lookup.ts'
 import { colored, facts, printable, table } from './output.ts'
@@ -14,7 +10,7 @@ import { colored, facts, printable, table } from './output.ts'
 /** A delivery with its attempts; undefined when nothing has the id. */
 export async function readDelivery(api: Api, id: string): Promise<DeliveryDetail | undefined> {
   try {
-    return await api.call('GET', `/deliveries/${segment(id)}`, DeliveryDetailSchema)
+    return await answerOf(api.GET('/deliveries/{id}', { params: { path: { id } } }))
   } catch (error) {
     if (error instanceof CommandError && error.exit === 'notFound') return undefined
     throw error

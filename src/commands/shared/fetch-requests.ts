@@ -2,8 +2,9 @@
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FetchedRequestsSchema, maxFetchWaitSeconds, type FetchedRequest } from '../../schemas/listen-request.ts'
-import { DoneSchema, segment, type Api } from './api.ts'
+import { answerOf } from '@postrider/api'
+import { maxFetchWaitSeconds, type FetchedRequest } from '../../schemas/listen-request.ts'
+import type { Api } from './api.ts'
 import { CommandError } from './failure.ts'
 
 /** Most requests that are being answered at a time. */
@@ -35,8 +36,8 @@ export async function askForRequests(
   listener: string,
   waitSeconds: number,
 ): Promise<FetchedRequest[]> {
-  const path = `/destinations/${segment(destinationId)}/requests/fetch`
-  return (await api.call('POST', path, FetchedRequestsSchema, { listener, waitSeconds })).requests
+  const call = { params: { path: { id: destinationId } }, body: { listener, waitSeconds } }
+  return (await answerOf(api.POST('/destinations/{id}/requests/fetch', call))).requests
 }
 
 /** Answers requests until the signal aborts, and then those that are there. It stays the listener until it has left: another one
@@ -48,11 +49,11 @@ export async function fetchRequests(
 ): Promise<void> {
   const over = new AbortController()
   const waiting = await openUntil(over.signal)
-  const path = `/destinations/${segment(destinationId)}/requests`
   const underWay = new Set<Promise<void>>()
   const answerOne = async (request: FetchedRequest): Promise<void> => {
     const status = await answer(request)
-    await api.call('POST', `${path}/${segment(request.id)}/answer`, DoneSchema, { status })
+    const params = { path: { id: destinationId, requestId: request.id } }
+    await answerOf(api.POST('/destinations/{id}/requests/{requestId}/answer', { params, body: { status } }))
   }
   const begin = (requests: readonly FetchedRequest[]): void => {
     for (const request of requests) {
@@ -89,7 +90,8 @@ export async function fetchRequests(
   begin(begun)
   await Promise.all([fetching(), leaving()])
   await Promise.all(underWay)
-  await api.call('POST', `${path}/leave`, DoneSchema, { listener })
+  const params = { path: { id: destinationId } }
+  await answerOf(api.POST('/destinations/{id}/requests/leave', { params, body: { listener } }))
 }
 
 /** Whether another try would end the same way. */

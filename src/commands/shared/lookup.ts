@@ -1,12 +1,12 @@
 /** Finding things by id or name. */
 
-import { z } from 'zod'
-import { AlertChannelSchema, type AlertChannel } from '../../schemas/alert.ts'
-import { AudienceSchema, type Audience } from '../../schemas/audience.ts'
-import { DeletedNameSchema, maxDeletedIds } from '../../schemas/deleted-name.ts'
-import { DestinationViewSchema, type DestinationView } from '../../schemas/destination.ts'
-import { SourceSchema, type Source } from '../../schemas/source.ts'
-import { query, type Api } from './api.ts'
+import { answerOf, type Called } from '@postrider/api'
+import type { AlertChannel } from '../../schemas/alert.ts'
+import type { Audience } from '../../schemas/audience.ts'
+import { maxDeletedIds } from '../../schemas/deleted-name.ts'
+import type { DestinationView } from '../../schemas/destination.ts'
+import type { Source } from '../../schemas/source.ts'
+import type { Api } from './api.ts'
 import { CommandError } from './failure.ts'
 
 const pageSize = 200
@@ -14,37 +14,35 @@ const pageSize = 200
 /** Most items of one list; far more than an installation has of what is listed whole. */
 const maxItems = 20_000
 
-export const pageOf = <Item>(item: z.ZodType<Item>) =>
-  z.object({ items: z.array(item), nextCursor: z.string().nullable() })
+interface Page {
+  limit: number
+  cursor?: string | undefined
+}
 
-const AlertChannelsSchema = z.object({ items: z.array(AlertChannelSchema) })
-
-/** All items of a list, or the first `limit` of them.
- *  @param filter  members of the query */
+/** All items of a list, or the first `limit` of them. */
 export async function listAll<Item>(
-  api: Api,
-  path: string,
-  item: z.ZodType<Item>,
-  { limit = maxItems, filter = {} }: { limit?: number; filter?: Record<string, string | undefined> } = {},
+  readPage: (page: Page) => Promise<Called<{ items: Item[]; nextCursor: string | null }>>,
+  limit = maxItems,
 ): Promise<Item[]> {
   const items: Item[] = []
   let cursor: string | undefined
   do {
-    const page = { ...filter, limit: Math.min(pageSize, limit - items.length), cursor }
-    const answer = await api.call('GET', `${path}${query(page)}`, pageOf(item))
+    const answer = await answerOf(readPage({ limit: Math.min(pageSize, limit - items.length), cursor }))
     items.push(...answer.items)
     cursor = answer.nextCursor ?? undefined
   } while (cursor !== undefined && items.length < limit)
   return items
 }
 
-export const listSources = (api: Api): Promise<Source[]> => listAll(api, '/sources', SourceSchema)
+export const listSources = (api: Api): Promise<Source[]> =>
+  listAll((query) => api.GET('/sources', { params: { query } }))
 export const listDestinations = (api: Api): Promise<DestinationView[]> =>
-  listAll(api, '/destinations', DestinationViewSchema)
-export const listAudiences = (api: Api): Promise<Audience[]> => listAll(api, '/audiences', AudienceSchema)
+  listAll((query) => api.GET('/destinations', { params: { query } }))
+export const listAudiences = (api: Api): Promise<Audience[]> =>
+  listAll((query) => api.GET('/audiences', { params: { query } }))
 
 export const listAlertChannels = async (api: Api): Promise<AlertChannel[]> =>
-  (await api.call('GET', '/alert-channels', AlertChannelsSchema)).items
+  (await answerOf(api.GET('/alert-channels'))).items
 
 export const findSource = async (api: Api, wanted: string): Promise<Source> =>
   pick('source', await listSources(api), wanted)
@@ -87,7 +85,7 @@ export async function withDeleted(
 ): Promise<{ id: string; name: string }[]> {
   const gone = [...new Set(ids)].filter((wanted) => !present.some(({ id }) => id === wanted)).slice(0, maxDeletedIds)
   if (gone.length === 0) return [...present]
-  const { items } = await api.call('GET', `/deleted-names${query({ ids: gone.join(',') })}`, pageOf(DeletedNameSchema))
+  const { items } = await answerOf(api.GET('/deleted-names', { params: { query: { ids: gone.join(',') } } }))
   return [...present, ...items.map(({ id, name }) => ({ id, name: `${name} (deleted)` }))]
 }
 

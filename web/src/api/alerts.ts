@@ -1,27 +1,21 @@
 import { queryOptions } from '@tanstack/react-query'
-import type {
-  Alert,
-  AlertChannel,
-  AlertChannelPatch,
-  AlertChannelTest,
-  AlertPreview,
-  AlertRules,
-  NewAlertChannel,
-} from '../../../src/schemas/alert.ts'
+import type { AlertChannelPatch, AlertRules, NewAlertChannel } from '../../../src/schemas/alert.ts'
 import { pagedQuery } from './query-client.ts'
-import { request, segment } from './request.ts'
+import { answerOf, api } from './request.ts'
 
 /** How often alerts are read again, in milliseconds. */
 const refreshMs = 5_000
 
 export const alertsQuery = {
-  ...pagedQuery<Alert>(['alerts', 'list'], '/alerts', { limit: 50 }),
+  ...pagedQuery(['alerts', 'list'], (cursor, signal) =>
+    api.GET('/alerts', { params: { query: { limit: 50, cursor } }, signal }),
+  ),
   refetchInterval: refreshMs,
 }
 
 export const alertRulesQuery = queryOptions({
   queryKey: ['alerts', 'rules'],
-  queryFn: ({ signal }) => request<AlertRules>('GET', '/alert-rules', { signal }),
+  queryFn: ({ signal }) => answerOf(api.GET('/alert-rules', { signal })),
 })
 
 /** What would be open now. @param rules  as JSON */
@@ -29,27 +23,27 @@ export const alertPreviewQuery = (rules: string) =>
   queryOptions({
     queryKey: ['alerts', 'preview', rules],
     queryFn: ({ signal }) =>
-      request<AlertPreview>('POST', '/alert-rules/preview', { body: JSON.parse(rules) as unknown, signal }),
+      answerOf(api.POST('/alert-rules/preview', { body: JSON.parse(rules) as AlertRules, signal })),
   })
 
 export const alertChannelsQuery = queryOptions({
   queryKey: ['alerts', 'channels'],
-  queryFn: ({ signal }) => request<{ items: AlertChannel[] }>('GET', '/alert-channels', { signal }),
+  queryFn: ({ signal }) => answerOf(api.GET('/alert-channels', { signal })),
   refetchInterval: refreshMs,
 })
 
-export const muteAlert = (id: string, seconds: number): Promise<Alert> =>
-  request('POST', `/alerts/${segment(id)}/mute`, { body: { seconds } })
+export const muteAlert = (id: string, seconds: number) =>
+  answerOf(api.POST('/alerts/{id}/mute', { params: { path: { id } }, body: { seconds } }))
 
-export const saveAlertRules = (body: AlertRules): Promise<AlertRules> => request('PUT', '/alert-rules', { body })
+export const saveAlertRules = (body: AlertRules) => answerOf(api.PUT('/alert-rules', { body }))
 
-export const createAlertChannel = (body: NewAlertChannel): Promise<AlertChannel> =>
-  request('POST', '/alert-channels', { body })
+export const createAlertChannel = (body: NewAlertChannel) => answerOf(api.POST('/alert-channels', { body }))
 
-export const updateAlertChannel = (id: string, body: AlertChannelPatch): Promise<AlertChannel> =>
-  request('PATCH', `/alert-channels/${segment(id)}`, { body })
+export const updateAlertChannel = (id: string, body: AlertChannelPatch) =>
+  answerOf(api.PATCH('/alert-channels/{id}', { params: { path: { id } }, body }))
 
-export const testAlertChannel = (id: string): Promise<AlertChannelTest> =>
-  request('POST', `/alert-channels/${segment(id)}/test`)
+export const testAlertChannel = (id: string) =>
+  answerOf(api.POST('/alert-channels/{id}/test', { params: { path: { id } } }))
 
-export const deleteAlertChannel = (id: string): Promise<unknown> => request('DELETE', `/alert-channels/${segment(id)}`)
+export const deleteAlertChannel = (id: string) =>
+  answerOf(api.DELETE('/alert-channels/{id}', { params: { path: { id } } }))

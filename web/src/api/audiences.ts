@@ -1,35 +1,26 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type {
-  Audience,
-  AudienceMember,
-  AudiencePatch,
-  NewAudienceSchema,
-  Preview,
-  Sync,
-  SyncUser,
-  SyncUserOutcome,
-} from '../../../src/schemas/audience.ts'
+import type { AudiencePatch, NewAudienceSchema, SyncUserOutcome } from '../../../src/schemas/audience.ts'
 import { pagedQuery, readAll } from './query-client.ts'
-import { request, requestTagged, segment, type Tagged, uniqueName } from './request.ts'
+import { answerOf, api, taggedOf, uniqueName } from './request.ts'
 
 export type NewAudience = z.input<typeof NewAudienceSchema>
 
-const path = (id: string, rest = ''): string => `/audiences/${segment(id)}${rest}`
-
 export const audiencesQuery = queryOptions({
   queryKey: ['audiences'],
-  queryFn: ({ signal }) => readAll<Audience>('/audiences', signal),
+  queryFn: ({ signal }) => readAll((query) => api.GET('/audiences', { params: { query }, signal })),
 })
 
 export const audienceQuery = (id: string) =>
   queryOptions({
     queryKey: ['audiences', id],
-    queryFn: ({ signal }) => requestTagged<Audience>('GET', path(id), { signal }),
+    queryFn: ({ signal }) => taggedOf(api.GET('/audiences/{id}', { params: { path: { id } }, signal })),
   })
 
 export const syncsQuery = (id: string) =>
-  pagedQuery<Sync>(['audiences', id, 'syncs'], path(id, '/syncs'), { limit: 20 })
+  pagedQuery(['audiences', id, 'syncs'], (cursor, signal) =>
+    api.GET('/audiences/{id}/syncs', { params: { path: { id }, query: { limit: 20, cursor } }, signal }),
+  )
 
 /** Which of a sync's users. */
 export interface SyncUsersFilter {
@@ -40,42 +31,55 @@ export interface SyncUsersFilter {
 
 /** Whom a sync told what, and what became of it. */
 export const syncUsersQuery = (id: string, syncId: string, filter: SyncUsersFilter) =>
-  pagedQuery<SyncUser>(['audiences', id, 'sync-users', syncId], path(id, `/syncs/${segment(syncId)}/users`), {
-    ...filter,
-    limit: 50,
+  pagedQuery(['audiences', id, 'sync-users', syncId, filter], (cursor, signal) => {
+    const params = { path: { id, syncId }, query: { ...filter, limit: 50, cursor } }
+    return api.GET('/audiences/{id}/syncs/{syncId}/users', { params, signal })
   })
 
 /** Members whose user id begins with `search`. */
 export const membersQuery = (id: string, search: string) =>
-  pagedQuery<AudienceMember>(['audiences', id, 'members'], path(id, '/members'), { search, limit: 50 })
+  pagedQuery(['audiences', id, 'members', search], (cursor, signal) =>
+    api.GET('/audiences/{id}/members', { params: { path: { id }, query: { search, limit: 50, cursor } }, signal }),
+  )
 
-export const createAudience = (body: NewAudience): Promise<Audience> =>
-  request('POST', '/audiences', { body, query: uniqueName })
+export const createAudience = (body: NewAudience) =>
+  answerOf(api.POST('/audiences', { params: { query: uniqueName }, body }))
 
 /** @param ifMatch  refuses it when somebody changed since what it would overwrite */
-export const changeAudience = (id: string, body: AudiencePatch, ifMatch: string | null): Promise<Tagged<Audience>> =>
-  requestTagged('PATCH', path(id), { body, ifMatch, query: uniqueName })
+export const changeAudience = (id: string, body: AudiencePatch, ifMatch: string | null) =>
+  taggedOf(
+    api.PATCH('/audiences/{id}', {
+      params: { path: { id }, query: uniqueName },
+      headers: { 'if-match': ifMatch },
+      body,
+    }),
+  )
 
 /** @param notify  destinations are told first that its members no longer belong to it */
-export const deleteAudience = (id: string, notify: boolean): Promise<unknown> =>
-  request('DELETE', path(id), { query: { notify: String(notify) } })
+export const deleteAudience = (id: string, notify: boolean) =>
+  answerOf(api.DELETE('/audiences/{id}', { params: { path: { id }, query: { notify: notify ? 'true' : 'false' } } }))
 
 /** Sends what changed (`sync`), or every member anew (`resync`). */
-export const startSync = (id: string, kind: 'sync' | 'resync'): Promise<unknown> =>
-  request('POST', path(id, `/${kind}`))
+export const startSync = (id: string, kind: 'sync' | 'resync') =>
+  answerOf(api.POST(`/audiences/{id}/${kind}`, { params: { path: { id } } }))
 
 /** What the next sync would send; with a file, what its upload would. */
-export const previewSync = (id: string, file: File | null): Promise<Preview> =>
-  request('POST', path(id, '/preview'), file === null ? {} : { body: file, contentType: contentTypeOf(file) })
+export const previewSync = (id: string, file: File | null) =>
+  answerOf(api.POST('/audiences/{id}/preview', { params: { path: { id } }, ...(file !== null && bodyOf(file)) }))
 
-export const setAudiencePaused = (id: string, paused: boolean): Promise<unknown> =>
-  request('POST', path(id, paused ? '/pause' : '/resume'))
+export const setAudiencePaused = (id: string, paused: boolean) =>
+  answerOf(api.POST(paused ? '/audiences/{id}/pause' : '/audiences/{id}/resume', { params: { path: { id } } }))
 
-export const steerSync = (id: string, syncId: string, action: 'confirm' | 'stop' | 'undo'): Promise<unknown> =>
-  request('POST', path(id, `/syncs/${segment(syncId)}/${action}`))
+export const steerSync = (id: string, syncId: string, action: 'confirm' | 'stop' | 'undo') =>
+  answerOf(api.POST(`/audiences/{id}/syncs/{syncId}/${action}`, { params: { path: { id, syncId } } }))
 
-const contentTypeOf = (file: File): string => (/\.csv$/i.test(file.name) ? 'text/csv' : 'application/x-ndjson')
+/** A file as it is. */
+const bodyOf = (file: File) => ({
+  body: '',
+  bodySerializer: () => file,
+  headers: { 'content-type': /\.csv$/i.test(file.name) ? 'text/csv' : 'application/x-ndjson' },
+})
 
 /** Takes a CSV or NDJSON file as the whole membership. */
-export const uploadMembers = (id: string, file: File): Promise<{ syncId: string }> =>
-  request('PUT', path(id, '/members'), { body: file, contentType: contentTypeOf(file) })
+export const uploadMembers = (id: string, file: File) =>
+  answerOf(api.PUT('/audiences/{id}/members', { params: { path: { id } }, ...bodyOf(file) }))

@@ -1,8 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type {
-  BulkSteering,
   Delivery,
-  DeliveryDetail,
   DeliveryFilter,
   DeliveryStatus,
   DeliverySteered,
@@ -11,10 +9,12 @@ import type {
   SteeringAction,
 } from '../../../src/schemas/delivery.ts'
 import { pagedQuery } from './query-client.ts'
-import { request, segment, type Page } from './request.ts'
+import { answerOf, api } from './request.ts'
 
 export const deliveriesQuery = (filter: DeliveryFilter) =>
-  pagedQuery<Delivery>(['deliveries', 'list'], '/deliveries', { ...filter, limit: 50 })
+  pagedQuery(['deliveries', 'list', filter], (cursor, signal) =>
+    api.GET('/deliveries', { params: { query: { ...filter, limit: 50, cursor } }, signal }),
+  )
 
 /** Failures that are shown of a destination. */
 const mostFailures = 5
@@ -24,8 +24,8 @@ export const recentFailuresQuery = (destinationId: string) =>
   queryOptions({
     queryKey: ['deliveries', 'failures', destinationId],
     queryFn: async ({ signal }): Promise<Delivery[]> => {
-      const query = { destinationId, status: 'failed', limit: mostFailures }
-      const { items } = await request<Page<Delivery>>('GET', '/deliveries', { query, signal })
+      const query = { destinationId, status: 'failed', limit: mostFailures } as const
+      const { items } = await answerOf(api.GET('/deliveries', { params: { query }, signal }))
       const withReasonHere = async (failed: Delivery): Promise<Delivery> => {
         if (failed.destinationIds.length === 1) return failed
         const { destinations } = await readDelivery(failed.id, signal)
@@ -45,7 +45,7 @@ export const audienceDeliveriesQuery = (audienceId: string) =>
     queryKey: ['deliveries', 'audience', audienceId],
     queryFn: async ({ signal }): Promise<Map<string, DeliveryStatus>> => {
       const query = { sourceId: audienceId, limit: mostOfAudience }
-      const { items } = await request<Page<Delivery>>('GET', '/deliveries', { query, signal })
+      const { items } = await answerOf(api.GET('/deliveries', { params: { query }, signal }))
       return new Map(items.map(({ id, status }) => [id, status]))
     },
   })
@@ -53,7 +53,7 @@ export const audienceDeliveriesQuery = (audienceId: string) =>
 export const deliveryCountQuery = (filter: DeliveryFilter) =>
   queryOptions({
     queryKey: ['deliveries', 'count', filter],
-    queryFn: ({ signal }) => request<{ count: number }>('GET', '/deliveries/count', { query: { ...filter }, signal }),
+    queryFn: ({ signal }) => answerOf(api.GET('/deliveries/count', { params: { query: filter }, signal })),
   })
 
 /** What is steered: deliveries one by one, or whatever matches. */
@@ -65,7 +65,7 @@ export const steerableQuery = (action: SteeringAction, target: BulkTarget) =>
     queryKey: ['deliveries', 'steerable', action, target],
     queryFn: ({ signal }) =>
       target.kind === 'filter'
-        ? request<Steerable>('GET', '/deliveries/steerable', { query: { ...target.filter, action }, signal })
+        ? answerOf(api.GET('/deliveries/steerable', { params: { query: { ...target.filter, action } }, signal }))
         : steerableOf(action, target.ids, signal),
   })
 
@@ -76,7 +76,7 @@ async function steerableOf(action: SteeringAction, ids: readonly string[], signa
   const all: Steerable = { matched: 0, steerable: 0, obstacles: [], redelivered: 0 }
   for (let start = 0; start < ids.length; start += idsTogether) {
     const body = { action, ids: ids.slice(start, start + idsTogether) }
-    const some = await request<Steerable>('POST', '/deliveries/steerable', { body, signal })
+    const some = await answerOf(api.POST('/deliveries/steerable', { body, signal }))
     all.matched += some.matched
     all.steerable += some.steerable
     all.redelivered = (all.redelivered ?? 0) + (some.redelivered ?? 0)
@@ -95,8 +95,8 @@ export const deliveryQuery = (id: string) =>
     queryFn: ({ signal }) => readDelivery(id, signal),
   })
 
-const readDelivery = (id: string, signal: AbortSignal): Promise<DeliveryDetail> =>
-  request('GET', `/deliveries/${segment(id)}`, { signal })
+const readDelivery = (id: string, signal: AbortSignal) =>
+  answerOf(api.GET('/deliveries/{id}', { params: { path: { id } }, signal }))
 
 /** What is sent again: to a part of its destinations only, and not what was before. */
 export interface RedeliveryChoice {
@@ -111,7 +111,7 @@ export const steerDelivery = (
   why = '',
   choice: RedeliveryChoice = {},
 ): Promise<{ id?: string; became?: DeliverySteered }> =>
-  request('POST', `/deliveries/${segment(id)}/${action}`, { body: { ...reason(why), ...choice } })
+  answerOf(api.POST(`/deliveries/{id}/${action}`, { params: { path: { id } }, body: { ...reason(why), ...choice } }))
 
 /** Begins to steer all deliveries that match. */
 export const startBulkSteering = (
@@ -119,15 +119,15 @@ export const startBulkSteering = (
   filter: DeliveryFilter,
   why: string,
   choice: RedeliveryChoice = {},
-): Promise<BulkSteering> => request('POST', `/deliveries/${action}`, { body: { ...filter, ...reason(why), ...choice } })
+) => answerOf(api.POST(`/deliveries/${action}`, { body: { ...filter, ...reason(why), ...choice } }))
 
 const reason = (why: string): { why?: string } => (why.trim() === '' ? {} : { why: why.trim() })
 
 export const bulkSteeringQuery = (id: string) =>
   queryOptions({
     queryKey: ['deliveries', 'bulk', id],
-    queryFn: ({ signal }) => request<BulkSteering>('GET', `/deliveries/bulk/${segment(id)}`, { signal }),
+    queryFn: ({ signal }) => answerOf(api.GET('/deliveries/bulk/{id}', { params: { path: { id } }, signal })),
   })
 
-export const stopBulkSteering = (id: string): Promise<unknown> =>
-  request('POST', `/deliveries/bulk/${segment(id)}/stop`)
+export const stopBulkSteering = (id: string) =>
+  answerOf(api.POST('/deliveries/bulk/{id}/stop', { params: { path: { id } } }))

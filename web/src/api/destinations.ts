@@ -1,61 +1,61 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type { DestinationPatch, DestinationView, NewDestinationSchema } from '../../../src/schemas/destination.ts'
+import type { DestinationPatch, NewDestinationSchema } from '../../../src/schemas/destination.ts'
+import type { DraftTestRequest } from '../../../src/schemas/endpoint-test.ts'
 import type { MessageType } from '../../../src/schemas/message.ts'
-import type { Rehearsal } from '../../../src/schemas/rehearsal.ts'
-import type { CatalogItem } from '../../../src/schemas/system.ts'
-import type { DraftTestRequest, EndpointTest } from '../../../src/schemas/endpoint-test.ts'
+import type { RehearseRequest } from '../../../src/schemas/rehearsal.ts'
 import { readAll } from './query-client.ts'
-import { request, requestTagged, segment, type Tagged, uniqueName } from './request.ts'
+import { answerOf, api, taggedOf, uniqueName } from './request.ts'
 
 export type NewDestination = z.input<typeof NewDestinationSchema>
 
 export const destinationsQuery = queryOptions({
   queryKey: ['destinations'],
-  queryFn: ({ signal }) => readAll<DestinationView>('/destinations', signal),
+  queryFn: ({ signal }) => readAll((query) => api.GET('/destinations', { params: { query }, signal })),
 })
 
 export const destinationQuery = (id: string) =>
   queryOptions({
     queryKey: ['destinations', id],
-    queryFn: ({ signal }) => requestTagged<DestinationView>('GET', `/destinations/${segment(id)}`, { signal }),
+    queryFn: ({ signal }) => taggedOf(api.GET('/destinations/{id}', { params: { path: { id } }, signal })),
   })
 
-export const createDestination = (body: NewDestination): Promise<DestinationView> =>
-  request('POST', '/destinations', { body, query: uniqueName })
+export const createDestination = (body: NewDestination) =>
+  answerOf(api.POST('/destinations', { params: { query: uniqueName }, body }))
 
 /** @param ifMatch  refuses it when somebody changed since what it would overwrite */
-export const changeDestination = (
-  id: string,
-  body: DestinationPatch,
-  ifMatch: string | null = null,
-): Promise<Tagged<DestinationView>> =>
-  requestTagged('PATCH', `/destinations/${segment(id)}`, { body, ifMatch, query: uniqueName })
+export const changeDestination = (id: string, body: DestinationPatch, ifMatch: string | null = null) =>
+  taggedOf(
+    api.PATCH('/destinations/{id}', {
+      params: { path: { id }, query: uniqueName },
+      headers: { 'if-match': ifMatch },
+      body,
+    }),
+  )
 
-export const deleteDestination = (id: string): Promise<unknown> => request('DELETE', `/destinations/${segment(id)}`)
+export const deleteDestination = (id: string) =>
+  answerOf(api.DELETE('/destinations/{id}', { params: { path: { id } } }))
 
 /** What a draft would have made of the newest events. @param draft  a filter or a mapping, as JSON */
 export const rehearsalQuery = (id: string, draft: string) =>
   queryOptions({
     queryKey: ['rehearsal', id, draft],
-    queryFn: ({ signal }) =>
-      request<Rehearsal>('POST', `/destinations/${segment(id)}/rehearse`, {
-        body: JSON.parse(draft) as unknown,
-        signal,
-      }),
+    queryFn: ({ signal }) => {
+      const body = JSON.parse(draft) as RehearseRequest
+      return answerOf(api.POST('/destinations/{id}/rehearse', { params: { path: { id } }, body, signal }))
+    },
     retry: false,
   })
 
 /** Sends a sample event of `type` to every endpoint, now. */
-export const testDestination = (id: string, type: MessageType): Promise<EndpointTest> =>
-  request('POST', `/destinations/${segment(id)}/test`, { body: { type } })
+export const testDestination = (id: string, type: MessageType) =>
+  answerOf(api.POST('/destinations/{id}/test', { params: { path: { id } }, body: { type } }))
 
 /** Sends a sample event to endpoints as they are typed. */
-export const testDraft = (body: DraftTestRequest): Promise<EndpointTest> =>
-  request('POST', '/destinations/test', { body })
+export const testDraft = (body: DraftTestRequest) => answerOf(api.POST('/destinations/test', { body }))
 
 export const catalogQuery = queryOptions({
   queryKey: ['catalog'],
-  queryFn: ({ signal }) => readAll<CatalogItem>('/catalog', signal),
+  queryFn: async ({ signal }) => (await answerOf(api.GET('/catalog', { signal }))).items,
   staleTime: Infinity,
 })

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
-import { ApiError, isTemporary, isUnreachable, request, type Page } from './request.ts'
+import type { Called } from '@postrider/api'
+import { answerOf, ApiError, isTemporary, isUnreachable, type Page } from './request.ts'
 
 /** How soon what failed for a while is asked again, in milliseconds. */
 const againMs = 3_000
@@ -41,14 +42,12 @@ export const createQueryClient = ({ onSignedOut, onUnreachable }: Listeners): Qu
 
 /** A list that is read page by page. */
 export const pagedQuery = <Item>(
-  key: readonly unknown[],
-  path: string,
-  query: Record<string, string | number | undefined> = {},
+  queryKey: readonly unknown[],
+  readPage: (cursor: string | undefined, signal: AbortSignal) => Promise<Called<Page<Item>>>,
 ) =>
   infiniteQueryOptions({
-    queryKey: [...key, query],
-    queryFn: ({ pageParam, signal }) =>
-      request<Page<Item>>('GET', path, { query: { ...query, cursor: pageParam }, signal }),
+    queryKey,
+    queryFn: ({ pageParam, signal }) => answerOf(readPage(pageParam, signal)),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
   })
@@ -57,11 +56,13 @@ export const pagedQuery = <Item>(
 const maxNamePages = 5
 
 /** All items of a short list, such as the sources. */
-export async function readAll<Item>(path: string, signal: AbortSignal): Promise<Item[]> {
+export async function readAll<Item>(
+  readPage: (page: { limit: number; cursor: string | undefined }) => Promise<Called<Page<Item>>>,
+): Promise<Item[]> {
   const items: Item[] = []
   let cursor: string | undefined
   for (let page = 0; page < maxNamePages; page++) {
-    const answer = await request<Page<Item>>('GET', path, { query: { limit: 200, cursor }, signal })
+    const answer = await answerOf(readPage({ limit: 200, cursor }))
     items.push(...answer.items)
     if (answer.nextCursor === null) break
     cursor = answer.nextCursor

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Session } from '../../../src/schemas/access.ts'
-import { ApiError, request } from './request.ts'
+import { answerOf, api, ApiError } from './request.ts'
 
-export const signIn = (token: string): Promise<Session> => request('POST', '/session', { body: { token } })
+export const signIn = (token: string) => answerOf(api.POST('/session', { body: { token } }))
 
-export const signOut = (): Promise<unknown> => request('DELETE', '/session')
+export const signOut = () => answerOf(api.DELETE('/session'))
 
 /** Whether the session of this page has ended. */
 export const sessionEndedQuery = queryOptions({
@@ -20,7 +20,7 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal, client, queryKey }): Promise<Session | null> => {
     try {
-      return await request<Session>('GET', '/session', { signal })
+      return await answerOf(api.GET('/session', { signal }))
     } catch (error) {
       // A session that ends leaves the page as it is: who was signed in signs in beside it.
       if (error instanceof ApiError && error.status === 401 && !client.getQueryData<Session>(queryKey)) return null

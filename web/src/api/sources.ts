@@ -1,29 +1,45 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { NewSource, RotateKey, Source, SourcePatch } from '../../../src/schemas/source.ts'
+import type { NewSource, RotateKey, SourcePatch } from '../../../src/schemas/source.ts'
 import { readAll } from './query-client.ts'
-import { request, segment, uniqueName } from './request.ts'
+import { answerOf, api, uniqueName } from './request.ts'
 
 export const sourcesQuery = queryOptions({
   queryKey: ['sources'],
-  queryFn: ({ signal }) => readAll<Source>('/sources', signal),
+  queryFn: ({ signal }) => readAll((query) => api.GET('/sources', { params: { query }, signal })),
 })
 
 export const sourceQuery = (id: string) =>
   queryOptions({
     queryKey: ['sources', id],
-    queryFn: ({ signal }) => request<Source>('GET', `/sources/${segment(id)}`, { signal }),
+    queryFn: ({ signal }) => answerOf(api.GET('/sources/{id}', { params: { path: { id } }, signal })),
   })
 
-export const createSource = (body: NewSource): Promise<Source> =>
-  request('POST', '/sources', { body, query: uniqueName })
+export const createSource = (body: NewSource) => answerOf(api.POST('/sources', { params: { query: uniqueName }, body }))
 
-export const changeSource = (id: string, body: SourcePatch): Promise<Source> =>
-  request('PATCH', `/sources/${segment(id)}`, { body, query: uniqueName })
+export const changeSource = (id: string, body: SourcePatch) =>
+  answerOf(api.PATCH('/sources/{id}', { params: { path: { id }, query: uniqueName }, body }))
 
-export const deleteSource = (id: string): Promise<unknown> => request('DELETE', `/sources/${segment(id)}`)
+export const deleteSource = (id: string) => answerOf(api.DELETE('/sources/{id}', { params: { path: { id } } }))
 
-export const rotateWriteKey = (id: string, body: RotateKey): Promise<Source> =>
-  request('POST', `/sources/${segment(id)}/rotate-key`, { body })
+export const rotateWriteKey = (id: string, body: RotateKey) =>
+  answerOf(api.POST('/sources/{id}/rotate-key', { params: { path: { id } }, body }))
 
-export const endPreviousKeys = (id: string): Promise<Source> =>
-  request('DELETE', `/sources/${segment(id)}/previous-keys`)
+export const endPreviousKeys = (id: string) =>
+  answerOf(api.DELETE('/sources/{id}/previous-keys', { params: { path: { id } } }))
+
+/** Where the events of a source come as they come in. */
+export const liveEventsUrl = (id: string): string => `/api/v1/sources/${encodeURIComponent(id)}/live`
+
+/** Why that stream is refused, which the browser does not tell who opens one; undefined when it is not. */
+export async function liveEventsRefusal(id: string): Promise<Error | undefined> {
+  const end = new AbortController()
+  try {
+    const call = { params: { path: { id } }, parseAs: 'stream', signal: end.signal } as const
+    await answerOf(api.GET('/sources/{id}/live', call))
+    return undefined
+  } catch (error) {
+    return error as Error
+  } finally {
+    end.abort()
+  }
+}

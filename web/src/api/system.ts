@@ -1,12 +1,9 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { Activity } from '../../../src/schemas/activity.ts'
-import type { ApiToken, CreatedApiToken, NewApiToken } from '../../../src/schemas/access.ts'
-import type { AuditEntry, AuditFilter } from '../../../src/schemas/audit.ts'
-import type { DeletedName } from '../../../src/schemas/deleted-name.ts'
-import type { Overview, OverviewQuery } from '../../../src/schemas/overview.ts'
-import type { Onboarding, Status } from '../../../src/schemas/system.ts'
+import type { NewApiToken } from '../../../src/schemas/access.ts'
+import type { AuditFilter } from '../../../src/schemas/audit.ts'
+import type { OverviewQuery } from '../../../src/schemas/overview.ts'
 import { pagedQuery, readAll } from './query-client.ts'
-import { request, segment, type Page } from './request.ts'
+import { answerOf, api, sending } from './request.ts'
 
 /** How often what the pages of state show is read again, in milliseconds. */
 const refreshMs = 5_000
@@ -16,24 +13,26 @@ const refreshMs = 5_000
 export const overviewQuery = (chosen: object, queryAt: (now: number) => OverviewQuery) =>
   queryOptions({
     queryKey: ['overview', chosen],
-    queryFn: ({ signal }) => request<Overview>('GET', '/overview', { query: { ...queryAt(Date.now()) }, signal }),
+    queryFn: ({ signal }) => answerOf(api.GET('/overview', { params: { query: queryAt(Date.now()) }, signal })),
     placeholderData: keepPreviousData,
     refetchInterval: refreshMs,
   })
 
 export const activityQuery = queryOptions({
   queryKey: ['activity'],
-  queryFn: ({ signal }) => request<Activity>('GET', '/activity', { signal }),
+  queryFn: ({ signal }) => answerOf(api.GET('/activity', { signal })),
   refetchInterval: refreshMs,
 })
 
 export const onboardingQuery = queryOptions({
   queryKey: ['onboarding'],
-  queryFn: ({ signal }) => request<Onboarding>('GET', '/onboarding', { signal }),
+  queryFn: ({ signal }) => answerOf(api.GET('/onboarding', { signal })),
 })
 
 /** The server looks at its parts for 2 seconds at most; later it counts as gone, in milliseconds. */
 const statusLimitMs = 6_000
+
+const askingForStatus = sending({ limitMs: statusLimitMs, isUrgent: true })
 
 /** How often a server that is gone is looked for, in milliseconds. */
 const lookAgainMs = 2_000
@@ -41,12 +40,14 @@ const lookAgainMs = 2_000
 /** How the server and its parts do; while it answers, the app is connected. */
 export const statusQuery = queryOptions({
   queryKey: ['status'],
-  queryFn: ({ signal }) => request<Status>('GET', '/status', { signal, limitMs: statusLimitMs, isUrgent: true }),
+  queryFn: ({ signal }) => answerOf(api.GET('/status', { signal, fetch: askingForStatus })),
   refetchInterval: ({ state }) => (state.error === null ? refreshMs : lookAgainMs),
 })
 
 export const auditLogQuery = (filter: AuditFilter) =>
-  pagedQuery<AuditEntry>(['audit-log'], '/audit-log', { ...filter, limit: 50 })
+  pagedQuery(['audit-log', filter], (cursor, signal) =>
+    api.GET('/audit-log', { params: { query: { ...filter, limit: 50, cursor } }, signal }),
+  )
 
 /** Most ids in one question about deleted things. */
 const maxDeletedIds = 100
@@ -57,7 +58,7 @@ export function deletedNamesQuery(ids: readonly string[]) {
   return queryOptions({
     queryKey: ['deleted-names', asked],
     queryFn: async ({ signal }) =>
-      (await request<Page<DeletedName>>('GET', '/deleted-names', { query: { ids: asked.join(',') }, signal })).items,
+      (await answerOf(api.GET('/deleted-names', { params: { query: { ids: asked.join(',') } }, signal }))).items,
     enabled: asked.length > 0,
     placeholderData: keepPreviousData,
     // A name that is kept stays as it is.
@@ -67,9 +68,9 @@ export function deletedNamesQuery(ids: readonly string[]) {
 
 export const tokensQuery = queryOptions({
   queryKey: ['tokens'],
-  queryFn: ({ signal }) => readAll<ApiToken>('/tokens', signal),
+  queryFn: ({ signal }) => readAll((query) => api.GET('/tokens', { params: { query }, signal })),
 })
 
-export const createToken = (body: NewApiToken): Promise<CreatedApiToken> => request('POST', '/tokens', { body })
+export const createToken = (body: NewApiToken) => answerOf(api.POST('/tokens', { body }))
 
-export const revokeToken = (id: string): Promise<unknown> => request('DELETE', `/tokens/${segment(id)}`)
+export const revokeToken = (id: string) => answerOf(api.DELETE('/tokens/{id}', { params: { path: { id } } }))

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import type { LiveEvent } from '../../../../src/schemas/live-event.ts'
-import { apiUrl, readRefusal, segment } from '../../api/request.ts'
+import { liveEventsRefusal, liveEventsUrl } from '../../api/sources.ts'
 
 /** Most events that stay on the page; older ones make room. */
 export const maxLiveEvents = 500
@@ -42,8 +42,7 @@ export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
   useEffect(() => {
     if (isPaused) return
     let waiting: LiveEventRow[] = []
-    const path = `/sources/${segment(sourceId)}/live`
-    const stream = new EventSource(apiUrl(path))
+    const stream = new EventSource(liveEventsUrl(sourceId))
     let again: ReturnType<typeof setTimeout> | undefined
     let isOver = false
     stream.onopen = () => {
@@ -55,7 +54,7 @@ export function useLiveEvents(sourceId: string, isPaused: boolean): LiveEvents {
       // After an error's answer, a browser does not come again by itself.
       if (stream.readyState !== EventSource.CLOSED) return
       again ??= setTimeout(() => setTries(tries + 1), openAgainMs)
-      void readRefusal(path).then((reason) => !isOver && setRefusal(reason))
+      void liveEventsRefusal(sourceId).then((reason) => !isOver && setRefusal(reason))
     }
     stream.onmessage = ({ data }: MessageEvent<string>) => {
       waiting.unshift({ ...(JSON.parse(data) as LiveEvent), number: ++number.current })
