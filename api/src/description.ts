@@ -1778,6 +1778,8 @@ export interface components {
             messageId: string;
             /** @description When an endpoint is attempted next, ISO 8601; null where none is planned, or only the delivery itself tells */
             nextAttemptAt: string | null;
+            /** @description Whether it began before others of its user had ended at a destination that keeps their order: it had waited for as long as it may */
+            outOfOrder: boolean;
             /** @description Endpoints that are tried on */
             pending: {
                 /** @description Id of the endpoint */
@@ -2317,7 +2319,7 @@ export interface components {
              * @enum {string}
              */
             onFailing?: ("retry" | "hold") | undefined;
-            /** @description Whether each user's events go one after the other, in the order in which they came; side by side unless given */
+            /** @description Whether each user's events go one after the other, in the order in which they came: an event waits as a whole, at its other destinations, too; side by side unless given */
             orderPerUser?: ({
                 /** @description For how long an event waits at most for those before it of the same user, 1 to 86,400 seconds */
                 maxWaitSeconds: number;
