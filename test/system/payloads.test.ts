@@ -124,9 +124,15 @@ describe('what Temporal holds', { timeout: 4 * limitMs }, () => {
     })
     for (const { type, answers } of held)
       for (const answer of answers) expect(textsIn(answer), type).not.toContain(secret)
-    for (const type of ['deliverEvent', 'deliverParcel']) {
-      const read = held.filter((one) => one.type === type).flatMap(({ answers }) => opened(testPayloads, answers))
-      expect(textsIn(read), type).toContain(secret)
+    // The events of a parcel are sealed with the keys of their users as well: of its payloads the ring opens what is around them.
+    for (const [type, known] of [
+      ['deliverEvent', secret],
+      ['deliverParcel', 'receivedAt'],
+    ] as const) {
+      const ofType = held.filter((one) => one.type === type)
+      for (const { answers } of ofType) expect(textsIn(answers), type).not.toContain(known)
+      const read = ofType.flatMap(({ answers }) => opened(testPayloads, answers))
+      expect(textsIn(read), type).toContain(known)
     }
   })
 })
