@@ -143,7 +143,8 @@ export async function show(page: Page, { width, colorScheme }: Look): Promise<vo
   )
 }
 
-/** Words of tables that are broken, although a column has room for words of their length. */
+/** Words of tables that are broken, although a column has room for words of their length. Parts of addresses and ids are none: these break
+ *  where they must. */
 export const brokenWords = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const usualLength = 11
@@ -151,7 +152,9 @@ export const brokenWords = (page: Page): Promise<string[]> =>
     for (const cell of document.querySelectorAll('main td, main th')) {
       const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
       for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
-        for (const { 0: word, index } of (text.textContent ?? '').matchAll(/[\p{L}\p{M}]+/gu)) {
+        for (const { 0: word, index } of (text.textContent ?? '').matchAll(
+          /(?<!\S)[\p{L}\p{M}]+(?=[.,;:…]?(?:\s|$))/gu,
+        )) {
           const range = document.createRange()
           range.setStart(text, index)
           range.setEnd(text, index + word.length)
