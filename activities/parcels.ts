@@ -40,7 +40,7 @@ import { isWoken, recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './try
 
 /** How long outcomes wait to be written while a round goes on, in milliseconds: what a node that dies did not write is sent again,
  *  and most rounds are over sooner. */
-const recordAfterMs = 30
+const recordAfterMs = 50
 
 /** Most records of different parcels that are written in one statement: each statement costs a sync to the disk. */
 const maxRecords = 10
