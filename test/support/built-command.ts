@@ -3,12 +3,14 @@
 import { fileURLToPath } from 'node:url'
 import { baselineWasm } from './baseline-wasm.ts'
 
-const built = (path: string): URL => new URL(`../../dist/src/${path}`, import.meta.url)
+/** Where a file of the build is. @param path  below `src` */
+export const builtUrl = (path: string): URL => new URL(`../../dist/src/${path}`, import.meta.url)
 
-export const builtCommand = fileURLToPath(built('postrider.cjs'))
+export const builtCommand = fileURLToPath(builtUrl('postrider.cjs'))
 
 /** What Node is given to run it in a test; the command's own arguments follow. */
 export const commandInTest = [...baselineWasm, builtCommand]
 
 /** A module of the build. @param path  below `src`, ending in `.js` */
-export const builtModule = async <Module>(path: string): Promise<Module> => (await import(built(path).href)) as Module
+export const builtModule = async <Module>(path: string): Promise<Module> =>
+  (await import(builtUrl(path).href)) as Module
