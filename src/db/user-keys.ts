@@ -41,37 +41,48 @@ export async function ensureUserKeys(database: Queryable, given: readonly Stored
 
 const nameOf = ({ sourceId, userHash }: KeyOwner): string => `${userHash} ${sourceId}`
 
-/** SQL: the use of it is to be noted. */
-const isStale = `k.used_at < now() - interval '${useNotedHours} hours'`
+const ofKeys = (keys: readonly StoredKey[], member: keyof StoredKey): string[] => keys.map((key) => key[member])
 
-/** One that another node makes at the same time, or whose use it notes, is neither read nor made. Of those that were not used for long only
- *  what is still there when it is noted counts: they may be going. */
-const readOrMake = (database: Queryable, keys: readonly StoredKey[]): Promise<StoredKey[]> =>
+/** One that another node makes at the same time, or whose use it notes, is neither read nor made. */
+async function readOrMake(database: Queryable, keys: readonly StoredKey[]): Promise<StoredKey[]> {
+  const made = new Set((await makeMissing(database, keys)).map(({ id }) => id))
+  const there = keys.filter(({ id }) => !made.has(id))
+  const found = keys.filter(({ id }) => made.has(id))
+  if (there.length === 0) return found
+  const known = await readInUse(database, there)
+  found.push(...known.filter(({ isStale }) => !isStale))
+  const stale = known.filter(({ isStale }) => isStale)
+  // Only what is still there when it is noted counts: keys that were not used for long may be going.
+  if (stale.length > 0) found.push(...(await noteUse(database, ofKeys(stale, 'id'))))
+  return found
+}
+
+const makeMissing = (database: Queryable, keys: readonly StoredKey[]): Promise<{ id: string }[]> =>
   database.query(
-    `with wanted as (
-       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as w(id, source_id, user_hash, key_encrypted)),
-     known as (
-       select k.* from user_keys k join wanted w using (source_id, user_hash) where k.request_id is null and not ${isStale}),
-     stale as (
-       select k.id from user_keys k join wanted w using (source_id, user_hash) where k.request_id is null and ${isStale}
-       order by k.user_hash, k.source_id for update of k),
-     noted as (update user_keys set used_at = now() where id in (select id from stale) returning *),
-     made as (
-       insert into user_keys (id, source_id, user_hash, key_encrypted)
-       select * from wanted w
-       where not exists (
-         select from (select * from known union all select * from noted) as k
-         where k.source_id = w.source_id and k.user_hash = w.user_hash)
-       order by user_hash, source_id
-       on conflict (user_hash, source_id) where request_id is null do nothing
-       returning *)
-     select ${columns} from known union all select ${columns} from noted union all select ${columns} from made`,
-    [
-      keys.map(({ id }) => id),
-      keys.map(({ sourceId }) => sourceId),
-      keys.map(({ userHash }) => userHash),
-      keys.map(({ encrypted }) => encrypted),
-    ],
+    `insert into user_keys (id, source_id, user_hash, key_encrypted)
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given(id, source_id, user_hash, key_encrypted)
+     order by user_hash, source_id
+     on conflict (user_hash, source_id) where request_id is null do nothing
+     returning id`,
+    [ofKeys(keys, 'id'), ofKeys(keys, 'sourceId'), ofKeys(keys, 'userHash'), ofKeys(keys, 'encrypted')],
+  )
+
+/** Each is looked up in the index by itself: a join may read the whole table, whose size the planner does not know. */
+const readInUse = (database: Queryable, owners: readonly KeyOwner[]): Promise<(StoredKey & { isStale: boolean })[]> =>
+  database.query(
+    `select found.* from unnest($1::text[], $2::text[]) as asked(source_id, user_hash) cross join lateral (
+       select ${columns}, used_at < now() - interval '${useNotedHours} hours' as "isStale" from user_keys
+       where user_hash = asked.user_hash and source_id = asked.source_id and request_id is null
+       limit 1) as found`,
+    [owners.map(({ sourceId }) => sourceId), owners.map(({ userHash }) => userHash)],
+  )
+
+const noteUse = (database: Queryable, ids: string[]): Promise<StoredKey[]> =>
+  database.query(
+    `update user_keys set used_at = now() where id in (
+       select id from user_keys where id = any($1::text[]) and request_id is null order by user_hash, source_id for update)
+     returning ${columns}`,
+    [ids],
   )
 
 /** Keys by their ids; those that were destroyed are left out. */
