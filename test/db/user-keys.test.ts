@@ -95,6 +95,24 @@ describe.each(['PGlite', 'PostgreSQL'])('keys of users in %s', (kind) => {
     },
   )
 
+  it.skipIf(!isHere)('are found without reading those of other users', async () => {
+    await database.query(
+      `insert into user_keys (id, source_id, user_hash, key_encrypted)
+       select 'key_' || n, 's1', 'h' || n, 'x' from generate_series(1, 20000) as n`,
+    )
+    const asked = Array.from({ length: 100 }, (_, n) => keyOf(`new_${n}`, 's1', `h${n + 19951}`))
+    await database.transaction(async (tx) => {
+      const found = await ensureUserKeys(tx, asked)
+      expect(found.filter(({ id }) => id.startsWith('key_'))).toHaveLength(50)
+      expect(found.filter(({ id }) => id.startsWith('new_'))).toHaveLength(50)
+      const [row] = await tx.query<{ rows: number }>(
+        `select (pg_stat_get_xact_tuples_returned('user_keys'::regclass)
+           + pg_stat_get_xact_tuples_fetched('user_keys'::regclass))::int as rows`,
+      )
+      expect(row?.rows).toBeLessThan(1_000)
+    })
+  })
+
   describe('that nothing uses any more', () => {
     const limits = { retentionMs: 3 * dayMs, windowMs: 3 * dayMs }
     /** Retention, window and a margin of a week. */
