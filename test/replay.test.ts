@@ -79,6 +79,7 @@ const paths = [
   'retried-then-delivered',
   'told-often-while-held',
   'told-often-while-retrying',
+  'two-destinations-changed-at-once',
   'window-over',
 ]
 

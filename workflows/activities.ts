@@ -7,6 +7,7 @@ import {
   proxyLocalActivities,
 } from '@temporalio/workflow'
 import type { DeliveryActivities, DestinationState, PendingAttempts, RetrySchedule } from '../src/contracts/delivery.ts'
+import type { InTurn } from './one-at-a-time.ts'
 
 /** An attempt takes as long as its endpoint is given at most, up to 30 s; the rest is for a loaded worker. */
 const attemptLimit = '40 seconds'
@@ -43,15 +44,17 @@ const persistent = proxyActivities<Pick<DeliveryActivities, 'readDestination' | 
 
 /** Gives up a place in the line of a user, however long that takes: whoever is behind it waits. Never cancelled, as the read of a
  *  destination. */
-export const leaveLine = (ticket: string): Promise<void> =>
-  CancellationScope.nonCancellable(() => localNotes.leaveLine(ticket).catch(() => persistent.leaveLine(ticket)))
+export const leaveLine = (inTurn: InTurn, ticket: string): Promise<void> =>
+  CancellationScope.nonCancellable(() =>
+    inTurn(() => localNotes.leaveLine(ticket)).catch(() => persistent.leaveLine(ticket)),
+  )
 
 /** The destination as it is now, however long that takes to find out. Inside the workflow task it is read once, and never
  *  cancelled: a cancellation that meets the answer fails the workflow task for good (seen with SDK 1.24: "Invalid
  *  transition in state machine"). */
-export async function readDestination(destinationId: string): Promise<DestinationState> {
+export async function readDestination(inTurn: InTurn, destinationId: string): Promise<DestinationState> {
   try {
-    return await CancellationScope.nonCancellable(() => localReads.readDestination(destinationId))
+    return await CancellationScope.nonCancellable(() => inTurn(() => localReads.readDestination(destinationId)))
   } catch {
     return persistent.readDestination(destinationId)
   }
@@ -59,8 +62,10 @@ export async function readDestination(destinationId: string): Promise<Destinatio
 
 /** Attempts of the activities that wait for the endpoint, or for any; the marker in the history keeps them. The read is never cancelled, as
  *  that of a destination. It answers none when Temporal does not answer: the end of a delivery does not wait for its list of attempts. */
-export const readPendingAttempts = (endpointId?: string): Promise<PendingAttempts> =>
-  CancellationScope.nonCancellable(() => localReads.readPendingAttempts(endpointId)).catch(() => ({ attempts: [] }))
+export const readPendingAttempts = (inTurn: InTurn, endpointId?: string): Promise<PendingAttempts> =>
+  CancellationScope.nonCancellable(() => inTurn(() => localReads.readPendingAttempts(endpointId))).catch(() => ({
+    attempts: [],
+  }))
 
 /** Pauses after tries that were lost with their worker; a try that fails tells its pause itself. */
 export const afterLostTries = ({ maxMs }: RetrySchedule) =>

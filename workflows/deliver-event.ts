@@ -20,10 +20,11 @@ import type {
 import { failureTypes } from '../src/contracts/delivery.ts'
 import { retryAt } from '../src/contracts/retry-window.ts'
 import { leaveLine, readPendingAttempts } from './activities.ts'
-import { deliverToDestination, type DestinationDelivery } from './deliver-to-destination.ts'
+import { deliverToDestination, type DeliveryContext, type DestinationDelivery } from './deliver-to-destination.ts'
 import type { Runs } from './endpoint-attempts.ts'
 import { createEndReport } from './end-report.ts'
 import { createMeeting } from './meeting.ts'
+import { createTurns } from './one-at-a-time.ts'
 import { createOutcomeReport, writeOutcome } from './outcome-attribute.ts'
 import { createResultsReport } from './results-attribute.ts'
 import { listenForSteering } from './steering.ts'
@@ -44,7 +45,18 @@ export async function deliverEvent(given: HeldEventInput): Promise<DeliverEventR
   const runs: Runs = new Set()
   const outcomes = createOutcomeReport(noteResult)
   const firstsOver = createMeeting(input.targets.length)
-  const context = { input, steering: listenForSteering(), outcomes, noteResult, firstsOver, onResting, onEnded, runs }
+  const inTurn = createTurns()
+  const context = {
+    input,
+    steering: listenForSteering(),
+    inTurn,
+    outcomes,
+    noteResult,
+    firstsOver,
+    onResting,
+    onEnded,
+    runs,
+  }
   const resumed = new Map(input.resumed?.map((standing) => [destinationOf(standing), standing]))
   const deliveries = input.targets.map((target) => {
     const own = { ...input, retry: retryAt(input.retry, target) }
@@ -53,7 +65,7 @@ export async function deliverEvent(given: HeldEventInput): Promise<DeliverEventR
   const { cancelRequested } = CancellationScope.current()
   const results = Promise.all(deliveries.map(({ result }) => result))
   const destinations = await Promise.race([results, atRest.then(goOn), cancelRequested]).catch((error: unknown) =>
-    endCancelled(input, runs, error),
+    endCancelled(context, error),
   )
   return conclude(input, destinations)
 
@@ -100,13 +112,16 @@ function conclude(input: HeldEventInput, destinations: DestinationResult[]): Del
 }
 
 /** What the activities have made is told before the end: nothing has it afterwards. */
-async function endCancelled(input: HeldEventInput, runs: Runs, error: unknown): Promise<never> {
+async function endCancelled(
+  { input, runs, inTurn }: Pick<DeliveryContext, 'input' | 'runs' | 'inTurn'>,
+  error: unknown,
+): Promise<never> {
   if (isCancellation(error) && runs.size > 0 && patched('tells-attempts-of-cancelled')) {
-    await readPendingAttempts()
+    await readPendingAttempts(inTurn)
     await Promise.all(runs)
   }
   if (isCancellation(error)) {
-    for (const { ticket } of input.targets) if (ticket !== undefined) await leaveLine(ticket)
+    for (const { ticket } of input.targets) if (ticket !== undefined) await leaveLine(inTurn, ticket)
     traceEnd(input, 'cancelled')
   }
   throw error

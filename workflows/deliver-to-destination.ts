@@ -23,6 +23,7 @@ import {
 import type { Runs } from './endpoint-attempts.ts'
 import { pursueEndpoint } from './endpoint-pursuit.ts'
 import { createHold, waitTogether } from './hold.ts'
+import type { InTurn } from './one-at-a-time.ts'
 import type { OutcomeReport } from './outcome-attribute.ts'
 import type { NoteResult } from './results-attribute.ts'
 import { createRetryClock } from './retry-clock.ts'
@@ -32,6 +33,7 @@ import type { Steering } from './steering.ts'
 export interface DeliveryContext {
   input: HeldEventInput
   steering: Steering
+  inTurn: InTurn
   outcomes: OutcomeReport
   noteResult: NoteResult
   /** To be awaited after the first attempts: resolves when those at all destinations are over. */
@@ -58,10 +60,10 @@ export function deliverToDestination(
   resumed?: DestinationStanding,
 ): DestinationDelivery {
   if (resumed?.kind === 'settled') return { result: Promise.resolve(resumed.result), standing: () => resumed }
-  const { input, outcomes, steering, runs } = context
+  const { input, outcomes, steering, inTurn, runs } = context
   const { destinationId } = target
   const clock = createRetryClock(input.retry.windowMs, resumed?.clock)
-  const hold = createHold(destinationId, steering, () => context.onResting())
+  const hold = createHold(destinationId, steering, inTurn, () => context.onResting())
   const before = new Map(resumed?.waiting.map((endpoint) => [endpoint.endpointId, endpoint]))
   const progress = createProgress(resumed?.settled)
   let ended: DestinationResult | undefined
@@ -73,7 +75,7 @@ export function deliverToDestination(
     outcomes.explain(wait)
   }
   const untilResumed = waitTogether(hold, destinationId, outcomes)
-  const shared = { input, destinationId, clock, steering, noteWait, untilResumed, runs }
+  const shared = { input, destinationId, clock, steering, inTurn, noteWait, untilResumed, runs }
 
   const deliver = async (): Promise<DestinationResult> => {
     const firsts = resumed === undefined ? await firstRound(context, target) : heldFirsts(resumed)
@@ -82,7 +84,7 @@ export function deliverToDestination(
     else if (waiting.length > 0) context.noteResult(destinationId, resumed === undefined ? 'delivering' : 'held')
     for (const [endpointId, first] of waiting)
       progress.pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before.get(endpointId)))
-    ended = await endOf(progress, target, outcomes)
+    ended = await endOf(progress, target, context)
     context.onEnded(ended)
     return ended
   }
@@ -98,9 +100,13 @@ export function deliverToDestination(
 }
 
 /** Waits until all endpoints are settled; whoever is behind the event in the line of its user goes then. */
-async function endOf(progress: Progress, target: DeliveryTarget, outcomes: OutcomeReport): Promise<DestinationResult> {
+async function endOf(
+  progress: Progress,
+  target: DeliveryTarget,
+  { outcomes, inTurn }: DeliveryContext,
+): Promise<DestinationResult> {
   await settlePursuits(progress, target, outcomes)
-  if (target.ticket !== undefined) await leaveLine(target.ticket)
+  if (target.ticket !== undefined) await leaveLine(inTurn, target.ticket)
   return destinationResult(target, progress)
 }
 

@@ -14,6 +14,7 @@ import { mappingIdAt } from '../src/contracts/delivery.ts'
 import type { EndpointOutcome } from '../src/contracts/next-step.ts'
 import { once, readPendingAttempts, scheduled } from './activities.ts'
 import { readFailure } from './activity-failure.ts'
+import type { InTurn } from './one-at-a-time.ts'
 import type { RetryClock } from './retry-clock.ts'
 
 export interface EndpointAttempts {
@@ -38,6 +39,7 @@ export interface EndpointAttempts {
 
 interface AttemptsContext {
   input: HeldEventInput
+  inTurn: InTurn
   destinationId: string
   clock: RetryClock
   /** Called before each activity. */
@@ -53,7 +55,7 @@ export type Runs = Set<Promise<void>>
  *  @param first  outcome of the first attempt
  *  @param resumed  the endpoint as it waited in an earlier run of the workflow */
 export function createEndpointAttempts(
-  { input, destinationId, clock, onBegin, runs }: AttemptsContext,
+  { input, inTurn, destinationId, clock, onBegin, runs }: AttemptsContext,
   endpointId: string,
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
@@ -119,7 +121,7 @@ export function createEndpointAttempts(
     order: () => void (isOrdered = true),
     beside: () => run((next) => once(endpointId).attemptInTurn({ ...next, isOrdered: true })),
     async countPending() {
-      const { attempts, isUnderWay = false } = await readPendingAttempts(endpointId)
+      const { attempts, isUnderWay = false } = await readPendingAttempts(inTurn, endpointId)
       note(attempts)
       return isUnderWay
     },

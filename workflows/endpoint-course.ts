@@ -12,7 +12,6 @@ import {
   type Wait,
 } from '../src/contracts/next-step.ts'
 import { obeyedRetryAfterMs } from '../src/contracts/retry-delay.ts'
-import { readDestination } from './activities.ts'
 import type { EndpointAttempts, Pause } from './endpoint-attempts.ts'
 import type { RetryClock } from './retry-clock.ts'
 
@@ -23,7 +22,6 @@ export type Phase = 'deciding' | 'owedAttempt' | 'pausing' | 'retrying' | 'held'
 export type End = Pick<Settled, 'end' | 'reason'>
 
 export interface Course {
-  readonly destinationId: string
   readonly retry: RetrySchedule
   readonly clock: RetryClock
   readonly attempts: EndpointAttempts
@@ -37,6 +35,7 @@ export interface Course {
   isKnownDown: boolean
   /** Takes note of a wait after an attempt that failed, or that was not made because the endpoint is down. */
   noteWait: (wait: Wait) => void
+  readDestination: () => Promise<DestinationState>
   untilResumed: () => Promise<DestinationState>
   settle: (end: End) => void
   /** Cancels what is under way, and waits until that has told its end. */
@@ -52,7 +51,7 @@ export async function followCourse(course: Course, first: AttemptOutcome): Promi
       else outcome = { ...outcome, wasTurnedAway: true }
       // A pause of the destination meanwhile has given time back.
       if (course.phase === 'owedAttempt' || !course.isSuperseded)
-        course.clock.notePause((await readDestination(course.destinationId)).pausedTotalMs)
+        course.clock.notePause((await course.readDestination()).pausedTotalMs)
     }
     const pausedTotalMs = pausedTotalOf(outcome)
     if (pausedTotalMs !== undefined) course.clock.notePause(pausedTotalMs)

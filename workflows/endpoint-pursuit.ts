@@ -14,6 +14,7 @@ import { readDestination } from './activities.ts'
 import { collapsed, readsOnce } from './change-reads.ts'
 import { createEndpointAttempts, createPause, type Runs } from './endpoint-attempts.ts'
 import { endBy, followCourse, type Course, type End } from './endpoint-course.ts'
+import type { InTurn } from './one-at-a-time.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
 
@@ -23,6 +24,7 @@ export interface PursuitContext {
   destinationId: string
   clock: RetryClock
   steering: Steering
+  inTurn: InTurn
   /** Takes note of a wait after an attempt that failed, or that was not made because the endpoint is down. */
   noteWait: (wait: Wait) => void
   /** Waits until the destination is no longer paused; shared by its endpoints.
@@ -50,10 +52,11 @@ export function pursueEndpoint(
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
 ): Pursuit {
-  const { destinationId, steering } = context
+  const { steering } = context
+  const readOwn = (): Promise<DestinationState> => readDestination(context.inTurn, context.destinationId)
   const scope = new CancellationScope()
   const result = new Trigger<EndpointResult>()
-  const course = createCourse(context, endpointId, first, resumed, {
+  const course = createCourse({ ...context, readDestination: readOwn }, endpointId, first, resumed, {
     onSettled(settled) {
       result.resolve(settled)
       scope.cancel()
@@ -77,7 +80,7 @@ export function pursueEndpoint(
   }
 
   const lookWhetherGone = async (): Promise<void> => {
-    const { kind } = await readDestination(destinationId)
+    const { kind } = await readOwn()
     if (kind === 'discarded') await endNow(course, { end: 'discarded', reason: destinationGone })
   }
   const lookOnce = collapsed(lookWhetherGone)
@@ -89,7 +92,7 @@ export function pursueEndpoint(
 
   const stopListening = [
     steering.onRetryNow(() => inScope(() => attemptNow(course))),
-    steering.onDestinationChanged(destinationId, onDestinationChanged),
+    steering.onDestinationChanged(context.destinationId, onDestinationChanged),
   ]
   inScope(() => followCourse(course, first))
 
@@ -108,19 +111,24 @@ export function pursueEndpoint(
 }
 
 function createCourse(
-  { input, destinationId, clock, steering, noteWait, untilResumed, runs }: PursuitContext,
+  context: PursuitContext & Pick<Course, 'readDestination'>,
   endpointId: string,
   first: AttemptOutcome,
   resumed: HeldEndpoint | undefined,
   { onSettled, onStopped }: { onSettled: (result: EndpointResult) => void; onStopped: () => void },
 ): Course {
+  const { input, inTurn, destinationId, clock, steering, noteWait, untilResumed, readDestination, runs } = context
   let seenChanges = resumed === undefined ? 0 : undefined
   const onBegin = (): void => {
     seenChanges = steering.changes(destinationId)
   }
-  const attempts = createEndpointAttempts({ input, destinationId, clock, onBegin, runs }, endpointId, first, resumed)
+  const attempts = createEndpointAttempts(
+    { input, inTurn, destinationId, clock, onBegin, runs },
+    endpointId,
+    first,
+    resumed,
+  )
   return {
-    destinationId,
     retry: input.retry,
     clock,
     attempts,
@@ -130,6 +138,7 @@ function createCourse(
     reason: notAttempted,
     isKnownDown: false,
     noteWait,
+    readDestination,
     untilResumed: () => untilResumed(seenChanges),
     settle: (end) =>
       onSettled(endpointResult({ endpointId, attempts: attempts.count(), lastAttempt: attempts.last() }, end)),

@@ -4,6 +4,7 @@ import { CancellationScope, condition, patched } from '@temporalio/workflow'
 import type { DestinationState } from '../src/contracts/delivery.ts'
 import { readDestination } from './activities.ts'
 import { readsOnce } from './change-reads.ts'
+import type { InTurn } from './one-at-a-time.ts'
 import type { OutcomeReport } from './outcome-attribute.ts'
 import type { Steering } from './steering.ts'
 
@@ -26,8 +27,9 @@ export interface Hold {
 }
 
 /** The hold of one destination.
+ *  @param inTurn  of its workflow
  *  @param onResting  called each time that the wait begins */
-export function createHold(destinationId: string, steering: Steering, onResting: () => void): Hold {
+export function createHold(destinationId: string, steering: Steering, inTurn: InTurn, onResting: () => void): Hold {
   let isResting = false
   return {
     isResting: () => isResting,
@@ -46,7 +48,7 @@ export function createHold(destinationId: string, steering: Steering, onResting:
           await condition(() => changed, isTold ? dailyRereadMs() : pollMs)
           isResting = false
           changed = false
-          const state = await readDestination(destinationId)
+          const state = await readDestination(inTurn, destinationId)
           if (state.kind !== 'paused') return state
         }
       } finally {

@@ -9,6 +9,7 @@ import {
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import type { ParcelActivities, ParcelRetryRecord } from '../src/contracts/parcels.ts'
 import { afterLostTries, retryPriority } from './activities.ts'
+import type { InTurn } from './one-at-a-time.ts'
 import type { Parcel } from './parcel.ts'
 
 /** Limit of a round: its attempts begin within some seconds, and each takes 30 s at most. */
@@ -26,8 +27,10 @@ const localReads = proxyLocalActivities<Pick<ParcelActivities, 'readParcelProgre
 
 /** Reads how far the activity of a destination is. The read is never cancelled: it is made before that activity is cancelled, and what
  *  it answers must not be lost. */
-export const readParcelProgress = (destinationId: string): Promise<ParcelRetryRecord | undefined> =>
-  CancellationScope.nonCancellable(() => localReads.readParcelProgress(destinationId)).catch(() => undefined)
+export const readParcelProgress = (inTurn: InTurn, destinationId: string): Promise<ParcelRetryRecord | undefined> =>
+  CancellationScope.nonCancellable(() => inTurn(() => localReads.readParcelProgress(destinationId))).catch(
+    () => undefined,
+  )
 
 const retryOptions = (destinationId: string, retry: RetrySchedule) =>
   ({

@@ -44,7 +44,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string, time
   const retry = commonRetryAt(parcel.retry, targets, destinationId)
   const clock = createRetryClock(retry.windowMs)
   parcel.clocks.set(destinationId, clock)
-  const hold = createHold(destinationId, parcel.steering, () => undefined)
+  const hold = createHold(destinationId, parcel.steering, parcel.inTurn, () => undefined)
   const pursuit: Pursuit = {
     parcel,
     destinationId,
@@ -71,7 +71,7 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string, time
 
 /** Finds out whether the destination was switched off or deleted. The next round sees one that stays, or that cannot be read now. */
 async function lookWhetherGone(pursuit: Pursuit): Promise<void> {
-  const state = await readDestination(pursuit.destinationId).catch(() => undefined)
+  const state = await readDestination(pursuit.parcel.inTurn, pursuit.destinationId).catch(() => undefined)
   pursuit.isGone = state?.kind === 'discarded'
 }
 
@@ -118,7 +118,7 @@ async function tryOn(pursuit: Pursuit, { atOnce }: { atOnce: boolean }): Promise
     : retried(destinationId, retry, Math.max(1, clock.remainingMs()))
   let known: ParcelRetryRecord | undefined
   const beforeStop = async (): Promise<void> => {
-    known = await readParcelProgress(destinationId)
+    known = await readParcelProgress(parcel.inTurn, destinationId)
   }
   const isStopped = (): boolean => parcel.isSteered() || pursuit.isGone
   const work = () => activities.retryInParcel(retryInput(pursuit, atOnce))
@@ -162,8 +162,8 @@ async function pauseAndTryOn(pursuit: Pursuit): Promise<void> {
 }
 
 /** Reads the destination again: a pause meanwhile has given time back. */
-async function readAgain({ destinationId, clock }: Pursuit): Promise<DestinationState> {
-  const state = await readDestination(destinationId)
+async function readAgain({ parcel, destinationId, clock }: Pursuit): Promise<DestinationState> {
+  const state = await readDestination(parcel.inTurn, destinationId)
   clock.notePause(state.pausedTotalMs)
   return state
 }

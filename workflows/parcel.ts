@@ -4,12 +4,14 @@ import { condition } from '@temporalio/workflow'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import { beginEvent, destinationOf, isOpenAt, isOver, withDestination } from '../src/contracts/parcel-progress.ts'
 import type { DeliverParcelInput, EventProgress, HeldParcelEvent } from '../src/contracts/parcels.ts'
+import { createTurns, type InTurn } from './one-at-a-time.ts'
 import type { RetryClock } from './retry-clock.ts'
 import { listenForSteering, type Steering } from './steering.ts'
 
 export interface Parcel {
   retry: RetrySchedule
   steering: Steering
+  inTurn: InTurn
   /** The retry windows of its destinations. */
   clocks: Map<string, RetryClock>
   eventAt(place: number): HeldParcelEvent
@@ -43,6 +45,7 @@ export function createParcel({ events, retry }: DeliverParcelInput): Parcel {
   const parcel: Parcel = {
     retry,
     steering: listenForSteering(),
+    inTurn: createTurns(),
     clocks: new Map(),
     eventAt(place) {
       const event = events[place]

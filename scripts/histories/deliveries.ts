@@ -114,6 +114,17 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       await change(destination, { paused: false })
       return handle
     },
+    'two-destinations-changed-at-once': async () => {
+      const destinations = [await destinationFor([ok]), await destinationFor([ok])] as const
+      const [resumed, disabled] = destinations
+      for (const destination of destinations) await change(destination, { paused: true })
+      const handle = await deliver('changed-at-once', resumed, {}, disabled)
+      await untilOutcome(handle, 'held')
+      await Promise.all([change(resumed, { paused: false }), change(disabled, { enabled: false })])
+      // No destination is named: both are read.
+      await handle.signal(signals.destinationChanged)
+      return handle
+    },
     'told-often-while-retrying': async () => {
       const destination = await destinationFor([down, ok], [down, ok])
       const handle = await deliver('told-often-later', destination, { initialMs: 3_000, maxMs: 3_000 })
