@@ -104,18 +104,19 @@ export function observation(
 }
 
 /** Logs one line per attempt; a receiver's failure is no error of this node.
- *  @param attempt  its number, from 1 */
+ *  @param attempt  its number, from 1
+ *  @param runId  looked up only where a line is written */
 export function logAttempt(
   logger: Logger,
   { sourceId, destinationId, endpointId, traceparent }: AttemptInput,
   outcome: SendOutcome,
-  { attempt, runId }: { attempt: number; runId: string | undefined },
+  { attempt, runId }: { attempt: number; runId: () => string | undefined },
 ): void {
   const { kind, status } = outcome
   const level = kind === 'delivered' ? 'debug' : outcome.code === 'timeout' ? 'warn' : 'info'
   if (!logger.isLevelEnabled(level)) return
   const traceId = traceparent && traceIdOf(traceparent)
-  const facts = { sourceId, destinationId, endpointId, attempt, runId, traceId, outcome: kind, status }
+  const facts = { sourceId, destinationId, endpointId, attempt, runId: runId(), traceId, outcome: kind, status }
   const durationMs = Math.round(outcome.durationMs)
   if (kind === 'delivered') return logger[level]({ ...facts, durationMs }, 'delivery.attempted')
   const { code, reason } = outcome

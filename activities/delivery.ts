@@ -262,7 +262,7 @@ async function makeAttempt(dependencies: AttemptDependencies, admitted: Admitted
       : unreadable(destination.unreadableReason ?? '')
     traced?.end(outcome)
     if (request) result = attemptResult(outcome)
-    logAttempt(dependencies.logger, input, outcome, { attempt: number, runId: runId() })
+    logAttempt(dependencies.logger, input, outcome, { attempt: number, runId })
     dependencies.observe(observation(input, outcome, context))
     return told(outcome)
   } catch (error) {
