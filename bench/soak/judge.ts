@@ -19,10 +19,10 @@ const levels = [
   { figure: 'memory of the server', key: 'serverMb', unit: 'MB', share: 0.05, slack: 15 },
   { figure: 'sockets', key: 'sockets', unit: '', share: 0.1, slack: 5 },
   { figure: 'other open files', key: 'files', unit: '', share: 0.1, slack: 5 },
+  { figure: "write-ahead log of Postrider's database", key: 'walMb', unit: 'MB', share: 0.1, slack: 64 },
 ] as const
 
-/** Databases keep what was delivered until the retention is over: what each event adds must not grow. The write-ahead log is told and not
- *  judged: PostgreSQL lets it grow up to `max_wal_size` and then uses its files again. */
+/** Databases keep what was delivered until the retention is over: what each event adds must not grow. */
 const growths = [
   { figure: "Postrider's database", key: 'databaseMb' },
   { figure: 'database of Temporal', key: 'temporalMb' },

@@ -1,5 +1,5 @@
-/** Makes the room of deleted and replaced rows free for new ones, which PostgreSQL does by itself (autovacuum) and the embedded database does
- *  not: it would grow with every event, for ever. */
+/** Makes the room of deleted and replaced rows free for new ones, and that of the write-ahead log, which PostgreSQL does by itself (autovacuum,
+ *  checkpointer) and the embedded database does not: it would grow with every event, for ever. */
 
 import { keepLooking, type Looking } from '../keep-looking.ts'
 import type { Logger } from '../logger.ts'
@@ -9,6 +9,10 @@ import type { Queryable } from './database.ts'
  *  other statement runs meanwhile. */
 const manyDead = 5_000
 const deadShare = 0.2
+
+/** What may be in the write-ahead log, in bytes, before the tables are synced and the log begins anew. A start after a hard kill goes through
+ *  all of it. */
+const mostLogBytes = 128 * 1_048_576
 
 /** Between two looks, in milliseconds. */
 const lookMs = 60_000
@@ -24,8 +28,21 @@ export async function reclaimOnce(database: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
+/** Begins the write-ahead log anew where it has become long.
+ *  @param mostBytes  that may be in it before */
+export async function checkpointOnce(database: Queryable, mostBytes: number): Promise<void> {
+  const [log] = await database.query<{ isLong: boolean }>(
+    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) > $1::bigint as "isLong" from pg_control_checkpoint()`,
+    [mostBytes],
+  )
+  if (log?.isLong) await database.query('checkpoint')
+}
+
 /** Looks once a minute. */
 export function reclaimSpace(database: Queryable, logger: Logger): Pick<Looking, 'stop'> {
-  const look = async (): Promise<void> => void (await reclaimOnce(database))
+  const look = async (): Promise<void> => {
+    await reclaimOnce(database)
+    await checkpointOnce(database, mostLogBytes)
+  }
   return keepLooking({ look, failure: 'database.space_not_reclaimed', pauseMs: lookMs, beginsLater: true, logger })
 }

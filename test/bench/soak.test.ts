@@ -25,7 +25,7 @@ describe('a soak', () => {
   it('has levelled off where nothing grows but what Temporal keeps', () => {
     const verdicts = judge(samplesOf(30))
     expect(failing(samplesOf(30))).toEqual([])
-    expect(verdicts.map(({ figure }) => figure)).toHaveLength(6)
+    expect(verdicts.map(({ figure }) => figure)).toHaveLength(7)
     const temporal = verdicts.find(({ figure }) => figure === 'database of Temporal')
     expect(temporal?.middle).toBeCloseTo(2_000)
     expect(temporal?.last).toBeCloseTo(2_000)
@@ -40,6 +40,7 @@ describe('a soak', () => {
     ['memory of the server', (index: number) => ({ serverMb: 100 + index * 5 })],
     ['sockets', (index: number) => ({ sockets: 80 + index * 2 })],
     ['other open files', (index: number) => ({ files: 60 + index })],
+    ["write-ahead log of Postrider's database", (index: number) => ({ walMb: 64 + index * 10 })],
     ["Postrider's database", (index: number) => ({ databaseMb: 40 + index ** 2 / 10 })],
     ['database of Temporal', (index: number) => ({ temporalMb: 10 + index ** 2 / 10 })],
   ])('has not levelled off where it still grows: %s', (figure, change) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openPglite } from '../../src/db/pglite.ts'
-import { reclaimOnce } from '../../src/db/reclaim-space.ts'
+import { checkpointOnce, reclaimOnce } from '../../src/db/reclaim-space.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { until } from '../support/wait.ts'
 
@@ -97,4 +97,28 @@ it('a table of the embedded database stays as large as its rows need, however ma
   const sizes: number[] = []
   for (let round = 0; round < 5; round++) sizes.push(await sizeAfter(round))
   expect(Math.max(...sizes)).toBeLessThan(2 * (sizes[0] ?? 0))
+})
+
+it('the write-ahead log of the embedded database begins anew before it is long', async () => {
+  const dataFolder = await makeDataFolder()
+  onTestFinished(() => rm(dataFolder, { recursive: true }))
+  const database = await openPglite(join(dataFolder, 'pglite'), logger)
+  onTestFinished(() => database.close())
+  await database.query('create table written (content text)')
+  const folder = join(dataFolder, 'pglite/pg_wal')
+  const logBytes = async (): Promise<number> => {
+    const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile())
+    const sizes = await Promise.all(files.map(async ({ name }) => (await stat(join(folder, name))).size))
+    return sizes.reduce((sum, size) => sum + size, 0)
+  }
+  for (let round = 0; round < 10; round++) {
+    await database.query(`insert into written select repeat('x', 1000) from generate_series(1, 40000)`)
+    await checkpointOnce(database, 50_000_000)
+  }
+  const [{ written = 0 } = {}] = await database.query<{ written: number }>(
+    'select pg_total_relation_size($1::regclass)::int as written',
+    ['written'],
+  )
+  expect(written).toBeGreaterThan(400_000_000)
+  expect(await logBytes()).toBeLessThan(written / 2)
 })
