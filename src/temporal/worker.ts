@@ -6,6 +6,8 @@ import { taskQueue } from '../contracts/names.ts'
 import type { Logger } from '../logger.ts'
 import type { Temporal } from './connection.ts'
 import { dataConverter } from './data-converter.ts'
+import { isUnanswered } from './sdk-internals/unanswered-worker.ts'
+import './sdk-internals/unmade-workers.ts'
 import { traceWorkflows } from './trace-workflows.ts'
 import { UnguardedWorker } from './sdk-internals/unguarded-worker.ts'
 import type { WorkflowCode } from './workflow-code.ts'
@@ -63,16 +65,22 @@ export function prepareWorker(
     await ended.finally(() => clearTimeout(healthy))
   }
 
+  /** @returns how long to pause before the next one is made, in milliseconds */
+  const noteFailure = ({ message }: Error): number => {
+    const pauseMs = Math.min(longestPauseMs, failing === undefined ? firstPauseMs : 2 * failing.pauseMs)
+    failing = { since: failing?.since ?? performance.now(), message, pauseMs }
+    logger.error({ error: message, pauseMs }, 'worker.failed')
+    return pauseMs
+  }
+
   const run = async (onMade: () => void): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
         await runOne(onMade)
       } catch (error) {
         if (stopping.signal.aborted) return
-        const { message } = error as Error
-        const pauseMs = Math.min(longestPauseMs, failing === undefined ? firstPauseMs : 2 * failing.pauseMs)
-        failing = { since: failing?.since ?? performance.now(), message, pauseMs }
-        logger.error({ error: message, pauseMs }, 'worker.failed')
+        // That Temporal is away is told by who looks after all parts, and is no fault of the worker.
+        const pauseMs = isUnanswered(error) ? firstPauseMs : noteFailure(error as Error)
         await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
       }
     }

@@ -1,7 +1,12 @@
 /** Symptom: a node ended with an unhandled rejection when its worker failed twice in a row; one whose worker was dead for
  *  good went on looking healthy.
  *  Cause: the new worker was made inside the `catch` that the failure of the old one had led to, and nothing watched it.
- *  Consequence: events were taken that nobody delivered. */
+ *  Consequence: events were taken that nobody delivered.
+ *
+ *  Symptom: a node whose Temporal stood still as its worker was made said again and again that another worker was in its place, and was told
+ *  dead after two minutes.
+ *  Cause: the SDK left the worker of which Temporal had not answered to the garbage collector.
+ *  Consequence: Temporal was back, and the node delivered nothing before the collector had come. */
 
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +24,8 @@ import { readNote } from '../../src/temporal/server-process.ts'
 import { prepareWorker } from '../../src/temporal/worker.ts'
 import { startTestApp } from '../support/app.ts'
 import { testConverter, testPayloads } from '../support/sealed-payloads.ts'
-import { makeServerFolder } from '../support/temporal.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
+import { createNamespace, makeServerFolder, temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 /** What Temporal refuses ends a worker after a minute. */
@@ -91,6 +97,41 @@ it(
     }
   },
 )
+
+it('waits for a Temporal that does not answer, and is not told dead meanwhile', async () => {
+  await using relay = await startTcpRelay(Number(temporalAddress().split(':')[1]))
+  const [namespace, address] = [await createNamespace(), `127.0.0.1:${relay.port}`]
+  const connection = await NativeConnection.connect({ address })
+  onTestFinished(() => connection.close())
+  const client = new Client({ connection, namespace, dataConverter: testConverter })
+  let tries = 0
+  const temporal = createConnectableTemporal({ namespace, address, uiUrl: undefined, payloads: testPayloads })
+  temporal.connected = {
+    namespace,
+    client,
+    get connection() {
+      tries++
+      return connection
+    },
+  }
+  const code = { workflowsPath: join(import.meta.dirname, '../topology/echo-workflow.ts') }
+  const limits = { healthyMs: 1_000, deadAfterMs: 0 }
+  const lines: string[] = []
+  const worker = prepareWorker(temporal, code, {}, pino({}, { write: (line) => void lines.push(line) }), limits)
+  relay.shut()
+  const started = worker.start()
+  try {
+    await until('it is tried again', () => tries > 1, refusedLimitMs)
+    expect(worker.deadReason()).toBeUndefined()
+    relay.open()
+    await started
+    const start = { taskQueue, workflowId: 'once-it-answers', args: ['hello'] }
+    expect(await client.workflow.execute('echo', start)).toBe('hello')
+    expect(lines).toEqual([])
+  } finally {
+    await worker.stop()
+  }
+})
 
 it('a node that can make no worker is dead at /healthz, goes on trying, and lives once it can', async () => {
   const folder = await makeServerFolder()

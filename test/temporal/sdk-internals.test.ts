@@ -17,9 +17,13 @@ import { downloadCli } from '../../src/temporal/sdk-internals/cli-download.ts'
 import { isLocalActivity } from '../../src/temporal/sdk-internals/local-activity.ts'
 import { workflowFailed } from '../../src/temporal/sdk-internals/log-texts.ts'
 import { isCredentialsRefused } from '../../src/temporal/sdk-internals/refused-credentials.ts'
+import { isUnanswered } from '../../src/temporal/sdk-internals/unanswered-worker.ts'
 import { UnguardedWorker } from '../../src/temporal/sdk-internals/unguarded-worker.ts'
+import '../../src/temporal/sdk-internals/unmade-workers.ts'
 import { testPayloads } from '../support/sealed-payloads.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
+import { until } from '../support/wait.ts'
 
 const folderOf = (library: string): string => dirname(createRequire(import.meta.url).resolve(`${library}/package.json`))
 
@@ -96,6 +100,24 @@ describe('a worker', { timeout: 120_000 }, () => {
     const worker = await UnguardedWorker.create(optionsOf('failing'))
     await expect(worker.runUntil(() => execute('fail', 'failing', []))).rejects.toBeInstanceOf(WorkflowFailedError)
     expect(logged).toContain(workflowFailed)
+  })
+
+  it('that Temporal does not answer says so, and makes room for the next one', async () => {
+    await using relay = await startTcpRelay(Number(temporalAddress().split(':')[1]))
+    const relayed = await NativeConnection.connect({ address: `127.0.0.1:${relay.port}` })
+    onTestFinished(() => relayed.close())
+    const failures: unknown[] = []
+    const create = (): Promise<Worker | undefined> =>
+      UnguardedWorker.create({ ...optionsOf('unmade'), connection: relayed }).catch((error: unknown) => {
+        failures.push(error)
+        return undefined
+      })
+    relay.shut()
+    expect(await create()).toBeUndefined()
+    relay.open()
+    const worker = await until('the next one is made', create)
+    expect(failures.filter((error) => !isUnanswered(error))).toEqual([])
+    expect(await worker.runUntil(() => execute('doubled', 'unmade', [21]))).toBe(42)
   })
 })
 
