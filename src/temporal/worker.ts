@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from '@temporalio/worker'
 import { taskQueue } from '../contracts/names.ts'
 import type { Logger } from '../logger.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import type { Temporal } from './connection.ts'
 import { dataConverter } from './data-converter.ts'
 import { isUnanswered } from './sdk-internals/unanswered-worker.ts'
@@ -57,7 +58,12 @@ export function prepareWorker(
   let running = Promise.resolve()
 
   const runOne = async (onMade: () => void): Promise<void> => {
-    worker = await createWorker(temporal, code, activities)
+    const making = createWorker(temporal, code, activities)
+    // A stop does not wait for a Temporal that does not answer.
+    worker = await unlessAborted(making, stopping.signal).catch((error: unknown) => {
+      if (stopping.signal.aborted) void making.then(endUnused).catch(() => {})
+      throw error
+    })
     onMade()
     const healthy = setTimeout(() => (failing = undefined), healthyMs).unref()
     const ended = worker.run()
@@ -101,6 +107,13 @@ export function prepareWorker(
       await running
     },
   }
+}
+
+/** Only one that runs can be ended. */
+function endUnused(worker: Worker): Promise<void> {
+  const ended = worker.run()
+  worker.shutdown()
+  return ended
 }
 
 const createWorker = (

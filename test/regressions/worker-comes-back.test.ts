@@ -10,10 +10,11 @@
 
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { NativeConnection } from '@temporalio/worker'
 import { Client, Connection } from '@temporalio/client'
 import { pino } from 'pino'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { taskQueue } from '../../src/contracts/names.ts'
 import { findFreePorts } from '../../src/ports.ts'
 import { endProcess } from '../../src/process-identity.ts'
@@ -98,39 +99,57 @@ it(
   },
 )
 
-it('waits for a Temporal that does not answer, and is not told dead meanwhile', async () => {
-  await using relay = await startTcpRelay(Number(temporalAddress().split(':')[1]))
-  const [namespace, address] = [await createNamespace(), `127.0.0.1:${relay.port}`]
-  const connection = await NativeConnection.connect({ address })
-  onTestFinished(() => connection.close())
-  const client = new Client({ connection, namespace, dataConverter: testConverter })
-  let tries = 0
-  const temporal = createConnectableTemporal({ namespace, address, uiUrl: undefined, payloads: testPayloads })
-  temporal.connected = {
-    namespace,
-    client,
-    get connection() {
-      tries++
-      return connection
-    },
+describe('while Temporal does not answer', () => {
+  /** A worker that was not started yet, behind a relay. */
+  async function workerBehindRelay() {
+    const relay = await startTcpRelay(Number(temporalAddress().split(':')[1]))
+    onTestFinished(() => relay[Symbol.asyncDispose]())
+    const [namespace, address] = [await createNamespace(), `127.0.0.1:${relay.port}`]
+    const connection = await NativeConnection.connect({ address })
+    onTestFinished(() => connection.close())
+    const client = new Client({ connection, namespace, dataConverter: testConverter })
+    const temporal = createConnectableTemporal({ namespace, address, uiUrl: undefined, payloads: testPayloads })
+    let made = 0
+    temporal.connected = {
+      namespace,
+      client,
+      get connection() {
+        made++
+        return connection
+      },
+    }
+    const code = { workflowsPath: join(import.meta.dirname, '../topology/echo-workflow.ts') }
+    const lines: string[] = []
+    const logger = pino({}, { write: (line) => void lines.push(line) })
+    const worker = prepareWorker(temporal, code, {}, logger, { healthyMs: 1_000, deadAfterMs: 0 })
+    onTestFinished(() => worker.stop())
+    return { relay, client, worker, lines, made: () => made }
   }
-  const code = { workflowsPath: join(import.meta.dirname, '../topology/echo-workflow.ts') }
-  const limits = { healthyMs: 1_000, deadAfterMs: 0 }
-  const lines: string[] = []
-  const worker = prepareWorker(temporal, code, {}, pino({}, { write: (line) => void lines.push(line) }), limits)
-  relay.shut()
-  const started = worker.start()
-  try {
-    await until('it is tried again', () => tries > 1, refusedLimitMs)
+
+  it('waits for it, and is not told dead meanwhile', async () => {
+    const { relay, client, worker, lines, made } = await workerBehindRelay()
+    relay.shut()
+    const started = worker.start()
+    await until('it is tried again', () => made() > 1, refusedLimitMs)
     expect(worker.deadReason()).toBeUndefined()
     relay.open()
     await started
     const start = { taskQueue, workflowId: 'once-it-answers', args: ['hello'] }
     expect(await client.workflow.execute('echo', start)).toBe('hello')
     expect(lines).toEqual([])
-  } finally {
-    await worker.stop()
-  }
+  })
+
+  it('a stop does not wait for it', async () => {
+    const { relay, worker, made } = await workerBehindRelay()
+    relay.freeze()
+    const started = worker.start()
+    await until('it is tried', () => made() > 0)
+    const stopped = worker.stop().then(() => true)
+    // Longer than a stop takes, and shorter than Temporal is waited for.
+    expect(await Promise.race([stopped, sleep(20_000, false)])).toBe(true)
+    await started
+    relay.open()
+  })
 })
 
 it('a node that can make no worker is dead at /healthz, goes on trying, and lives once it can', async () => {
