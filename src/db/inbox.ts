@@ -145,7 +145,8 @@ export async function turnsInInbox(database: Queryable, after: string, limit: nu
        select ${next('$1')} as turn
        union all
        select ${next('turns.turn')} from turns where turns.turn is not null)
-     select turn as id, (select destination_ids from inbox where settled_at is null and turn = turns.turn limit 1)
+     select turn as id,
+       (select destination_ids from inbox where settled_at is null and turn = turns.turn order by seq limit 1)
        as "destinationIds"
      from turns where turn is not null limit $2`,
     [after, limit],

@@ -41,6 +41,7 @@ import { listenRequests } from './migrations/0111-listen-requests.ts'
 import { usedUserKeys } from './migrations/0112-used-user-keys.ts'
 import { takenAtOnce } from './migrations/0113-taken-at-once.ts'
 import { behindInLine } from './migrations/0114-behind-in-line.ts'
+import { wakesInOrder } from './migrations/0115-wakes-in-order.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -86,6 +87,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   usedUserKeys,
   takenAtOnce,
   behindInLine,
+  wakesInOrder,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

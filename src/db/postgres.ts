@@ -23,10 +23,12 @@ const idleShare = 1.5
 /** What the server is told of each connection. `client_connection_check_interval` has it look whether the client is still there: it would
  *  go on with a statement that nobody waits for any more. Servers before PostgreSQL 14 do not know it.
  *  `idle_in_transaction_session_timeout` takes the locks from a node that stands still in the middle of a transaction: all others would
- *  wait for it. */
+ *  wait for it. `jit` compiles what the server expects to take long, which it does of any statement on a table that grew since it last looked
+ *  at it: up to 0.3 s for one of milliseconds. */
 const sessionSettings = ({ ordinaryMs }: StatementLimits): string[] => [
   `client_connection_check_interval = '2s'`,
   `idle_in_transaction_session_timeout = '${Math.round(idleShare * ordinaryMs)}ms'`,
+  'jit = off',
 ]
 
 /** The pool waits for the promise. A server goes without a setting that it does not know. */

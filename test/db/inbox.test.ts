@@ -10,7 +10,7 @@ import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { AttemptOutcome } from '../../src/contracts/delivery.ts'
 import { afterAttempt, beginEvent, withDestination } from '../../src/contracts/parcel-progress.ts'
 import type { EventProgress } from '../../src/contracts/parcels.ts'
-import type { Database } from '../../src/db/database.ts'
+import type { Database, Queryable } from '../../src/db/database.ts'
 import {
   addToInbox,
   giveUpOverdue,
@@ -488,6 +488,39 @@ function inboxSuite(database: () => Database): void {
       expect(await places()).toEqual(['a5/dst', 'b0/dst'])
     })
 
+    it('reads a few rows of a line, however long it is, and whatever is known of the tables', async () => {
+      const long = 5_000
+      const few = 50
+      const read = async (tx: Queryable): Promise<number> => {
+        const [row] = await tx.query<{ rows: number }>(
+          `select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_xact_user_tables
+           where relname in ('inbox', 'user_lines')`,
+        )
+        return row?.rows ?? 0
+      }
+      await addInOrder(...numbered('long', long).map((messageId) => ({ messageId, user: 'a' })))
+      await addInOrder(...numbered('one', long).map((messageId) => ({ messageId, user: messageId })))
+      const [turn = ''] = turns
+      for (const n of [0, 1]) {
+        const steps: Record<string, (tx: Queryable) => Promise<unknown>> = {
+          look: (tx) => leaseFromInbox(tx, [turn], 1, leaseMs),
+          end: (tx) => leaveLines(tx, [`long-${n}/dst`]),
+          come: (tx) => addToInbox(tx, [event({ messageId: `new-${n}`, user: 'a' })]),
+        }
+        const many: Record<string, number> = {}
+        await database().transaction(async (tx) => {
+          for (const [name, step] of Object.entries(steps)) {
+            const before = await read(tx)
+            await step(tx)
+            const rows = (await read(tx)) - before
+            if (rows > few) many[name] = rows
+          }
+        })
+        expect(many).toEqual({})
+        await database().query('analyze')
+      }
+    })
+
     it('says of an event that it goes before its turn, and keeps the order of its members', async () => {
       await addInOrder(...['a0', 'a1', 'a2', 'a3'].map((messageId) => ({ messageId, user: 'a' })))
       expect(await leased()).toEqual(['a0'])
@@ -734,6 +767,33 @@ describe.skipIf(findPostgres() === undefined)('the inbox on PostgreSQL', () => {
   const events = (...ids: string[]) => ids.map((messageId) => event({ messageId }))
   const waits = async (): Promise<boolean> =>
     (await database.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).length > 0
+
+  it('wakes events of two lines in one order, however two nodes come upon them', async () => {
+    // Both wait at two destinations for events that go to one of them alone.
+    const both = ['one', 'other'].map((user) => event({ messageId: user, user, destinationIds: ['dst', 'dst2'] }))
+    const ahead = [
+      event({ messageId: 'a', user: 'other', destinationIds: ['dst'] }),
+      event({ messageId: 'b', user: 'one', destinationIds: ['dst'] }),
+      event({ messageId: 'c', user: 'one', destinationIds: ['dst2'] }),
+      event({ messageId: 'd', user: 'other', destinationIds: ['dst2'] }),
+    ]
+    await addToInbox(database, [...ahead, ...both])
+    const waitFor = (sessions: number) =>
+      until('they wait for it', async () => {
+        const waiting = await database.query("select from pg_stat_activity where wait_event_type = 'Lock'")
+        return waiting.length === sessions
+      })
+    const leaving: Promise<void>[] = []
+    await database.transaction(async (tx) => {
+      await tx.query("select from inbox where message_id = 'one' for update")
+      leaving.push(leaveLines(database, ['c/dst2', 'd/dst2']))
+      await waitFor(1)
+      leaving.push(leaveLines(database, ['a/dst', 'b/dst']))
+      await waitFor(2)
+    })
+    await Promise.all(leaving)
+    expect(await database.query('select from inbox where is_behind')).toEqual([])
+  })
 
   it('writes an event into one parcel alone when two nodes write it at once', async () => {
     let other: Promise<ParcelToStart[]> | undefined
