@@ -5,7 +5,7 @@ import { Option, type Command } from 'commander'
 import type { AlertChannel, AlertChannelPatch, AlertChannelSettings, NewAlertChannel } from '../schemas/alert.ts'
 import { CommandError, usageError } from './shared/failure.ts'
 import { listAlertChannels, pick } from './shared/lookup.ts'
-import { collect, environmentVariable } from './shared/options.ts'
+import { collect, environmentVariable, expectChange } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -81,6 +81,7 @@ export function addAlertChannels(command: Command): void {
     .option('--app-url <url>', 'where this app is, for links')
     .option('--no-app-url', 'no links any more')
     .action(async (wanted: string, options: ChangeOptions, self: Command) => {
+      expectChange(self)
       const { api, out } = await openSession(self)
       const channel = pick('channel', await listAlertChannels(api), wanted)
       const body = changeOf(channel, options)
@@ -93,10 +94,11 @@ export function addAlertChannels(command: Command): void {
     .description('tell a channel of a sample alert now, by id or name')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      const { id } = pick('channel', await listAlertChannels(api), wanted)
+      const { id, name } = pick('channel', await listAlertChannels(api), wanted)
       const answer = await answerOf(api.POST('/alert-channels/{id}/test', { params: { path: { id } } }))
-      out.result(answer, ({ outcome }) => `The test was ${outcome}.`)
-      if (answer.outcome === 'failed') throw new CommandError('failed', answer.error ?? 'the channel did not take it')
+      out.result(answer, ({ outcome }) => (outcome === 'told' ? `${name} was told.` : `${name} was not told.`))
+      if (answer.outcome === 'failed')
+        throw new CommandError('failed', `the channel did not take it: ${answer.error ?? 'it did not say why'}`)
     })
 
   command

@@ -2,8 +2,15 @@
 
 import { answerOf } from '@postrider/api'
 import type { Command } from 'commander'
-import type { AlertPreview, AlertRules } from '../schemas/alert.ts'
-import { duration, secondsOf, wholeNumber } from './shared/options.ts'
+import {
+  maxAfterSeconds,
+  maxBeforeEndSeconds,
+  maxResizedPercent,
+  maxShareMinutes,
+  type AlertPreview,
+  type AlertRules,
+} from '../schemas/alert.ts'
+import { durationWithin, secondsOf, wholeNumber } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
 
@@ -24,7 +31,11 @@ export function addAlertRules(command: Command): void {
   command
     .command('rules')
     .description('show when there is an alert; with options, change it')
-    .option('--endpoint-failing <duration>', 'an endpoint fails for so long, such as 5m', duration)
+    .option(
+      '--endpoint-failing <duration>',
+      'an endpoint fails for so long, such as 5m (1s to 24h)',
+      durationWithin(1, maxAfterSeconds),
+    )
     .option('--no-endpoint-failing', 'no alert for endpoints')
     .option(
       '--endpoint-failed-percent <percent>',
@@ -32,18 +43,34 @@ export function addAlertRules(command: Command): void {
       wholeNumber(1, 100),
     )
     .option('--no-endpoint-failed-percent', 'no alert for endpoints of which a part of the attempts fails')
-    .option('--endpoint-failed-minutes <minutes>', 'the newest minutes that are counted for it', wholeNumber(1, 60))
+    .option(
+      '--endpoint-failed-minutes <minutes>',
+      'the newest minutes that are counted for it, 1 to 60',
+      wholeNumber(1, maxShareMinutes),
+    )
     .option('--endpoint-down', 'an endpoint is down: only probes are sent to it')
     .option('--no-endpoint-down', 'no alert for endpoints that are down')
-    .option('--inbox-old <duration>', 'an event waits in the inbox for so long, such as 5m', duration)
+    .option(
+      '--inbox-old <duration>',
+      'an event waits in the inbox for so long, such as 5m (1s to 24h)',
+      durationWithin(1, maxAfterSeconds),
+    )
     .option('--no-inbox-old', 'no alert for the inbox')
     .option('--destination-held', 'a destination is held because it fails')
     .option('--no-destination-held', 'no alert for held destinations')
     .option('--sync-failed', 'a sync of an audience failed, or was refused')
     .option('--no-sync-failed', 'no alert for syncs')
-    .option('--audience-resized <percent>', 'a sync changed its size by more, such as 30', wholeNumber(1, 1_000))
+    .option(
+      '--audience-resized <percent>',
+      'a sync changed its size by more, such as 30',
+      wholeNumber(1, maxResizedPercent),
+    )
     .option('--no-audience-resized', 'no alert for the size of audiences')
-    .option('--key-ending <duration>', 'a replaced write key or secret ends within so long, such as 24h', duration)
+    .option(
+      '--key-ending <duration>',
+      'a replaced write key or secret ends within so long, such as 24h (at most 30d)',
+      durationWithin(1, maxBeforeEndSeconds),
+    )
     .option('--no-key-ending', 'no alert for keys and secrets that end')
     .option('--preview', 'show what would be open now, and change nothing')
     .action(async (options: RuleOptions, self: Command) => {

@@ -2,10 +2,11 @@
 
 import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
+import { maxMuteSeconds } from '../schemas/alert.ts'
 import { addAlertChannels } from './alerts-channels.ts'
 import { addAlertRules } from './alerts-rules.ts'
 import { listAll } from './shared/lookup.ts'
-import { duration, secondsOf } from './shared/options.ts'
+import { durationWithin, secondsOf } from './shared/options.ts'
 import { table } from './shared/output.ts'
 import { openSession } from './shared/session.ts'
 
@@ -35,11 +36,13 @@ export function alertsCommand(): Command {
     })
 
   command
-    .command('mute <id> <duration>')
-    .description('tell nothing of the subject of an alert for a time, such as 2h (0s: tell again)')
-    .action(async (id: string, time: string, _options: unknown, self: Command) => {
+    .command('mute')
+    .description('tell nothing of the subject of an alert for a time')
+    .argument('<id>', 'id of the alert')
+    .argument('<duration>', 'such as 2h, at most 30d; 0s: tell again', durationWithin(0, maxMuteSeconds))
+    .action(async (id: string, time: number, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      const body = { seconds: secondsOf(duration(time)) }
+      const body = { seconds: secondsOf(time) }
       out.result(await answerOf(api.POST('/alerts/{id}/mute', { params: { path: { id } }, body })), ({ mutedUntil }) =>
         mutedUntil === null ? 'Not muted.' : `Muted until ${mutedUntil}.`,
       )

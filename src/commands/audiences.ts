@@ -5,15 +5,22 @@ import { Command, Option } from 'commander'
 import { audienceKinds, type Audience, type Membership, type Preview } from '../schemas/audience.ts'
 import type { Destination } from '../schemas/destination.ts'
 import { type Api, uploading } from './shared/api.ts'
-import { usageError } from './shared/failure.ts'
+import { CommandError, usageError } from './shared/failure.ts'
 import { readInput } from './shared/input.ts'
 import { findAudience, listAll, listAudiences, listDestinations, namesOf, pick } from './shared/lookup.ts'
 import { membersUpload } from './shared/members-upload.ts'
-import { collect, collectHeaders, httpUrl } from './shared/options.ts'
+import { collect, collectHeaders, expectChange, httpUrl } from './shared/options.ts'
 import { facts, table, type Output } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
 import { addSyncCommands } from './audiences-syncs.ts'
+
+const scheduleOf = ({ schedule }: Audience): string => {
+  if (schedule === null) return 'none'
+  return [schedule.interval && `every ${schedule.interval}`, schedule.cron, schedule.timezone]
+    .filter(Boolean)
+    .join(', ')
+}
 
 /** @param destinations  whose names are shown */
 const show = (audience: Audience, destinations: Destination[]): string =>
@@ -25,7 +32,7 @@ const show = (audience: Audience, destinations: Destination[]): string =>
     members: audience.members,
     'members from': audience.membership.kind,
     destinations: namesOf(audience.destinationIds, destinations),
-    schedule: audience.schedule === null ? 'none' : JSON.stringify(audience.schedule),
+    schedule: scheduleOf(audience),
     state: audience.paused ? 'paused' : 'on',
   })
 
@@ -128,6 +135,7 @@ export function audiencesCommand(): Command {
     .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
     .option('--no-schedule', 'sync only when asked to')
     .action(async (wanted: string, options: UpdateOptions, self: Command) => {
+      expectChange(self)
       if (options.keepKey && options.newKey) throw usageError('give either --keep-key or --new-key, not both')
       const { api, out } = await openSession(self)
       const { id } = await findAudience(api, wanted)
@@ -139,7 +147,8 @@ export function audiencesCommand(): Command {
         ...(!schedule && { schedule: null }),
         ...((every !== undefined || cron !== undefined) && { schedule: { interval: every, cron } }),
       }
-      await tell(api, out, await answerOf(api.PATCH('/audiences/{id}', { params: { path: { id } }, body: change })))
+      const changed = answerOf(api.PATCH('/audiences/{id}', { params: { path: { id } }, body: change }))
+      await tell(api, out, await changed.catch(explainKey))
     })
 
   command
@@ -209,6 +218,14 @@ export function audiencesCommand(): Command {
 
   addSyncCommands(command)
   return command
+}
+
+/** As the options are called. */
+function explainKey(error: unknown): never {
+  if (!(error instanceof CommandError && error.message.startsWith('keepKey:'))) throw error
+  throw usageError(
+    'its trait would have another name: give --keep-key to keep the name, or --new-key to take the new one and send every member anew',
+  )
 }
 
 async function destinationIds(api: Api, wanted: string[]): Promise<string[]> {

@@ -4,23 +4,24 @@ import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
 import type { DeletionRequestDetail, LiftedSuppressions } from '../schemas/deletion-request.ts'
 import type { Api } from './shared/api.ts'
-import { findSource, listAll } from './shared/lookup.ts'
+import { findSource, listAll, listSources, namesOf, withDeleted } from './shared/lookup.ts'
 import { collect, wholeNumber } from './shared/options.ts'
-import { facts, table } from './shared/output.ts'
+import { facts, table, type Output } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
 
 /** Most requests that one `list` shows. */
 const maxListed = 10_000
 
-const show = (request: DeletionRequestDetail): string =>
+/** @param sources  whose names are shown */
+const show = (request: DeletionRequestDetail, sources: readonly { id: string; name: string }[]): string =>
   facts({
     id: request.id,
     status: request.status,
     created: request.createdAt,
     ended: request.endedAt,
     users: request.users,
-    sources: request.sourceIds.join(', '),
+    sources: namesOf(request.sourceIds, sources),
     'later events': request.suppress ? 'dropped' : 'delivered',
     notifications: `${request.notifications}, of them ${request.started} started and ${request.skipped} skipped`,
     delivered: request.delivered,
@@ -28,6 +29,11 @@ const show = (request: DeletionRequestDetail): string =>
     erased: request.erasedAt ?? 'not yet: when the last notification has ended',
     'keys destroyed': request.keys,
   })
+
+async function tell(api: Api, out: Output, request: DeletionRequestDetail): Promise<void> {
+  const sources = out.isJson ? [] : await withDeleted(api, request.sourceIds, await listSources(api))
+  out.result(request, (one) => show(one, sources))
+}
 
 const showLifted = ({ lifted, remaining }: LiftedSuppressions): string =>
   [
@@ -77,7 +83,7 @@ export function deletionRequestsCommand(): Command {
     .description('show a deletion request and what became of its notifications')
     .action(async (id: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
-      out.result(await answerOf(api.GET('/deletion-requests/{id}', { params: { path: { id } } })), show)
+      await tell(api, out, await answerOf(api.GET('/deletion-requests/{id}', { params: { path: { id } } })))
     })
 
   command
@@ -92,7 +98,7 @@ export function deletionRequestsCommand(): Command {
       const whom = userIds.length === 1 ? 'this user' : `these ${userIds.length} users`
       await confirm(`Tell the destinations to delete ${whom}? It cannot be taken back.`, options)
       const body = { userIds, sourceIds, suppress: options.suppress }
-      out.result(await answerOf(api.POST('/deletion-requests', { body })), show)
+      await tell(api, out, await answerOf(api.POST('/deletion-requests', { body })))
     })
 
   command

@@ -2,9 +2,12 @@
 
 import { answerOf } from '@postrider/api'
 import { Command, Option } from 'commander'
-import { parse } from 'yaml'
 import type { z } from 'zod'
 import {
+  maxHoldAfterSeconds,
+  maxOrderWaitSeconds,
+  maxRetryWindowHours,
+  maxSecretOverlapSeconds,
   OnFailingSchema,
   SuccessPolicySchema,
   type Destination,
@@ -16,6 +19,7 @@ import {
 import {
   EndpointOptionsSchema,
   highestRate,
+  maxTimeoutSeconds,
   mostConcurrent,
   type DifferingOptions,
   type EndpointOptions,
@@ -25,13 +29,15 @@ import { messageTypes, type MessageType } from '../schemas/message.ts'
 import { maxRehearsed, type Rehearsal } from '../schemas/rehearsal.ts'
 import type { Api } from './shared/api.ts'
 import { CommandError, usageError } from './shared/failure.ts'
-import { readInput } from './shared/input.ts'
+import { parseYaml, readInput } from './shared/input.ts'
 import { findDestination, listDestinations, listSources, namesOf, pick } from './shared/lookup.ts'
 import {
   collect,
   collectHeaders,
   collectStatuses,
-  duration,
+  durationWithin,
+  environmentVariable,
+  expectChange,
   httpUrl,
   nullIfNone,
   orNone,
@@ -45,7 +51,7 @@ import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
 
 const stateOf = ({ enabled, paused, held }: Destination): string =>
-  !enabled ? 'off' : held !== null ? 'held' : paused ? 'paused' : 'on'
+  !enabled ? (paused ? 'off, paused' : 'off') : held !== null ? 'held' : paused ? 'paused' : 'on'
 
 const failingOf = ({ onFailing, holdAfterSeconds, held }: Destination): string => {
   if (held !== null) return `held since ${held.since}: failing since ${held.failingSince}`
@@ -177,7 +183,11 @@ const withSettings = (command: Command): Command =>
       'status beside 2xx, or range as 400-404, by which these endpoints accept an event (repeat for several; none: only 2xx)',
       collectStatuses,
     )
-    .option('--timeout <duration>', 'how long these endpoints have for their answers, 1s to 30s', duration)
+    .option(
+      '--timeout <duration>',
+      'how long these endpoints have for their answers, 1s to 30s',
+      durationWithin(1, maxTimeoutSeconds),
+    )
     .option(
       '--max-per-second <count>',
       'requests a second that each node sends to each of these endpoints at most (none: no bound)',
@@ -200,11 +210,15 @@ const withSettings = (command: Command): Command =>
         OnFailingSchema.options,
       ),
     )
-    .option('--hold-after <duration>', 'with --on-failing hold, after how long a failure, such as 5m', duration)
+    .option(
+      '--hold-after <duration>',
+      'with --on-failing hold, after how long a failure, 1s to 24h',
+      durationWithin(1, maxHoldAfterSeconds),
+    )
     .option(
       '--retry-window <duration>',
       'how long after its first attempt an event is retried, 1h to 72h (none: as the node is set up)',
-      orNone(duration),
+      orNone(durationWithin(3_600, maxRetryWindowHours * 3_600, 'hours')),
     )
     .option(
       '--retry-pauses <first..longest>',
@@ -214,7 +228,7 @@ const withSettings = (command: Command): Command =>
     .option(
       '--order-per-user <duration>',
       "keep the order of each user's events: how long one waits at most for those before it, 1s to 24h (none: not kept)",
-      orNone(duration),
+      orNone(durationWithin(1, maxOrderWaitSeconds)),
     )
     .option('--filter <file>', 'file with its filter in YAML or JSON, which says what events it takes; - for input')
     .option('--mapping <file>', 'file with its mapping in YAML or JSON, which says how events change; - for input')
@@ -256,6 +270,10 @@ export function destinationsCommand(): Command {
     .description('create a destination')
     .option('--off', 'create it switched off')
     .action(async (name: string, options: Settings, self: Command) => {
+      const [forEndpoints] = endpointFlags.filter((name) => options[name] !== undefined)
+      if (forEndpoints !== undefined && options.url === undefined)
+        throw usageError(`${flagOf(self, forEndpoints)} needs --url`)
+      expectHold(options, 'retry')
       const { api, out } = await openSession(self)
       const input: z.input<typeof NewDestinationSchema> = {
         name,
@@ -278,15 +296,17 @@ export function destinationsCommand(): Command {
     .option(
       '--secret-overlap <duration>',
       'how long requests are signed with the old secret, too, such as 24h (at most 30d)',
-      duration,
+      durationWithin(0, maxSecretOverlapSeconds),
     )
     .action(async (wanted: string, options: Settings & { secretOverlap?: number }, self: Command) => {
       const { secretOverlap } = options
+      expectChange(self)
       if (secretOverlap !== undefined && options.secretEnv === undefined)
         throw usageError('--secret-overlap needs --secret-env')
       if (options.header !== undefined && options.url === undefined) throw usageError('--header needs --url')
       const { api, out } = await openSession(self)
-      const { id, settings } = await findDestination(api, wanted)
+      const { id, settings, onFailing } = await findDestination(api, wanted)
+      expectHold(options, onFailing)
       const webhooks = changedWebhooks(options, settings.webhooks)
       const change = {
         name: options.name,
@@ -349,6 +369,11 @@ export function destinationsCommand(): Command {
           'The destination has no endpoints.',
         ),
       )
+      if (answer.results.length === 0)
+        throw new CommandError(
+          'failed',
+          `nothing was sent; add an endpoint with: postrider destinations update ${id} --url <url>`,
+        )
       const failed = answer.results.filter(({ outcome }) => outcome !== 'delivered')
       if (failed.length > 0)
         throw new CommandError(
@@ -387,6 +412,27 @@ export function destinationsCommand(): Command {
       out.result({ deleted: destination.id }, () => `Deleted ${destination.id}.`)
     })
   return command
+}
+
+/** Options that say something of the endpoints that are given. */
+const endpointFlags = [
+  'header',
+  'method',
+  'contentType',
+  'timeout',
+  'successStatus',
+  'maxPerSecond',
+  'maxConcurrent',
+] as const
+
+const flagOf = ({ options }: Command, name: string): string =>
+  options.find((option) => option.attributeName() === name)?.long ?? name
+
+/** @param before  what the destination does while it fails
+ *  @throws CommandError (usage) when it is to hold deliveries after a time, but not at all */
+function expectHold({ onFailing, holdAfter }: Settings, before: Destination['onFailing']): void {
+  if (holdAfter !== undefined && (onFailing ?? before) !== 'hold')
+    throw usageError('--hold-after needs --on-failing hold')
 }
 
 const failingSettings = ({ onFailing, holdAfter, retryWindow, retryPauses, orderPerUser }: Settings) => ({
@@ -482,18 +528,11 @@ async function shapeOf({ filter, mapping }: Settings): Promise<Pick<DestinationP
 /** As the file has it: the node says what is wrong with it. */
 async function readShape<Shape>(file: string | false): Promise<Shape | null> {
   if (file === false) return null
-  const text = await readInput(file)
-  try {
-    return parse(text) as Shape
-  } catch (error) {
-    throw usageError(`${file} is neither YAML nor JSON: ${(error as Error).message}`)
-  }
+  return parseYaml(await readInput(file), file === '-' ? 'standard input' : file) as Shape
 }
 
 /** From the environment: other users of the machine can read command lines. */
 function secretOf({ secretEnv }: Settings): { sharedSecret?: string } {
   if (secretEnv === undefined) return {}
-  const sharedSecret = process.env[secretEnv]
-  if (sharedSecret === undefined || sharedSecret === '') throw usageError(`the variable ${secretEnv} is not set`)
-  return { sharedSecret }
+  return { sharedSecret: environmentVariable(process.env, secretEnv) }
 }

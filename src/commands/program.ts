@@ -1,6 +1,6 @@
 /** The `postrider` command with all its commands. */
 
-import { Command } from 'commander'
+import { Command, type CommanderError, type OutputConfiguration } from 'commander'
 import { packageVersion } from '../package-version.ts'
 import { applyCommand } from './apply.ts'
 import { auditLogCommand } from './audit-log.ts'
@@ -51,6 +51,8 @@ export function buildProgram({ commands: ofNodes, lacking, checkMachine }: Insta
         '7 differs, 130 interrupted. Each command has examples: postrider <command> --help',
       ].join('\n'),
     )
+  // Before completion, which takes over how its program ends.
+  program.configureOutput(quietOutput(isJson)).exitOverride(withHelpOf(''))
   const commands = [
     ...ofNodes,
     ...[doctorCommand(checkMachine), loginCommand(), profilesCommand(), sendCommand()],
@@ -70,10 +72,35 @@ export function buildProgram({ commands: ofNodes, lacking, checkMachine }: Insta
 function finish(command: Command, words: string, isJson: boolean): void {
   command
     .configureHelp({ showGlobalOptions: true })
-    // Thrown instead, and reported like any other failure.
-    .configureOutput({ outputError: () => {}, ...(isJson && { writeErr: () => {} }) })
-    .exitOverride()
+    .configureOutput(quietOutput(isJson))
+    .exitOverride(withHelpOf(words))
   const lines = words === '' ? [] : examplesOf(words)
   if (lines.length > 0) command.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n'))
   for (const child of command.commands) finish(child, `${words} ${child.name()}`.trimStart(), isJson)
 }
+
+/** Errors are thrown instead, and reported like any other failure. */
+const quietOutput = (isJson: boolean): OutputConfiguration => ({
+  outputError: () => {},
+  ...(isJson && { writeErr: () => {} }),
+})
+
+/** Faults of a command line whose message does not say what would be right. */
+const unhelped = new Set(
+  [
+    'missingArgument',
+    'optionMissingArgument',
+    'missingMandatoryOptionValue',
+    'excessArguments',
+    'unknownOption',
+    'unknownCommand',
+  ].map((name) => `commander.${name}`),
+)
+
+const withHelpOf =
+  (words: string) =>
+  (error: CommanderError): never => {
+    if (unhelped.has(error.code) && !error.message.includes('Did you mean'))
+      error.message = `${error.message.replace(/\.$/, '')}; see: ${['postrider', words, '--help'].filter(Boolean).join(' ')}`
+    throw error
+  }

@@ -2,10 +2,10 @@
 
 import { answerOf } from '@postrider/api'
 import { Command } from 'commander'
-import type { Source } from '../schemas/source.ts'
+import { maxKeyOverlapSeconds, type Source } from '../schemas/source.ts'
 import { usageError } from './shared/failure.ts'
 import { findSource, listSources } from './shared/lookup.ts'
-import { duration, secondsOf } from './shared/options.ts'
+import { durationWithin, expectChange, secondsOf } from './shared/options.ts'
 import { facts, table } from './shared/output.ts'
 import { confirm } from './shared/prompt.ts'
 import { openSession } from './shared/session.ts'
@@ -62,6 +62,7 @@ export function sourcesCommand(): Command {
     .option('--on', 'switch it on: its events are accepted')
     .option('--off', 'switch it off: its events are refused')
     .action(async (wanted: string, options: { name?: string; on?: true; off?: true }, self: Command) => {
+      expectChange(self)
       if (options.on && options.off) throw usageError('give either --on or --off, not both')
       const { api, out } = await openSession(self)
       const { id } = await findSource(api, wanted)
@@ -73,7 +74,11 @@ export function sourcesCommand(): Command {
   command
     .command('rotate-key <source>')
     .description('give a source a new write key; the old one stops working at once, or after --overlap')
-    .option('--overlap <duration>', 'how long the old key still works, such as 24h (at most 30d)', duration)
+    .option(
+      '--overlap <duration>',
+      'how long the old key still works, such as 24h (at most 30d)',
+      durationWithin(0, maxKeyOverlapSeconds),
+    )
     .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { overlap?: number; yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)

@@ -27,15 +27,15 @@ const maxAddressLength = 320
 
 /** Longest threshold of a rule: a day. Longest time before the end of a key, as keys overlap no longer, and longest mute: 30 days. All in
  *  seconds. */
-const maxAfterSeconds = 24 * 3600
-const maxBeforeEndSeconds = 30 * 24 * 3600
-const maxMuteSeconds = 30 * 24 * 3600
+export const maxAfterSeconds = 24 * 3600
+export const maxBeforeEndSeconds = 30 * 24 * 3600
+export const maxMuteSeconds = 30 * 24 * 3600
 
 /** Longest time over which a share of attempts is taken, in minutes. */
-const maxShareMinutes = 60
+export const maxShareMinutes = 60
 
 /** Largest change of an audience that a rule can have, in percent: it may grow to many times its size. */
-const maxResizedPercent = 1_000
+export const maxResizedPercent = 1_000
 
 const urlOf = (...protocols: string[]) =>
   z

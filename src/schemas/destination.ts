@@ -66,7 +66,7 @@ export const SuccessPolicySchema = z.enum(['any', 'all'])
 export const OnFailingSchema = z.enum(['retry', 'hold'])
 
 /** Longest time of failure after which a destination is held: a day. */
-const maxHoldAfterSeconds = 24 * 3600
+export const maxHoldAfterSeconds = 24 * 3600
 
 const holdAfterSeconds = z.int().min(1).max(maxHoldAfterSeconds)
 
@@ -74,7 +74,7 @@ const holdAfterSeconds = z.int().min(1).max(maxHoldAfterSeconds)
 export const maxRetryWindowHours = 72
 
 /** Longest time for which an event waits for those before it of the same user: a day. */
-const maxOrderWaitSeconds = 24 * 3600
+export const maxOrderWaitSeconds = 24 * 3600
 
 /** The events of each user go one after the other. */
 export const OrderPerUserSchema = z.strictObject({
@@ -88,8 +88,8 @@ export const OrderPerUserSchema = z.strictObject({
 const retryWindowHours = z.int().min(1).max(maxRetryWindowHours)
 
 /** Bounds of the first pause of a destination's retries, and of the longest, in seconds: a window of 72 hours has 52,000 attempts at most. */
-const maxFirstPauseSeconds = 3_600
-const longestPauseSeconds = { min: 10, max: 43_200 }
+export const maxFirstPauseSeconds = 3_600
+export const longestPauseSeconds = { min: 10, max: 43_200 }
 
 /** When a destination's retries come: each pause is twice the one before, from the first to the longest; at least half of it is waited, the
  *  rest is random. */
@@ -113,7 +113,7 @@ export const RetryPausesSchema = z
 export type RetryPauses = z.infer<typeof RetryPausesSchema>
 
 /** Longest time for which a replaced secret goes on signing: 30 days. */
-const maxSecretOverlapSeconds = 30 * 24 * 3600
+export const maxSecretOverlapSeconds = 30 * 24 * 3600
 
 /** A destination to be made: switched on, and connected to no source, unless it says otherwise. */
 export const NewDestinationSchema = z.strictObject({

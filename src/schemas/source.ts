@@ -23,7 +23,7 @@ export const SourcePatchSchema = z.strictObject({
 export type SourcePatch = z.infer<typeof SourcePatchSchema>
 
 /** Longest time for which a replaced write key still counts: 30 days. */
-const maxKeyOverlapSeconds = 30 * 24 * 3600
+export const maxKeyOverlapSeconds = 30 * 24 * 3600
 
 /** Gives a source a new write key. */
 export const RotateKeySchema = z.strictObject({

@@ -30,7 +30,11 @@ function readChecked(env: NodeJS.ProcessEnv): Config | Check {
     return readConfig(env)
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return problem('settings', error.message, 'Correct this environment variable; docs/deployment.md lists them all.')
+    return problem(
+      'settings',
+      error.message,
+      'Correct this environment variable; docs/configuration.md lists them all.',
+    )
   }
 }
 

@@ -1,7 +1,7 @@
 /** Settings as a file: `docs/command.md`, "Settings as a file". Things are known by their names, secrets by the
  *  environment variables that hold them. */
 
-import { parse, stringify } from 'yaml'
+import { stringify } from 'yaml'
 import { z } from 'zod'
 import { AlertRulesSchema } from '../../schemas/alert.ts'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
@@ -17,6 +17,7 @@ import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
 import { MappingSchema } from '../../schemas/mapping.ts'
 import { NameSchema } from '../../schemas/source.ts'
 import { usageError } from '../shared/failure.ts'
+import { parseYaml } from '../shared/input.ts'
 
 export const SecretReferenceSchema = z.strictObject({
   env: z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable'),
@@ -136,13 +137,7 @@ export type SettingsFile = z.infer<typeof SettingsFileSchema>
  *  @throws CommandError (usage) that names what is wrong, and where */
 export function readSettingsFile(text: string): SettingsFile {
   speakPlainly()
-  let value: unknown
-  try {
-    value = parse(text)
-  } catch (error) {
-    throw usageError(`the file is neither YAML nor JSON: ${(error as Error).message}`)
-  }
-  const parsed = SettingsFileSchema.safeParse(value)
+  const parsed = SettingsFileSchema.safeParse(parseYaml(text, 'the file'))
   if (!parsed.success) throw usageError(`the file does not fit:\n${parsed.error.issues.map(faultLine).join('\n')}`)
   return parsed.data
 }

@@ -28,7 +28,7 @@ export function planChanges(
     idOf: (kind, name) => {
       const things: { id: string; name: string }[] = current[kind]
       const isNew = !things.some((thing) => thing.name === name) && file[kind].some((entry) => entry.name === name)
-      return isNew ? refOf(kind, name) : pick(kind.slice(0, -1), things, name).id
+      return isNew ? refOf(kind, name) : pick(kind === 'sources' ? 'source' : 'destination', things, name).id
     },
   }
   const planned = [

@@ -51,14 +51,28 @@ export const findDestination = async (api: Api, wanted: string): Promise<Destina
 export const findAudience = async (api: Api, wanted: string): Promise<Audience> =>
   pick('audience', await listAudiences(api), wanted)
 
+/** Commands that list what can be named. */
+const listings = {
+  source: 'sources list',
+  destination: 'destinations list',
+  audience: 'audiences list',
+  channel: 'alerts channels',
+  token: 'tokens list',
+}
+
 /** The item that has the id or, alone, the name.
  *  @throws CommandError (notFound) when none has, (failed) when several have the name */
-export function pick<Item extends { id: string; name: string }>(kind: string, items: Item[], wanted: string): Item {
+export function pick<Item extends { id: string; name: string }>(
+  kind: keyof typeof listings,
+  items: Item[],
+  wanted: string,
+): Item {
   const byId = items.find(({ id }) => id === wanted)
   if (byId !== undefined) return byId
   const named = items.filter(({ name }) => name === wanted)
   const [found] = named
-  if (found === undefined) throw new CommandError('notFound', `no ${kind} has the id or name ${wanted}`)
+  if (found === undefined)
+    throw new CommandError('notFound', `no ${kind} has the id or name ${wanted}; see: postrider ${listings[kind]}`)
   if (named.length === 1) return found
   const ids = named.map(({ id }) => id).join(', ')
   throw new CommandError('failed', `several ${kind}s have the name ${wanted}; give the id of one: ${ids}`)

@@ -1,10 +1,10 @@
 /** Memberships in files, on their way to the node. */
 
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import type { Upload } from './api.ts'
 import { usageError } from './failure.ts'
+import { unreadable } from './input.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 
@@ -17,9 +17,10 @@ const isFormat = (text: string): text is keyof typeof contentTypes => Object.has
 export async function membersUpload(file: string, format: string | undefined, out: Output): Promise<Upload> {
   const contentType = contentTypes[formatOf(file, format)]
   if (file === '-') return { body: process.stdin, contentType }
-  const { size } = await stat(file).catch((error: Error) => {
-    throw usageError(error.message)
-  })
+  const opened = await open(file).catch(unreadable(file))
+  const found = await opened.stat()
+  if (found.isDirectory()) throw usageError(`${file} cannot be read: it is a folder`)
+  const { size } = found
   const bar = await startProgress(out, 'upload', size)
   let sent = 0
   const counted = new Transform({
@@ -29,7 +30,7 @@ export async function membersUpload(file: string, format: string | undefined, ou
     },
   })
   counted.once('close', () => bar.stop())
-  const input = createReadStream(file).once('error', (error) => counted.destroy(error))
+  const input = opened.createReadStream().once('error', (error) => counted.destroy(error))
   return { body: input.pipe(counted), contentType }
 }
 

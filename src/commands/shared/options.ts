@@ -1,8 +1,8 @@
 /** Readers of option values. */
 
-import { InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import ms from 'ms'
-import type { RetryPauses } from '../../schemas/destination.ts'
+import { longestPauseSeconds, maxFirstPauseSeconds, type RetryPauses } from '../../schemas/destination.ts'
 import { usageError } from './failure.ts'
 
 const durationMs = (text: string): number | undefined =>
@@ -19,12 +19,33 @@ export function duration(text: string): number {
   return value
 }
 
+/** A duration in milliseconds where the node takes whole seconds, or whole hours, within bounds.
+ *  @param min  shortest, in seconds
+ *  @param max  longest, in seconds */
+export const durationWithin =
+  (min: number, max: number, unit: 'seconds' | 'hours' = 'seconds') =>
+  (text: string): number => {
+    const value = durationMs(text)
+    const isWhole = value !== undefined && value % (unit === 'hours' ? 3_600_000 : 1_000) === 0
+    if (isWhole && value >= min * 1_000 && value <= max * 1_000) return value
+    const bounds = min === 0 ? `of at most ${shown(max, unit)}` : `from ${shown(min, unit)} to ${shown(max, unit)}`
+    throw new InvalidArgumentError(`It must be a duration ${bounds}, in whole ${unit}.`)
+  }
+
+const shown = (seconds: number, unit: 'seconds' | 'hours'): string =>
+  unit === 'hours' ? `${seconds / 3_600}h` : ms(seconds * 1_000)
+
 /** The pauses of retries such as `30s..15m`. */
 export function retryPauses(text: string): RetryPauses {
-  const [first, longest, ...others] = text.split('..').map(durationMs)
+  const [first, longest, ...others] = text.split('..')
   if (first === undefined || longest === undefined || others.length > 0)
     throw new InvalidArgumentError('It must be the first pause and the longest one, such as 30s..15m.')
-  return { firstSeconds: secondsOf(first), maxSeconds: secondsOf(longest) }
+  const pauses = {
+    firstSeconds: secondsOf(durationWithin(1, maxFirstPauseSeconds)(first)),
+    maxSeconds: secondsOf(durationWithin(longestPauseSeconds.min, longestPauseSeconds.max)(longest)),
+  }
+  if (pauses.firstSeconds <= pauses.maxSeconds) return pauses
+  throw new InvalidArgumentError('The first pause must not be longer than the longest one.')
 }
 
 /** A duration in milliseconds, as members of the API have it. */
@@ -86,6 +107,14 @@ export function jsonObject(text: string): Record<string, unknown> {
     // Reported below.
   }
   throw new InvalidArgumentError('It must be a JSON object such as \'{"plan":"pro"}\'.')
+}
+
+/** @throws CommandError (usage) when the command line has none of the command's options, which say what to change */
+export function expectChange(command: Command): void {
+  const isGiven = command.options.some((one) => command.getOptionValueSource(one.attributeName()) === 'cli')
+  if (isGiven) return
+  const words = [command.parent?.name(), command.name()].filter(Boolean).join(' ')
+  throw usageError(`give what to change; see: postrider ${words} --help`)
 }
 
 /** What a variable holds whose name was given in place of a secret.
