@@ -48,7 +48,8 @@ export function addAlertChannels(command: Command): void {
     })
 
   command
-    .command('add-channel <name>')
+    .command('add-channel')
+    .argument('<name>', 'name of the channel')
     .description('add a place where alerts go')
     .addOption(
       new Option('--kind <kind>', 'how they go there').choices(['webhook', 'slack', 'email']).makeOptionMandatory(),
@@ -57,7 +58,7 @@ export function addAlertChannels(command: Command): void {
     .option('--secret-env <variable>', 'environment variable with the secret that signs, for a webhook')
     .option('--from <address>', 'sender of the e-mail')
     .option('--to <address>', 'recipient of the e-mail (repeat for up to ten)', collect)
-    .option('--app-url <url>', 'where this app is, for links')
+    .option('--app-url <url>', 'where this app is, for links, such as https://postrider.example.com')
     .action(async (name: string, options: ChannelOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const body: NewAlertChannel = {
@@ -71,14 +72,14 @@ export function addAlertChannels(command: Command): void {
 
   command
     .command('update-channel <channel>')
-    .description('change a channel, by id or name; what is left out stays')
+    .description('change a channel; what is left out stays')
     .option('--name <name>', 'another name')
     .option('--url-env <variable>', 'environment variable with the URL of the webhook or SMTP server')
     .option('--secret-env <variable>', 'environment variable with the secret that signs, for a webhook')
     .option('--no-secret', 'do not sign any more')
     .option('--from <address>', 'sender of the e-mail')
     .option('--to <address>', 'recipient of the e-mail, of all of them (repeat for up to ten)', collect)
-    .option('--app-url <url>', 'where this app is, for links')
+    .option('--app-url <url>', 'where this app is, for links, such as https://postrider.example.com')
     .option('--no-app-url', 'no links any more')
     .action(async (wanted: string, options: ChangeOptions, self: Command) => {
       expectChange(self)
@@ -91,7 +92,7 @@ export function addAlertChannels(command: Command): void {
 
   command
     .command('test-channel <channel>')
-    .description('tell a channel of a sample alert now, by id or name')
+    .description('tell a channel of a sample alert now')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       const { id, name } = pick('channel', await listAlertChannels(api), wanted)
@@ -103,7 +104,7 @@ export function addAlertChannels(command: Command): void {
 
   command
     .command('remove-channel <channel>')
-    .description('remove a channel, by id or name')
+    .description('remove a channel')
     .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)

@@ -39,7 +39,7 @@ export function addAlertRules(command: Command): void {
     .option('--no-endpoint-failing', 'no alert for endpoints')
     .option(
       '--endpoint-failed-percent <percent>',
-      'so many percent of its attempts fail, such as 20',
+      'so many percent of its attempts fail, such as 20 (1 to 100)',
       wholeNumber(1, 100),
     )
     .option('--no-endpoint-failed-percent', 'no alert for endpoints of which a part of the attempts fails')
@@ -62,7 +62,7 @@ export function addAlertRules(command: Command): void {
     .option('--no-sync-failed', 'no alert for syncs')
     .option(
       '--audience-resized <percent>',
-      'a sync changed its size by more, such as 30',
+      'a sync changed its size by more percent, such as 30 (1 to 1000)',
       wholeNumber(1, maxResizedPercent),
     )
     .option('--no-audience-resized', 'no alert for the size of audiences')

@@ -8,7 +8,7 @@ import { CommandError } from './shared/failure.ts'
 import { findAudience } from './shared/lookup.ts'
 import { membersUpload } from './shared/members-upload.ts'
 import { timeoutOption } from './shared/options.ts'
-import { facts, type Output } from './shared/output.ts'
+import { facts } from './shared/output.ts'
 import { poll } from './shared/poll.ts'
 import { openSession } from './shared/session.ts'
 
@@ -24,7 +24,7 @@ const withWait = (command: Command): Command =>
 
 /** Adds the commands that end in a sync. */
 export function addSyncCommands(command: Command): void {
-  withWait(command.command('upload <audience> <file>'))
+  withWait(command.command('upload <audience>').argument('<file>', 'NDJSON or CSV; - for standard input'))
     .description('replace all members with those in a file (NDJSON or CSV; - for standard input), and sync')
     .option('--format <format>', 'ndjson or csv (default: from the file name)')
     .action(
@@ -33,7 +33,7 @@ export function addSyncCommands(command: Command): void {
         const { id } = await findAudience(api, wanted)
         const upload = uploading(await membersUpload(file, format, out))
         const { syncId } = await answerOf(api.PUT('/audiences/{id}/members', { params: { path: { id } }, ...upload }))
-        await follow(api, out, id, syncId, wait)
+        await follow(self, id, syncId, wait)
       },
     )
 
@@ -44,10 +44,10 @@ export function addSyncCommands(command: Command): void {
     withWait(command.command(`${action} <audience>`))
       .description(what)
       .action(async (wanted: string, wait: WaitOptions, self: Command) => {
-        const { api, out } = await openSession(self)
+        const { api } = await openSession(self)
         const { id } = await findAudience(api, wanted)
         const { syncId } = await answerOf(api.POST(`/audiences/{id}/${action}`, { params: { path: { id } } }))
-        await follow(api, out, id, syncId, wait)
+        await follow(self, id, syncId, wait)
       })
 
   for (const [action, what] of [
@@ -55,14 +55,14 @@ export function addSyncCommands(command: Command): void {
     ['confirm', 'run a sync that was refused because it removes many members'],
     ['stop', 'stop a running sync'],
   ] as const)
-    withWait(command.command(`${action} <audience> [sync]`))
-      .description(`${what} (default: the latest)`)
+    withWait(command.command(`${action} <audience>`).argument('[sync]', 'id of the sync; the latest unless given'))
+      .description(what)
       .action(async (wanted: string, sync: string | undefined, wait: WaitOptions, self: Command) => {
-        const { api, out } = await openSession(self)
+        const { api } = await openSession(self)
         const { id } = await findAudience(api, wanted)
         const path = { id, syncId: sync ?? (await latestSync(api, id)) }
         const { syncId } = await answerOf(api.POST(`/audiences/{id}/syncs/{syncId}/${action}`, { params: { path } }))
-        await follow(api, out, id, syncId, wait)
+        await follow(self, id, syncId, wait)
       })
 }
 
@@ -74,23 +74,24 @@ async function latestSync(api: Api, id: string): Promise<string> {
 }
 
 async function follow(
-  api: Api,
-  out: Output,
+  command: Command,
   audienceId: string,
   syncId: string,
   { wait, timeout }: WaitOptions,
 ): Promise<void> {
+  const until = AbortSignal.timeout(timeout)
+  const { api, out } = await openSession(command, until)
   if (!wait) return out.result({ syncId }, () => `Requested: ${syncId}`)
   let last: Sync | undefined
   let shown = ''
-  const ended = await poll(AbortSignal.timeout(timeout), async () => {
+  const ended = await poll(until, async () => {
     last = await answerOf(api.GET('/audiences/{id}/syncs/{syncId}', { params: { path: { id: audienceId, syncId } } }))
     const stage = stageOf(last)
     if (stage !== shown) out.note(stage)
     shown = stage
     return last.status === 'running' ? undefined : last
   })
-  out.result(last, () => (last === undefined ? '' : syncFacts(last)))
+  out.result(last ?? null, (sync) => (sync === null ? 'The sync was not seen yet.' : syncFacts(sync)))
   if (ended === undefined)
     throw new CommandError('timeout', `the sync ${syncId} is still running, and continues without this command`)
   if (ended.status === 'refused')

@@ -92,14 +92,15 @@ export function audiencesCommand(): Command {
 
   command
     .command('show <audience>')
-    .description('show an audience, by id or name')
+    .description('show an audience')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       await tell(api, out, await findAudience(api, wanted))
     })
 
   command
-    .command('create <name>')
+    .command('create')
+    .argument('<name>', 'name of the audience')
     .description('create an audience; upload its members, or have them fetched with --from-url or --from-sql')
     .option('--key <key>', 'name of the trait (default: the name in snake_case)')
     .addOption(new Option('--kind <kind>', 'audience or computed trait').choices(audienceKinds).default('audience'))
@@ -108,7 +109,7 @@ export function audiencesCommand(): Command {
     .option('--header <name: value>', 'header of that request (repeat for several)', collectHeaders)
     .option('--from-sql <file>', 'file with the query that returns the members, or - for standard input')
     .option('--connection-env <variable>', 'environment variable that holds the postgres:// URL of that database')
-    .option('--every <duration>', 'sync at this interval, such as 6h')
+    .option('--every <duration>', 'sync at this interval, such as 15m, 6h or 1d')
     .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
     .action(async (name: string, options: CreateOptions, self: Command) => {
       const { api, out } = await openSession(self)
@@ -131,7 +132,7 @@ export function audiencesCommand(): Command {
     .option('--keep-key', 'keep the name of its trait with a new name')
     .option('--new-key', 'take the name of its trait from the new name')
     .option('--destination <destination>', 'id or name of a destination (repeat for several)', collect)
-    .option('--every <duration>', 'sync at this interval, such as 6h')
+    .option('--every <duration>', 'sync at this interval, such as 15m, 6h or 1d')
     .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
     .option('--no-schedule', 'sync only when asked to')
     .action(async (wanted: string, options: UpdateOptions, self: Command) => {
@@ -152,7 +153,8 @@ export function audiencesCommand(): Command {
     })
 
   command
-    .command('preview <audience> [file]')
+    .command('preview <audience>')
+    .argument('[file]', 'NDJSON or CSV; - for standard input; without it, the members are fetched')
     .description('show what a sync would send, with the members in a file or with those that would be fetched')
     .option('--format <format>', 'ndjson or csv (default: from the file name)')
     .action(async (wanted: string, file: string | undefined, options: { format?: string }, self: Command) => {

@@ -24,7 +24,7 @@ export const auditLogCommand = (): Command =>
     .option('--subject <subject>', 'beginning of what was changed, such as sources or sources/src_1')
     .option('--since <time>', 'began at this time or later: ISO 8601, or 2h for two hours ago', moment)
     .option('--until <time>', 'began before this time, in the same forms', moment)
-    .option('--limit <number>', 'most entries to show', wholeNumber(1, maxListed), 50)
+    .option('--limit <number>', 'most entries to show, 1 to 10000', wholeNumber(1, maxListed), 50)
     .action(async ({ limit, actor, subject, since, until }: AuditOptions, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = { actor, subject, since, until }

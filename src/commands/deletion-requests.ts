@@ -55,7 +55,7 @@ export function deletionRequestsCommand(): Command {
   command
     .command('list')
     .description('show deletion requests, newest first')
-    .option('--limit <number>', 'most requests to show', wholeNumber(1, maxListed), 50)
+    .option('--limit <number>', 'most requests to show, 1 to 10000', wholeNumber(1, maxListed), 50)
     .action(async ({ limit }: { limit: number }, self: Command) => {
       const { api, out } = await openSession(self)
       out.result(
@@ -79,7 +79,8 @@ export function deletionRequestsCommand(): Command {
     })
 
   command
-    .command('show <id>')
+    .command('show')
+    .argument('<id>', 'id of the request')
     .description('show a deletion request and what became of its notifications')
     .action(async (id: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
@@ -87,7 +88,8 @@ export function deletionRequestsCommand(): Command {
     })
 
   command
-    .command('create <user...>')
+    .command('create')
+    .argument('<user...>', 'ids of users')
     .description('tell every destination of the sources that these users are to be deleted')
     .option('--source <source>', 'only this source, by id or name (repeat for several)', collect)
     .option('--suppress', 'also drop later events of these users')
@@ -102,7 +104,8 @@ export function deletionRequestsCommand(): Command {
     })
 
   command
-    .command('lift <user...>')
+    .command('lift')
+    .argument('<user...>', 'ids of users')
     .description('deliver later events of these users again, which `create --suppress` has dropped')
     .option('--source <source>', 'only from this source, by id or name (repeat for several)', collect)
     .action(async (userIds: string[], options: { source?: string[] }, self: Command) => {

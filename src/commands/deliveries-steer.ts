@@ -51,7 +51,7 @@ export const steerCommand = (action: SteeringAction, description: string): Comma
       }
       if (Object.keys(filter).length === 0 && !options.all)
         throw usageError('give ids, or a filter such as --status, or --all')
-      return steerAll(api, out, action, filter, order, options)
+      return steerAll(self, action, filter, order, options)
     })
 
 const withPart = (command: Command, action: SteeringAction): Command =>
@@ -126,13 +126,13 @@ async function steerEach(api: Api, out: Output, action: SteeringAction, ids: str
 }
 
 async function steerAll(
-  api: Api,
-  out: Output,
+  command: Command,
   action: SteeringAction,
   filter: DeliveryFilter,
   order: Order,
   { yes, timeout }: SteerOptions,
 ): Promise<void> {
+  const { api, out } = await openSession(command)
   const counted = await answerOf(api.GET('/deliveries/steerable', { params: { query: { ...filter, action } } }))
   const { matched, steerable, obstacles } = counted
   if (steerable === 0) {
@@ -146,8 +146,10 @@ async function steerAll(
   const started = await answerOf(api.POST(`/deliveries/${action}`, { body: { ...filter, ...order } }))
   const bar = await startProgress(out, action, started.matched)
   let last: BulkSteering = started
-  const ended = await poll(AbortSignal.timeout(timeout), async () => {
-    last = await answerOf(api.GET('/deliveries/bulk/{id}', { params: { path: { id: started.id } } }))
+  const until = AbortSignal.timeout(timeout)
+  const waiting = (await openSession(command, until)).api
+  const ended = await poll(until, async () => {
+    last = await answerOf(waiting.GET('/deliveries/bulk/{id}', { params: { path: { id: started.id } } }))
     bar.update(last.done + last.failed)
     return last.status === 'running' ? undefined : last
   })

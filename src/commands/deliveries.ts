@@ -18,7 +18,7 @@ export function deliveriesCommand(): Command {
 
   withFilters(command.command('list'))
     .description('show deliveries: those under way first, then the latest to end')
-    .option('--limit <number>', 'most deliveries to show', wholeNumber(1, maxListed), 50)
+    .option('--limit <number>', 'most deliveries to show, 1 to 10000', wholeNumber(1, maxListed), 50)
     .action(async ({ limit, ...options }: FilterOptions & { limit: number }, self: Command) => {
       const { api, out } = await openSession(self)
       const filter = await readFilter(api, options)
@@ -40,7 +40,8 @@ export function deliveriesCommand(): Command {
     })
 
   command
-    .command('show <id>')
+    .command('show')
+    .argument('<id>', 'id of the delivery')
     .description('show a delivery with its attempts and its event')
     .option('--headers', 'show the request and the answer of each attempt, as they were')
     .action(async (id: string, { headers = false }: { headers?: boolean }, self: Command) => {

@@ -169,14 +169,15 @@ const withSettings = (command: Command): Command =>
     )
     .option('--header <name: value>', 'header of all requests to these endpoints (repeat for several)', collectHeaders)
     .addOption(
-      new Option('--method <method>', 'method of requests to these endpoints').choices(
+      new Option('--method <method>', 'method of requests to these endpoints; POST unless set').choices(
         EndpointOptionsSchema.shape.method.options,
       ),
     )
     .addOption(
-      new Option('--content-type <type>', 'whether requests to these endpoints have JSON or a form').choices(
-        EndpointOptionsSchema.shape.contentType.options,
-      ),
+      new Option(
+        '--content-type <type>',
+        'whether requests to these endpoints have JSON or a form; JSON unless set',
+      ).choices(EndpointOptionsSchema.shape.contentType.options),
     )
     .option(
       '--success-status <status>',
@@ -185,34 +186,35 @@ const withSettings = (command: Command): Command =>
     )
     .option(
       '--timeout <duration>',
-      'how long these endpoints have for their answers, 1s to 30s',
+      'how long these endpoints have for their answers, 1s to 30s; 5s unless set',
       durationWithin(1, maxTimeoutSeconds),
     )
     .option(
       '--max-per-second <count>',
-      'requests a second that each node sends to each of these endpoints at most (none: no bound)',
+      'requests a second that each node sends to each of these endpoints at most, 1 to 1000 (none: no bound)',
       orNone(wholeNumber(1, highestRate)),
     )
     .option(
       '--max-concurrent <count>',
-      'attempts that each node makes at a time at each of these endpoints at most (none: no bound)',
+      'attempts that each node makes at a time at each of these endpoints at most, 1 to 128 (none: no bound)',
       orNone(wholeNumber(1, mostConcurrent)),
     )
     .option('--secret-env <variable>', 'environment variable that holds the shared secret; requests are then signed')
     .addOption(
       new Option(
         '--success-policy <policy>',
-        'which endpoints must accept an event before it counts as delivered',
+        'which endpoints must accept an event before it counts as delivered; any unless set',
       ).choices(SuccessPolicySchema.options),
     )
     .addOption(
-      new Option('--on-failing <what>', 'what becomes of deliveries while every endpoint fails').choices(
-        OnFailingSchema.options,
-      ),
+      new Option(
+        '--on-failing <what>',
+        'what becomes of deliveries while every endpoint fails; retry unless set',
+      ).choices(OnFailingSchema.options),
     )
     .option(
       '--hold-after <duration>',
-      'with --on-failing hold, after how long a failure, 1s to 24h',
+      'with --on-failing hold, after how long a failure, 1s to 24h; 5m unless set',
       durationWithin(1, maxHoldAfterSeconds),
     )
     .option(
@@ -260,13 +262,13 @@ export function destinationsCommand(): Command {
 
   command
     .command('show <destination>')
-    .description('show a destination, by id or name')
+    .description('show a destination')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       await tell(api, out, await findDestination(api, wanted))
     })
 
-  withSettings(command.command('create <name>'))
+  withSettings(command.command('create').argument('<name>', 'name of the destination'))
     .description('create a destination')
     .option('--off', 'create it switched off')
     .action(async (name: string, options: Settings, self: Command) => {

@@ -81,7 +81,7 @@ export const examples: Record<string, readonly string[]> = {
   'audiences delete': ['audiences delete Churning --notify'],
   'audiences update': [
     'audiences update Churning --every 12h',
-    'audiences update Churning --destination CRM --name Leaving',
+    'audiences update Churning --destination CRM --name Leaving --keep-key',
   ],
   status: ['status', 'status --json'],
   'alerts list': ['alerts list'],

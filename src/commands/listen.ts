@@ -42,7 +42,9 @@ export const listenCommand = (): Command =>
     .option('--name <name>', 'name of the destination', `listen on ${hostname()}`)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .addOption(
-      new Option('--port <port>', 'port to listen on').argParser(wholeNumber(0, 65_535)).default(0, 'a free one'),
+      new Option('--port <port>', 'port to listen on, 1 to 65535')
+        .argParser(wholeNumber(0, 65_535))
+        .default(0, 'a free one'),
     )
     .option('--public-url <url>', 'URL at which the node reaches this receiver, if it is another one', httpUrl)
     .option('--fetch', 'fetch the events from the node, which needs no way to this machine')
@@ -197,7 +199,16 @@ async function leave(api: Api, { id, name }: Destination, url: string, isRemoved
       `Paused: events that come in now are held at ${printable(name)} until listen runs again. To end that: postrider destinations delete ${id}`,
     )
   } catch (error) {
-    if (error instanceof CommandError && error.exit === 'notFound') return
-    throw error
+    if (!(error instanceof CommandError)) throw error
+    if (error.exit === 'notFound') return
+    const then = `as long as the node retries; to end that: postrider destinations pause ${id}`
+    throw new CommandError(
+      error.exit,
+      `${printable(name)} is not paused, and its events are retried ${then}. ${error.message}`,
+      {
+        cause: error,
+        code: error.code,
+      },
+    )
   }
 }

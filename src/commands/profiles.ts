@@ -30,7 +30,8 @@ export function profilesCommand(): Command {
     })
 
   command
-    .command('use <name>')
+    .command('use')
+    .argument('<name>', 'name of the profile')
     .description('use a profile from now on')
     .action(async (name: string, _options: unknown, self: Command) => {
       const before = await readProfiles()
@@ -40,7 +41,8 @@ export function profilesCommand(): Command {
     })
 
   command
-    .command('remove <name>')
+    .command('remove')
+    .argument('<name>', 'name of the profile')
     .description('remove a profile and its token')
     .action(async (name: string, _options: unknown, self: Command) => {
       const before = await readProfiles()

@@ -68,12 +68,18 @@ export function buildProgram({ commands: ofNodes, lacking, checkMachine }: Insta
   return program
 }
 
+/** What an argument is that only names a thing. */
+const argumentTexts: Record<string, string> = Object.fromEntries(
+  ['source', 'destination', 'audience', 'channel', 'token'].map((kind) => [kind, `id or name of the ${kind}`]),
+)
+
 /** What all commands have in common. @param words  of the command, without the program's name */
 function finish(command: Command, words: string, isJson: boolean): void {
   command
     .configureHelp({ showGlobalOptions: true })
     .configureOutput(quietOutput(isJson))
     .exitOverride(withHelpOf(words))
+  for (const argument of command.registeredArguments) argument.description ||= argumentTexts[argument.name()] ?? ''
   const lines = words === '' ? [] : examplesOf(words)
   if (lines.length > 0) command.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n'))
   for (const child of command.commands) finish(child, `${words} ${child.name()}`.trimStart(), isJson)

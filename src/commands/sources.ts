@@ -41,14 +41,15 @@ export function sourcesCommand(): Command {
 
   command
     .command('show <source>')
-    .description('show a source, by id or name')
+    .description('show a source')
     .action(async (wanted: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)
       out.result(await findSource(api, wanted), show)
     })
 
   command
-    .command('create <name>')
+    .command('create')
+    .argument('<name>', 'name of the source')
     .description('create a source with its own write key')
     .action(async (name: string, _options: unknown, self: Command) => {
       const { api, out } = await openSession(self)

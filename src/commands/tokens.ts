@@ -29,7 +29,8 @@ export function tokensCommand(): Command {
     })
 
   command
-    .command('create <name>')
+    .command('create')
+    .argument('<name>', 'name of the token, which the audit log shows')
     .description('create an API token; it is shown this once')
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).default('viewer'))
     .action(async (name: string, { role }: { role: Role }, self: Command) => {
@@ -40,7 +41,7 @@ export function tokensCommand(): Command {
 
   command
     .command('revoke <token>')
-    .description('revoke an API token, by id or name; it stops working at once')
+    .description('revoke an API token; it stops working at once')
     .option('--yes', 'do not ask for confirmation')
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)

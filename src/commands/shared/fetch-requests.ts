@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerOf } from '@postrider/api'
 import { maxFetchWaitSeconds, type FetchedRequest } from '../../schemas/listen-request.ts'
-import type { Api } from './api.ts'
+import { reasonOf, type Api } from './api.ts'
 import { CommandError } from './failure.ts'
 
 /** Most requests that are being answered at a time. */
@@ -70,11 +70,12 @@ export async function fetchRequests(
     try {
       if (underWay.size >= maxUnderWay) await Promise.race(underWay)
       begin(await askForRequests(waiting, destinationId, listener, maxFetchWaitSeconds))
+      if (isAway) note('The node answers again.')
       isAway = false
     } catch (error) {
       if (over.signal.aborted) return
       if (isFinal(error)) throw error
-      if (!isAway) note(`${(error as Error).message} Trying again.`)
+      if (!isAway) note(`${whyAway(api, error)}; trying again.`)
       isAway = true
       await sleep(pauseMs, undefined, { signal: over.signal }).catch(() => undefined)
     }
@@ -93,6 +94,11 @@ export async function fetchRequests(
   const params = { path: { id: destinationId } }
   await answerOf(api.POST('/destinations/{id}/requests/leave', { params, body: { listener } }))
 }
+
+const whyAway = ({ address }: Api, error: unknown): string =>
+  error instanceof CommandError && error.cause !== undefined
+    ? `${address} does not answer (${reasonOf(error)})`
+    : (error as Error).message.replace(/\.$/, '')
 
 /** Whether another try would end the same way. */
 const isFinal = (error: unknown): boolean =>
