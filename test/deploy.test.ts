@@ -1,5 +1,5 @@
 /** docker-compose.yml and Dockerfile against the facts of the code; no container engine is needed. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { readConfig, settingNames } from '../src/config.ts'
+import { linesOf, linesThatBegin, pages } from './support/page-lines.ts'
 
 const root = resolve(import.meta.dirname, '..')
 /** One instruction a line. */
@@ -160,6 +161,33 @@ describe('docker-compose.yml', () => {
         const [, secret] = /^\/run\/secrets\/(.+)$/.exec(String(value)) ?? []
         if (secret !== undefined) expect(secrets).toContain(secret)
       }
+  })
+
+  it('has what the lines of the pages name', () => {
+    const inline = readFileSync(resolve(root, 'docs/deployment.md'), 'utf8').matchAll(/`(docker compose [^`]+)`/g)
+    const lines = [...linesThatBegin('docker'), ...[...inline].map(([, line = '']) => line)]
+    expect(lines.length).toBeGreaterThan(2)
+    for (const line of lines) {
+      const [, verb = '', rest = ''] = /^docker compose (\w+) (.*)$/.exec(line) ?? []
+      if (verb === 'up') {
+        for (const flag of rest.split(' ')) expect(['--build', '--detach', '--wait']).toContain(flag)
+        continue
+      }
+      const [service = '', program, ...words] = rest.replace(/ > \S+$/, '').split(' ')
+      expect([line, verb, Object.keys(compose.services)]).toEqual([line, 'exec', expect.arrayContaining([service])])
+      if (program === 'pg_dumpall') {
+        expect(compose.services[service]?.image).toMatch(/^postgres:/)
+        expect(words).toEqual(['--username', compose.services[service]?.environment['POSTGRES_USER'] ?? 'postgres'])
+      } else {
+        // Of the image that the file builds, by its own command.
+        const [entry = '', ...command] = words
+        expect([program, existsSync(resolve(root, entry))]).toEqual(['node', true])
+        const said = spawnSync(process.execPath, [resolve(root, entry), ...command, '--help'], { encoding: 'utf8' })
+        expect(said.stdout).toContain(`Usage: postrider ${command.join(' ')}`)
+      }
+    }
+    for (const line of pages.flatMap(linesOf).filter((one) => /^deploy\/|^cat secrets\//.test(one)))
+      expect(existsSync(join(folder, line.replace(/^cat /, '')))).toBe(true)
   })
 
   it('keeps the secrets that are there', () => {

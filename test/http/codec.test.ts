@@ -1,10 +1,16 @@
 /** The codec server: payloads in clear for the Temporal UI and the `temporal` command, to operators alone. */
 
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { defaultPayloadConverter } from '@temporalio/common'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Payloads } from '../../src/schemas/codec.ts'
 import { adminToken, apiOf, startTestApp, type TestApp } from '../support/app.ts'
+import { track, untilStatus } from '../support/deliveries.ts'
+import { linesThatBegin } from '../support/page-lines.ts'
+import { startReceiver } from '../support/receiver.ts'
 import { testPayloads } from '../support/sealed-payloads.ts'
+import { temporalAddress } from '../support/temporal.ts'
 
 const uiUrl = 'http://127.0.0.1:8233'
 const base64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64')
@@ -54,6 +60,28 @@ describe('the codec server', () => {
     expect(JSON.stringify(payloads)).not.toContain(base64(plain.data))
     const again = await call('decode', bearer(adminToken), { payloads })
     expect(await again.json()).toEqual({ payloads: [asJson(plain)] })
+  })
+
+  it('opens what the command of Temporal shows, as the page about running it says', async () => {
+    await using receiver = await startReceiver()
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const id = await track(node, source, { userId: 'a user', event: 'Opened', messageId: 'opened' })
+    const { temporalUiUrl } = await untilStatus(node, id, 'delivered')
+    const [, workflowId = ''] = /\/workflows\/([^/]+)\//.exec(temporalUiUrl ?? '') ?? []
+    const [line = ''] = linesThatBegin('temporal workflow show')
+    const command = line
+      .replace('temporal', `'${inject('temporalCli')}'`)
+      .replace('…', `'${decodeURIComponent(workflowId)}'`)
+      .replace('http://127.0.0.1:8080', node.url)
+    const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+      env: {
+        // A home without the user's own settings of Temporal.
+        ...{ PATH: process.env['PATH'], HOME: node.dataDir, POSTRIDER_ADMIN_TOKEN: adminToken },
+        ...{ TEMPORAL_ADDRESS: temporalAddress(), TEMPORAL_NAMESPACE: node.namespace },
+      },
+    })
+    expect(stdout).toMatch(/userId: +a user$/m)
   })
 
   it('answers nobody without a name, and lets viewers read alone', async () => {

@@ -1,7 +1,7 @@
 /** The lines of the pages that are meant for a shell: each runs here as it stands, but for the address, or in a test that is named below. */
 
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -9,28 +9,10 @@ import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShell, type Shell } from '../cli/command.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
+import { linesOf, pages } from '../support/page-lines.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const pages = ['.', 'api', 'cli', 'client', 'docs'].flatMap((folder) =>
-  readdirSync(join(root, folder))
-    .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')
-    .map((name) => join(folder, name)),
-)
-
-/** Lines that begin a call of a shell, in blocks of code of either form; with the lines that they go on in. */
-function linesOf(page: string): string[] {
-  const text = readFileSync(join(root, page), 'utf8').replaceAll(/\\\n\s*/g, '')
-  const fenced = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)]
-    .filter(([, language = '']) => ['', 'sh', 'bash', 'console'].includes(language))
-    .map(([, , block = '']) => block)
-  const indented = [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^ {4}(?=\S).*$/gm)].map(([line]) => line)
-  return [...fenced, ...indented]
-    .join('\n')
-    .split('\n')
-    .map((line) => line.replace(/^[\s$]+/, ''))
-    .filter((line) => /^(curl|npm|npx|postrider|printf|export|api=)\b/.test(line))
-}
 
 /** Lines that run in other tests, or are for who publishes. */
 const elsewhere: [RegExp, where: string][] = [
@@ -43,6 +25,10 @@ const elsewhere: [RegExp, where: string][] = [
   [/^postrider login/, 'test/cli/machine.test.ts'],
   [/^postrider listen/, 'test/cli/deliveries.test.ts'],
   [/^postrider complete/, 'test/cli/completion.test.ts'],
+  [/^docker compose|^deploy\/|^cat secrets\//, 'test/deploy.test.ts'],
+  [/^helm|^kubectl/, 'test/topology/helm-chart.test.ts'],
+  [/^temporal operator/, 'test/temporal/prepare-namespace.test.ts'],
+  [/^temporal workflow show/, 'test/http/codec.test.ts'],
 ]
 
 const here = pages

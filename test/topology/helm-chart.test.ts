@@ -1,7 +1,7 @@
 /** The chart in `deploy/helm`, rendered by Helm itself: what it renders is what Kubernetes takes and Postrider knows. */
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig, settingNames } from '../../src/config.ts'
 import { packageVersion } from '../../src/package-version.ts'
+import { linesThatBegin } from '../support/page-lines.ts'
 import { faultsOf, type Manifest } from './kubernetes-faults.ts'
 
 const chart = resolve(import.meta.dirname, '../../deploy/helm')
@@ -34,10 +35,13 @@ async function render(values: string, ...set: string[]): Promise<Manifest[]> {
   const settings = set.flatMap((one) => ['--set', one])
   const args = ['template', 'shop', chart, '--kube-version', '1.32', '--values', join(chart, 'ci', values), ...settings]
   const { stdout } = await run(inject('helm'), args, { maxBuffer: 8_000_000 })
-  return parseAllDocuments(stdout)
+  return manifestsOf(stdout)
+}
+
+const manifestsOf = (rendered: string): Manifest[] =>
+  parseAllDocuments(rendered)
     .map((document) => document.toJS() as Manifest | null)
     .filter((manifest) => manifest !== null)
-}
 
 const ofKind = <Kind extends Manifest>(manifests: readonly Manifest[], kind: string): Kind[] =>
   manifests.filter((manifest): manifest is Kind => manifest.kind === kind)
@@ -87,6 +91,61 @@ describe('the chart', () => {
     expect(stdout).toBe(alerts)
     const [rule] = ofKind<Manifest & { spec: unknown }>(rendered.get('everything.yaml') ?? [], 'PrometheusRule')
     expect(rule?.spec).toEqual(parse(alerts))
+  })
+
+  it('is what the pages install, with the secret that they make', async () => {
+    const [install = '', ...others] = linesThatBegin('helm')
+    const [secret = '', ...more] = linesThatBegin('kubectl')
+    expect([others, more]).toEqual([[], []])
+    const root = resolve(chart, '../..')
+    // As it would install it.
+    const line = `${install.replace(/^helm install/, `'${inject('helm')}' template`)} --kube-version 1.32`
+    const { stdout } = await run('sh', ['-c', line], { cwd: root, maxBuffer: 8_000_000 })
+    const manifests = manifestsOf(stdout)
+    expect(await faultsOf(manifests)).toEqual([])
+    const deployments = ofKind<Deployment>(manifests, 'Deployment')
+    expect(deployments.map(({ metadata }) => metadata.name)).toEqual(['postrider-api', 'postrider-worker'])
+
+    const words = await run('sh', ['-c', secret.replace(/^kubectl/, 'printf "%s\\n"')])
+    const [create, kind, type, name, ...literals] = words.stdout.trimEnd().split('\n')
+    expect([create, kind, type]).toEqual(['create', 'secret', 'generic'])
+    const keys = literals.map((one) => /^--from-literal=([a-z-]+)=(.+)$/.exec(one)?.slice(1) ?? [one])
+    for (const { spec } of deployments) {
+      const text = JSON.stringify(spec.template.spec.volumes)
+      expect([...text.matchAll(/"secret":\{[^}]*"name":"([^"]+)"/g)].map(([, named]) => named)).toContain(name)
+      for (const [key] of keys) expect(text).toContain(`"key":"${key}"`)
+    }
+    const values = Object.fromEntries(keys) as Record<string, string>
+    expect(
+      readConfig({
+        DATABASE_URL: values['database-url'],
+        POSTRIDER_ADMIN_TOKEN: values['admin-token'],
+        POSTRIDER_ENCRYPTION_KEYS: values['encryption-keys'],
+        TEMPORAL_ADDRESS: 'temporal:7233',
+      }),
+    ).toMatchObject({ encryptionKeys: [{ id: 'k1' }] })
+  })
+
+  it('tells who installed it of things that are there', async () => {
+    // Only an installation shows the notes; here they are a template like others.
+    const copy = join(scratch, 'chart')
+    await run('cp', ['-rL', chart, copy])
+    const notes = await readFile(join(copy, 'templates/NOTES.txt'), 'utf8')
+    await writeFile(join(copy, 'templates/notes.yaml'), `notes: |\n${notes.replace(/^/gm, '  ')}`)
+    const values = join(chart, 'ci/everything.yaml')
+    const show = ['--values', values, '--namespace', 'shops', '--show-only', 'templates/notes.yaml']
+    const { stdout } = await run(inject('helm'), ['template', 'shop', copy, '--kube-version', '1.32', ...show])
+    const text = (parse(stdout) as { notes: string }).notes
+    const named = [...text.matchAll(/kubectl --namespace shops .*?\b(deployment|service)\/(\S+)(?: 8080:(\d+))?/g)]
+    const manifests = rendered.get('everything.yaml') ?? []
+    const ports = ({ spec }: { spec: { ports?: { port: number }[] } }) =>
+      spec.ports?.map(({ port }) => String(port)) ?? []
+    expect(
+      named.map(([, kind, name, port]) => {
+        const thing = manifests.find((one) => one.kind.toLowerCase() === kind && one.metadata.name === name)
+        return thing !== undefined && (port === undefined || ports(thing as never).includes(port))
+      }),
+    ).toEqual([true, true])
   })
 
   it('is of the version of the package', async () => {
