@@ -12,7 +12,7 @@ interface ToolOptions {
 }
 
 const killAfterMs = 15_000
-const maxLastLineChars = 160
+const maxLastLineChars = 500
 
 /**
  * Runs the tool to its end.
@@ -43,8 +43,8 @@ export async function runTool(
   }
   try {
     const code = await new Promise<number | undefined>((resolve) => {
-      child.once('error', (error) => {
-        lastLine = error.message
+      child.once('error', (error: NodeJS.ErrnoException) => {
+        lastLine = error.code === 'ENOENT' ? `there is no ${command} on PATH` : error.message
         resolve(undefined)
       })
       // 'close' would also wait for grandchildren that keep the pipes open.

@@ -1,14 +1,12 @@
 /** The lines of the pages that are meant for a shell: each runs here as it stands, but for the address, or in a test that is named below. */
 
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
-import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShell, type Shell } from '../cli/command.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
+import { startMailServer, type MailServer } from '../support/mail-server.ts'
 import { linesOf, pages } from '../support/page-lines.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 
@@ -38,22 +36,14 @@ const here = pages
 let node: TestApp
 let shell: Shell
 let receiver: Receiver
-let mail: SMTPServer
+let mail: MailServer
 let ids: { destination: string; audience: string }
-let mailPort: number
 
 beforeAll(async () => {
   node = await startTestApp()
   shell = await openShell(node.url)
   receiver = await startReceiver()
-  mail = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onData: (stream, _session, done) => void stream.resume().once('end', done),
-  })
-  const listening = mail.listen(0, '127.0.0.1')
-  await once(listening, 'listening')
-  mailPort = (listening.address() as AddressInfo).port
+  mail = await startMailServer()
   const source = await node.createSource('Website')
   const destination = await node.connect([source], [receiver.url], { name: 'CRM' })
   const body = { name: 'Members', destinationIds: [destination.id], membership: { kind: 'push' } }
@@ -63,7 +53,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await shell[Symbol.asyncDispose]()
   await receiver.close()
-  await new Promise<void>((done) => mail.close(done))
+  await mail[Symbol.asyncDispose]()
   await node[Symbol.asyncDispose]()
 })
 
@@ -73,7 +63,7 @@ const led = (line: string): string =>
     .replaceAll(/http:\/\/(localhost|127\.0\.0\.1):8080/g, node.url)
     .replaceAll(/\bcurl /g, 'curl --silent --show-error --fail-with-body ')
     // A password would go through TLS alone, which the server here has not.
-    .replaceAll('postrider:password@mail.example.com:587', `127.0.0.1:${mailPort}`)
+    .replaceAll('postrider:password@mail.example.com:587', mail.host)
     .replaceAll('dst_…', ids.destination)
     .replaceAll('aud_…', ids.audience)
 

@@ -1,12 +1,8 @@
 /** A filter, a mapping and an alert, made by somebody who does what their pages say, line by line. */
 
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { AlertRules } from '../../src/schemas/alert.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
@@ -14,6 +10,7 @@ import type { Source } from '../../src/schemas/source.ts'
 import type { TurnedAwayEvent } from '../../src/schemas/turned-away.ts'
 import { openShell, type Ended, type Shell } from '../cli/command.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
+import { startMailServer } from '../support/mail-server.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
@@ -173,24 +170,12 @@ describe('who has read the page about mappings', () => {
 
 describe('who has read the page about alerts', () => {
   it('has a mail when an endpoint fails, and a preview of other rules', async () => {
-    const mails: string[] = []
-    const server = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ['STARTTLS'],
-      onData: (stream, _session, done) =>
-        void text(stream).then((mail) => {
-          mails.push(mail)
-          done()
-        }, done),
-    })
-    const listening = server.listen(0, '127.0.0.1')
-    await once(listening, 'listening')
-    onTestFinished(() => new Promise<void>((done) => server.close(() => done())))
+    await using mail = await startMailServer()
+    const { mails, url } = mail
     const page = pageOf('alerts')
     const [, example = ''] = /^## Example\n\n((?: {4}.*\n)+)/m.exec(page) ?? []
-    const { port } = listening.address() as AddressInfo
-    const lines = example.replace(/'smtp:.*'/, `smtp://127.0.0.1:${port}`)
-    expect(lines).toContain(String(port))
+    const lines = example.replace(/'smtp:.*'/, url)
+    expect(lines).toContain(url)
     await does(`set -e\n${lines}`)
     await until('the test came', () => mails.some((mail) => mail.includes('This is a test')))
     expect((await node.api<AlertRules>('GET', '/alert-rules')).body.endpointFailingAfterSeconds).toBe(600)

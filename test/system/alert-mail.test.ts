@@ -1,15 +1,13 @@
 /** Mail servers that want TLS and a password: a password goes out encrypted, to a server that is trusted, or not at all. */
 
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import type { SMTPServerOptions } from 'smtp-server'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeDataFolder } from '../support/app.ts'
 import { createCertificates, type Certificates } from '../support/certificates.ts'
+import { startMailServer } from '../support/mail-server.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
 import { createNamespace } from '../support/temporal.ts'
 import { addChannel } from './alerts.ts'
@@ -36,32 +34,17 @@ afterAll(async () => {
 })
 
 /** A mail server that takes mail from who knows the password, and keeps what it saw. */
-async function startMailServer(options: SMTPServerOptions) {
-  const mails: string[] = []
+async function startGuardedMailServer(options: SMTPServerOptions) {
   const tries: { password: string | null | undefined; isEncrypted: boolean }[] = []
-  const server = new SMTPServer({
+  const server = await startMailServer({
     ...options,
     onAuth(auth, session, done) {
       tries.push({ password: auth.password, isEncrypted: session.secure })
       if (auth.username === 'postrider' && auth.password === password) done(null, { user: 'postrider' })
       else done(new Error('no such user'))
     },
-    onData: (stream, _session, done) =>
-      void text(stream).then((mail) => {
-        mails.push(mail)
-        done()
-      }, done),
   })
-  // A client that does not trust it ends the handshake.
-  server.on('error', () => undefined)
-  const listening = server.listen(0, '127.0.0.1')
-  await once(listening, 'listening')
-  return {
-    mails,
-    tries,
-    host: `127.0.0.1:${(listening.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  }
+  return { ...server, tries }
 }
 
 /** What came of a test of a channel to that server. */
@@ -76,14 +59,14 @@ async function tellBy(smtpUrl: string) {
 const withPassword = (given: string): string => `postrider:${encodeURIComponent(given)}@`
 
 it('gives its password after STARTTLS', async () => {
-  await using mail = await startMailServer(certificates.valid)
+  await using mail = await startGuardedMailServer(certificates.valid)
   expect(await tellBy(`smtp://${withPassword(password)}${mail.host}`)).toEqual({ outcome: 'told' })
   expect(mail.tries).toEqual([{ password, isEncrypted: true }])
   expect(mail.mails[0]).toContain('This is a test')
 })
 
 it('gives its password where TLS comes first', async () => {
-  await using mail = await startMailServer({ ...certificates.valid, secure: true })
+  await using mail = await startGuardedMailServer({ ...certificates.valid, secure: true })
   expect(await tellBy(`smtps://${withPassword(password)}${mail.host}`)).toEqual({ outcome: 'told' })
   expect(mail.tries).toEqual([{ password, isEncrypted: true }])
   expect(mail.mails).toHaveLength(1)
@@ -92,7 +75,7 @@ it('gives its password where TLS comes first', async () => {
 it('gives no password to a server without TLS, nor to one that is not trusted or has another name', async () => {
   const plain = { disabledCommands: ['STARTTLS'], allowInsecureAuth: true }
   for (const options of [plain, certificates.selfSigned, certificates.wrongHost, certificates.expired]) {
-    await using mail = await startMailServer(options)
+    await using mail = await startGuardedMailServer(options)
     const { outcome, error } = await tellBy(`smtp://${withPassword(password)}${mail.host}`)
     expect(outcome).toBe('failed')
     expect(error).not.toContain(password)
@@ -101,7 +84,7 @@ it('gives no password to a server without TLS, nor to one that is not trusted or
 })
 
 it('says that the password is wrong, and not which it is', async () => {
-  await using mail = await startMailServer(certificates.valid)
+  await using mail = await startGuardedMailServer(certificates.valid)
   const { outcome, error } = await tellBy(`smtp://${withPassword('another-one')}${mail.host}`)
   expect(outcome).toBe('failed')
   expect(error).toMatch(/no such user/)

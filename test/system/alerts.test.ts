@@ -1,13 +1,10 @@
 /** Alerts on a whole node: opened and closed once, told to a webhook, to Slack and by e-mail, and kept. */
 
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
-import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Alert, AlertChannel } from '../../src/schemas/alert.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { startMailServer } from '../support/mail-server.ts'
 import { findPostgres } from '../support/postgres.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startSharedParts } from '../support/shared-parts.ts'
@@ -15,28 +12,6 @@ import { until } from '../support/wait.ts'
 import { addChannel, alertsOf, changesOf, failing, limitMs, noRules, setRules, toldTo, untilAlert } from './alerts.ts'
 
 const timeout = 240_000
-
-/** A mail server that keeps what it gets. */
-async function startMailServer() {
-  const mails: string[] = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onData: (stream, _session, done) =>
-      void text(stream).then((mail) => {
-        mails.push(mail)
-        done()
-      }, done),
-  })
-  const listening = server.listen(0, '127.0.0.1')
-  await once(listening, 'listening')
-  const { port } = listening.address() as AddressInfo
-  return {
-    mails,
-    url: `smtp://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  }
-}
 
 interface ToldBody {
   change: string

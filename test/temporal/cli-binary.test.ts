@@ -87,6 +87,13 @@ describe('findTemporalCli', { timeout: 120_000 }, () => {
     expect(await readdir(cacheDir)).toEqual([])
   })
 
+  it('says in whole words that there is no Go', async () => {
+    const refusal = findTemporalCli({ env: { ...env(), PATH: bin }, cacheDir, onProgress: () => {} })
+    await expect(refusal).rejects.toThrow(
+      /none; download, .+; go install, there is no go on PATH\. Install the Temporal CLI .*, or set TEMPORAL_ADDRESS/,
+    )
+  })
+
   it('does not keep what a build delivers when it does not work', async () => {
     await writeTool(join(bin, 'go'), 'printf "#!/bin/sh\\nexit 1\\n" > "$GOBIN/temporal"')
     await expect(find()).rejects.toThrow('go install, the result is not working')
