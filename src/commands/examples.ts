@@ -68,7 +68,10 @@ export const examples: Record<string, readonly string[]> = {
     'audiences create Churning --destination CRM --from-url https://data.example.com/churning.csv --cron "0 6 * * *"',
     'audiences create Churning --destination CRM --from-sql query.sql --connection-env WAREHOUSE_URL --every 6h',
   ],
-  'audiences upload': ['audiences upload "Big spenders" members.csv', 'audiences upload Churning - --format ndjson'],
+  'audiences upload': [
+    'audiences upload "Big spenders" members.csv',
+    'audiences upload "Big spenders" - --format ndjson',
+  ],
   'audiences preview': ['audiences preview "Big spenders" members.csv', 'audiences preview Churning'],
   'audiences sync': ['audiences sync Churning'],
   'audiences resync': ['audiences resync Churning'],

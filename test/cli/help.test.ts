@@ -120,7 +120,7 @@ describe('examples', () => {
 
   const made = async (path: string, body: object): Promise<string> => {
     const answer = await node.api<{ id: string }>('POST', path, body)
-    expect([path, answer.status]).toEqual([path, 201])
+    expect([path, Math.floor(answer.status / 100)]).toEqual([path, 2])
     return answer.body.id
   }
 
@@ -136,6 +136,7 @@ describe('examples', () => {
     await node.createSource('App')
     const crm = await node.connect([website], [receiver.url], { name: 'CRM' })
     const destinationIds = [crm.id]
+    if (words === 'audiences create') return {}
     await made('/audiences', { name: 'Big spenders', destinationIds, membership: { kind: 'push' } })
     const url = `${receiver.url}/churning.csv`
     await made('/audiences', { name: 'Churning', destinationIds, membership: { kind: 'http', url } })
@@ -169,7 +170,7 @@ describe('examples', () => {
       const isAsked = all.find(([name]) => name === words)?.[1].options.some(({ long }) => long === '--yes')
       if (isAsked && !line.includes('--yes') && !line.includes('--dry-run')) line += ' --yes'
       const { code, stderr } = await shell.sh(
-        `export WAREHOUSE_URL=postgres://127.0.0.1:9/warehouse ${secrets}; postrider ${line} < /dev/null`,
+        `export WAREHOUSE_URL=postgres://127.0.0.1:9/warehouse ${secrets}; echo '{"userId":"u1"}' | postrider ${line}`,
       )
       expect([call, code, stderr]).toEqual([call, ends[call] ?? 0, expect.anything()])
     }

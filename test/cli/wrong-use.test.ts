@@ -55,7 +55,7 @@ const mistakes: [line: string, code: number, said: string | RegExp][] = [
   ['sources list --colour', 2, "unknown option '--colour'; see: postrider sources list --help"],
   ['sources lisst', 2, /^unknown command 'lisst'\n\(Did you mean list\?\)$/],
   ['nonsense', 2, "unknown command 'nonsense'; see: postrider --help"],
-  ['complete', 2, "missing required argument 'shell'; see: postrider complete --help"],
+  ['complete', 2, "missing required argument 'shell'; see: postrider --help"],
   [
     'complete csh',
     2,
