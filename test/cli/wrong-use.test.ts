@@ -43,6 +43,12 @@ const mistakes: [line: string, code: number, said: string | RegExp][] = [
   ['deliveries show nope', 5, 'No delivery has the id nope.'],
   ['deletion-requests show nope', 5, 'No deletion request has the id nope.'],
   ['alerts mute nope 2h', 5, 'No alert has the id nope.'],
+  // Tokens.
+  [
+    'sources list --token wrong',
+    4,
+    /^The token is not known: .*\. Give it with --token or POSTRIDER_ADMIN_TOKEN, or save it with: postrider login$/,
+  ],
   // What is missing, or too much.
   ['sources create', 2, "missing required argument 'name'; see: postrider sources create --help"],
   ['sources show My site', 2, /^too many arguments for 'show'.*; see: postrider sources show --help$/],
@@ -133,4 +139,12 @@ it('says of each mistake what would be right', async () => {
   )
   const { body } = await node.api<{ items: unknown[] }>('GET', '/destinations')
   expect(body.items).toHaveLength(2)
+})
+
+it('asks for a token where there is none', async () => {
+  const { code, stderr } = await shell.run(['sources', 'list'], { env: { POSTRIDER_ADMIN_TOKEN: '' } })
+  expect(code).toBe(4)
+  expect(stderr).toBe(
+    'postrider: The node asks for a token. Give it with --token or POSTRIDER_ADMIN_TOKEN, or save it with: postrider login\n',
+  )
 })

@@ -95,7 +95,8 @@ async function exchange(call: Call): Promise<unknown> {
   const refusal = RefusalSchema.safeParse(value)
   if (!refusal.success)
     throw new CommandError('failed', `${url} answered ${status}, but not as Postrider does: is the address right?`)
-  throw new CommandError(exitOf(status), explain(refusal.data), { code: refusal.data.code })
+  const hasToken = call.headers['authorization'] !== undefined
+  throw new CommandError(exitOf(status), explain(refusal.data, hasToken), { code: refusal.data.code })
 }
 
 async function transmit({
@@ -142,9 +143,10 @@ const exits: Record<number, ExitCode> = {
 
 const exitOf = (status: number): ExitCode => exits[status] ?? 'failed'
 
-function explain({ code, message }: z.infer<typeof RefusalSchema>): string {
+function explain({ code, message }: z.infer<typeof RefusalSchema>, hasToken: boolean): string {
   if (code !== 'unauthorized') return message
-  return `${message} Give the token with --token or POSTRIDER_ADMIN_TOKEN, or save it with: postrider login`
+  const fault = hasToken ? message : 'The node asks for a token.'
+  return `${fault} Give it with --token or POSTRIDER_ADMIN_TOKEN, or save it with: postrider login`
 }
 
 /** Codes of errors before a request is sent. */
