@@ -69,7 +69,8 @@ export async function fetchRequests(
   const fetchOnce = async (): Promise<void> => {
     try {
       if (underWay.size >= maxUnderWay) await Promise.race(underWay)
-      begin(await askForRequests(waiting, destinationId, listener, maxFetchWaitSeconds))
+      // Without waiting where it was away: that it is back is worth telling at once.
+      begin(await askForRequests(waiting, destinationId, listener, isAway ? 0 : maxFetchWaitSeconds))
       if (isAway) note('The node answers again.')
       isAway = false
     } catch (error) {
