@@ -30,6 +30,10 @@ export interface EndpointAttempts {
   order(): void
   /** Makes one attempt, by an operator's order, beside the activity that waits in Temporal. */
   beside(): Promise<EndpointOutcome>
+  /** Whether an activity of the endpoint waits or runs. */
+  isUnderWay(): boolean
+  /** Whether the endpoint took the event. */
+  isTaken(): boolean
   /** Counts the attempts of the activities that wait in Temporal and are about to be cancelled.
    *  @returns whether one is being made */
   countPending(): Promise<boolean>
@@ -65,6 +69,7 @@ export function createEndpointAttempts(
   let count = resumed?.attempts ?? 0
   let last: Attempt | undefined = resumed?.lastAttempt
   let isOrdered = resumed?.isOrdered === true
+  let isTaken = false
   const known = new Set<string>()
   const ownRuns: Runs = new Set()
   /** Some are told twice: by the activity that made them, and as those that wait. */
@@ -102,6 +107,7 @@ export function createEndpointAttempts(
         ...ordered,
       })
       note(attempts)
+      isTaken ||= outcome.kind === 'delivered'
       return outcome
     } catch (error) {
       if (isCancellation(error)) throw error
@@ -120,6 +126,8 @@ export function createEndpointAttempts(
     retries: () => run((next) => activities().retryDelivery(next)),
     order: () => void (isOrdered = true),
     beside: () => run((next) => once(endpointId).attemptInTurn({ ...next, isOrdered: true })),
+    isUnderWay: () => ownRuns.size > 0,
+    isTaken: () => isTaken,
     async countPending() {
       const { attempts, isUnderWay = false } = await readPendingAttempts(inTurn, endpointId)
       note(attempts)

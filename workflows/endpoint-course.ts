@@ -56,9 +56,18 @@ export async function followCourse(course: Course, first: AttemptOutcome): Promi
     const pausedTotalMs = pausedTotalOf(outcome)
     if (pausedTotalMs !== undefined) course.clock.notePause(pausedTotalMs)
     const step = inTime(course, nextStep(stateOf(course, isObeyedInFull(course, outcome)), outcome, moment()))
-    if (step.kind === 'settle') return course.settle(step)
+    if (step.kind === 'settle') return settleAfterOthers(course, step)
     outcome = await take(course, step)
   }
+}
+
+/** Settles the course, but not before an attempt that an operator ordered beside it has told what came of it: it was made, too, and where
+ *  it succeeded, the endpoint has the event. */
+async function settleAfterOthers(course: Course, end: End): Promise<void> {
+  const { attempts } = course
+  if (!attempts.isUnderWay() || !patched('settles-after-attempts-beside')) return course.settle(end)
+  await course.stop()
+  course.settle(attempts.isTaken() ? { end: 'delivered' } : end)
 }
 
 /** How an attempt that was made beside the course ends it; undefined when the course goes on. */

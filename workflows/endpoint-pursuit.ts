@@ -153,7 +153,10 @@ function createCourse(
  *  is stopped and told before. */
 async function endNow(course: Course, end: End): Promise<void> {
   const { phase, attempts } = course
-  const mayRun = phase === 'retrying' || (phase === 'owedAttempt' && patched('counts-first-attempts-in-turn'))
+  const mayRun =
+    phase === 'retrying' ||
+    (phase === 'owedAttempt' && patched('counts-first-attempts-in-turn')) ||
+    (attempts.isUnderWay() && patched('settles-after-attempts-beside'))
   if (mayRun && (await attempts.countPending())) await course.stop()
   course.settle(end)
 }

@@ -331,6 +331,16 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       await handle.signal(signals.retryNow, { by: 'operator', why: 'mended' })
       return handle
     },
+    'refused-beside-a-retry-now': async () => {
+      const destination = await destinationFor([down, { ...gone, delayMs: 3_000 }, 'hang'])
+      const handle = await deliver('refused-beside', destination, { initialMs: 1_000, maxMs: 1_000 })
+      await untilOutcome(handle, 'retrying')
+      await until('the second attempt is made', async () =>
+        (await handle.describe()).raw.pendingActivities?.some(({ lastStartedTime }) => lastStartedTime),
+      )
+      await handle.signal(signals.retryNow, { by: 'operator', why: 'mended' })
+      return handle
+    },
     deferred: async () => {
       const destination = await destinationFor([{ delayMs: 1_500 }])
       const handles = await Promise.all(

@@ -6,6 +6,7 @@ import type { Source } from '../../src/schemas/source.ts'
 import { apiOf, startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
+import { deliver } from './deliveries.ts'
 
 let node: TestApp
 beforeAll(async () => {
@@ -84,6 +85,23 @@ describe('one delivery', () => {
     const done = await read(id)
     expect(done.timeline.map(({ status }) => status)).toEqual([503, 500, 200])
     expect(done).toMatchObject({ status: 'delivered', attempts: 3, nextAttemptAt: null, pending: [] })
+  })
+
+  it('keeps an attempt ordered by hand that runs when another one is refused for good', async () => {
+    await using receiver = await startReceiver()
+    // The third is under way while the order comes, which waits for it: the fourth is sent as the delivery ends.
+    receiver.answerInTurn({ status: 503 }, { status: 503 }, { status: 404, delayMs: 10_000 }, 'hang')
+    const source = await node.createSource()
+    const destination = await node.connect([source], [receiver.url], { options: { timeoutSeconds: 30 } })
+    const retry = { initialMs: 200, maxMs: 200 }
+    await deliver(node.app.temporal, source, [destination], { messageId: 'beside', retry })
+    const id = `event/${source.id}/beside`
+    await receiver.received(3)
+    expect(await node.api('POST', path(id, '/retry'))).toMatchObject({ status: 200 })
+
+    const ended = await untilStatus(id, 'failed')
+    expect(ended.timeline.map(({ status }) => status)).toEqual([503, 503, 404, null])
+    expect(ended.attempts).toBe(receiver.requests.length)
   })
 
   it('is cancelled with who and why, and can be delivered again', async () => {
