@@ -41,7 +41,7 @@ const isOpen = (kind: string): string =>
 
 const endpointFailing = (rules: string): string => `
   select 'endpoint_failing' as kind, e.id as subject, ${endpointName} as name,
-    'it fails since ' || ${inWords('h.failing_since')} || coalesce(': ' || h.reason, '') as reason,
+    'it has failed since ' || ${inWords('h.failing_since')} || coalesce(': ' || h.reason, '') as reason,
     '/destinations/' || d.id as path, '' as occasion
   from ${rules} r, endpoints e
     join destinations d on d.id = e.destination_id and d.enabled
@@ -80,7 +80,7 @@ const endpointDown = (rules: string): string => `
   where down.since is not null or (h.failing_since is not null and ${isOpen('endpoint_down')})`
 
 const destinationHeld = (rules: string): string => `
-  select 'destination_held', d.id, d.name, 'every endpoint fails since ' || ${inWords('d.held_failing_since')},
+  select 'destination_held', d.id, d.name, 'every endpoint has failed since ' || ${inWords('d.held_failing_since')},
     '/destinations/' || d.id, ''
   from ${rules} r, destinations d where r.destination_held and d.held_at = d.paused_at`
 

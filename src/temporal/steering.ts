@@ -214,7 +214,12 @@ function partOf(targets: readonly DeliveryTarget[], { destinationId, endpointId 
     .filter(({ endpointIds }) => endpointIds.length > 0)
   if (part.length > 0) return part
   const path = endpointId === undefined ? 'only.destinationId' : 'only.endpointId'
-  throw new AppError('bad_request', `${path}: this delivery has no such destination or endpoint that is switched on`, {
-    path,
-  })
+  const what = endpointId === undefined ? 'destination' : 'endpoint'
+  throw new AppError(
+    'bad_request',
+    `this delivery has no such ${what}, or it is switched off: switch it on, then redeliver`,
+    {
+      path,
+    },
+  )
 }

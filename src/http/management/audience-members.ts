@@ -129,7 +129,7 @@ export async function stageUpload(
   } catch (error) {
     await dropRowSet(database, rowSet)
     if (error instanceof MembershipError)
-      throw new AppError('bad_request', `The body cannot be used: ${error.message}.`)
+      throw new AppError('bad_request', `The members cannot be used: ${error.message}.`)
     throw request.raw.complete ? error : cutOff()
   }
 }

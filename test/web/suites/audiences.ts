@@ -12,7 +12,7 @@ export const audiences = (web: WebTest) =>
 
     it('are created, filled from a file after a preview, and taken back', async () => {
       await using receiver = await startReceiver()
-      await web.node.connect([], [receiver.url])
+      const destination = await web.node.connect([], [receiver.url])
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/audiences`)
       await page.getByRole('button', { name: 'Create an audience' }).first().click()
@@ -48,6 +48,9 @@ export const audiences = (web: WebTest) =>
       await page.getByText('No user fits.').waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await page.setViewportSize({ width: 375, height: 800 })
+      await page.getByText(/(ago|just now); calls: 2$/).waitFor()
+      await page.setViewportSize({ width: 1280, height: 800 })
 
       await page.getByRole('button', { name: 'Undo' }).click()
       await page.getByRole('button', { name: 'Undo the sync' }).click()
@@ -57,6 +60,12 @@ export const audiences = (web: WebTest) =>
         { userId: 'grace', big_spenders: false },
       ])
       await page.getByText('It has no members yet.').waitFor()
+
+      // Its figures are those of deliveries: they do not deny the calls that were made.
+      await page.goto(`${web.node.url}/destinations/${destination.id}`)
+      await page.getByText('No event was sent to it.').waitFor()
+      await page.getByText(/^Calls that syncs of audiences send are not among these/).waitFor()
+      await page.getByRole('link', { name: 'Big Spenders' }).waitFor()
       expect(errors).toEqual([])
     })
 

@@ -104,6 +104,16 @@ const openers: Opener[] = [
     name: 'Seen',
   },
   {
+    file: 'features/destinations/connect-page.tsx',
+    path: () => '/catalog/webhooks',
+    before: async (page) => {
+      await page.getByLabel('Name of the destination').fill('Half done')
+      await page.reload()
+    },
+    from: button('Start over'),
+    name: 'Start over?',
+  },
+  {
     file: 'features/destinations/power-switch.tsx',
     path: ({ destination }) => `/destinations/${destination.id}`,
     from: (page) => page.getByRole('switch', { name: 'On' }),
@@ -284,6 +294,8 @@ export const dialogs = (web: WebTest) =>
         await shown.waitFor()
         await page.waitForFunction((wanted) => document.activeElement?.closest(`[role=${wanted}]`) !== null, role)
         expect((await heading.boundingBox())?.x).toBe(place)
+        // Its head is not taken for the head of the page.
+        expect(await page.getByRole('banner').count()).toBe(1)
         for (const look of [wideAndLight, wideAndDark, narrowAndDark]) {
           await show(page, look)
           expect(await seriousFindings(page), look.name).toEqual([])

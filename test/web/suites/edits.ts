@@ -24,6 +24,16 @@ export const edits = (web: WebTest) =>
       await question.getByRole('button', { name: 'Leave without saving' }).click()
       await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
       expect(await nameOf(path)).toBe('Test destination')
+
+      const source = await web.node.createSource('Edited, too')
+      await page.goto(`${web.node.url}/sources/${source.id}`)
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Half done')
+      await page.getByRole('link', { name: 'Alerts' }).first().click()
+      await question.getByRole('button', { name: 'Leave without saving' }).click()
+      await page.getByRole('textbox', { name: 'An endpoint fails for so many minutes' }).fill('77')
+      await page.getByRole('link', { name: 'Sources' }).first().click()
+      await question.getByRole('button', { name: 'Stay on the page' }).click()
+      expect(await page.getByRole('textbox', { name: 'An endpoint fails for so many minutes' }).inputValue()).toBe('77')
     })
 
     it('of two tabs: the later one learns what the other changed before it overwrites it', async () => {

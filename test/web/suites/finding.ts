@@ -11,7 +11,7 @@ export const finding = (web: WebTest) =>
     it('audiences and ids in the palette, with what there is of them', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Findable')
-      await web.node.connect([source], [receiver.url])
+      const destination = await web.node.connect([source], [receiver.url])
       const { body: audience } = await web.node.api<Audience>('POST', '/audiences', { name: 'Night Owls' })
       await web.node.post('/track', source.writeKey, { userId: 'u-find', event: 'Found', messageId: 'm-find' })
       await web.node.post('/track', source.writeKey, { userId: 'u-find', messageId: 'm-refused' })
@@ -26,6 +26,15 @@ export const finding = (web: WebTest) =>
       await type('night')
       await page.getByRole('button', { name: 'Night Owls' }).click()
       await eventually(() => new URL(page.url()).pathname).toBe(`/audiences/${audience.id}`)
+      for (const [id, name, path] of [
+        [source.id, 'Findable', `/sources/${source.id}`],
+        [audience.id, 'Night Owls', `/audiences/${audience.id}`],
+        [receiver.url, 'Test destination', `/destinations/${destination.id}`],
+      ] as const) {
+        await type(id)
+        await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+        await eventually(() => new URL(page.url()).pathname).toBe(path)
+      }
       await type('m-find')
       await page.getByText('1 delivery of message m-find').waitFor()
       await page.getByText('No delivery of user m-find').waitFor()

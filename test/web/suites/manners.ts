@@ -39,6 +39,11 @@ export const manners = (web: WebTest) =>
       await page.goto(`${web.node.url}/settings?tab=audit`)
       const entry = page.getByRole('row', { name: /Created source/ }).first()
       await entry.getByText(/^admin, \d+ \w+ \d{4}, \d\d:\d\d:\d\d /).waitFor()
+      await page.goto(`${web.node.url}/destinations`)
+      await page.waitForFunction(() => document.querySelector('main table') !== null)
+      // Nothing of it has to be scrolled to.
+      const right = await page.evaluate(() => document.querySelector('main table')?.getBoundingClientRect().right)
+      expect(right).toBeLessThanOrEqual(375)
       const paths = [
         '/sources',
         `/sources/${source.id}`,

@@ -4,7 +4,8 @@ import { useEffect } from 'react'
 /** A dialog over the page. The focus goes back to where it was, however it ends. */
 export function Dialog(props: ModalProps) {
   return (
-    <Modal closeButtonProps={{ 'aria-label': 'Close' }} {...props}>
+    // Its head is not that of the page.
+    <Modal closeButtonProps={{ 'aria-label': 'Close' }} attributes={{ header: { role: 'none' } }} {...props}>
       <FocusKeeper />
       {props.children}
     </Modal>

@@ -14,7 +14,7 @@ import { pages } from './pages.tsx'
 /** Pause in typing before ids are looked up, in milliseconds. */
 const typingMs = 250
 
-/** To any page, source, destination or audience by its name, or to what there is of a user's or message's id.
+/** To any page, source, destination or audience by its name, id or URL, or to what there is of a user's or message's id.
  *  @param request  opens with each new number */
 export default function CommandPalette({ request }: { request: number }) {
   useEffect(() => spotlight.open(), [request])
@@ -42,15 +42,17 @@ export default function CommandPalette({ request }: { request: number }) {
       actions: sources.map(({ id, name }) => ({
         id,
         label: name,
+        keywords: [id],
         leftSection: <IconBox size={20} aria-hidden />,
         onClick: () => void navigate({ to: '/sources/$id', params: { id } }),
       })),
     },
     {
       group: 'Destinations',
-      actions: destinations.map(({ id, name }) => ({
+      actions: destinations.map(({ id, name, settings: { webhooks } }) => ({
         id,
         label: name,
+        keywords: [id, ...webhooks.flatMap((webhook) => [webhook.id, webhook.url])],
         leftSection: <IconPlugConnected size={20} aria-hidden />,
         onClick: () => void navigate({ to: '/destinations/$id', params: { id } }),
       })),
@@ -60,6 +62,7 @@ export default function CommandPalette({ request }: { request: number }) {
       actions: audiences.map(({ id, name }) => ({
         id,
         label: name,
+        keywords: [id],
         leftSection: <IconUsers size={20} aria-hidden />,
         onClick: () => void navigate({ to: '/audiences/$id', params: { id } }),
       })),
@@ -91,13 +94,13 @@ export default function CommandPalette({ request }: { request: number }) {
       onQueryChange={setQuery}
       shortcut={null}
       attributes={{ content: { 'aria-label': 'Go to' } }}
-      nothingFound="Nothing found. Try part of a name, or a whole user or message id."
+      nothingFound="Nothing found. Try part of a name or URL, or a whole user or message id."
       limit={12}
       scrollable
       maxHeight={420}
       searchProps={{
         leftSection: <IconSearch size={18} aria-hidden />,
-        placeholder: 'A name, or the id of a user or message',
+        placeholder: 'A name, a URL or an id',
         'aria-label': 'Go to',
       }}
     />

@@ -5,6 +5,7 @@ import type { AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertRulesQuery, saveAlertRules } from '../../api/alerts.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { RulesPreview } from './rules-preview.tsx'
@@ -41,6 +42,7 @@ function Rules({ rules }: { rules: AlertRules }) {
   })
   return (
     <form onSubmit={form.onSubmit(() => save.mutate())}>
+      <UnsavedGuard isDirty={form.isDirty()} />
       <Stack>
         <Fields form={form} disabled={!canChange} />
         {canChange && (

@@ -88,6 +88,10 @@ function SyncRow({ sync }: { sync: Sync }) {
               {status === 'running' && `, ${phase}`}
             </Text>
           </Group>
+          <Text size="xs" c="dimmed" hiddenFrom="sm" component="div">
+            <Ago at={requestedAt} />; calls: {sent.toLocaleString()}
+            {failed > 0 && `, failed: ${failed.toLocaleString()}`}
+          </Text>
           {reason !== null && (
             <Text size="xs" c="dimmed">
               {withNames(reason)}

@@ -12,9 +12,11 @@ interface Props {
 
 /** To whom of several an event is sent again; nothing where there is no choice. */
 export function RedeliveryChoice({ destinationIds, onChange }: Props) {
-  const destinations = (useQuery(destinationsQuery).data ?? []).filter(({ id }) => destinationIds.includes(id))
+  const all = (useQuery(destinationsQuery).data ?? []).filter(({ id }) => destinationIds.includes(id))
+  const destinations = all.filter(({ enabled }) => enabled)
+  const off = all.filter(({ enabled }) => !enabled).map(({ name }) => name)
   const parts = destinations.flatMap(({ id: destinationId, name, settings: { webhooks } }) => [
-    ...(destinations.length > 1 ? [{ label: name, part: { destinationId } }] : []),
+    ...(all.length > 1 ? [{ label: name, part: { destinationId } }] : []),
     ...(webhooks.length > 1
       ? webhooks.map(({ id, url }) => ({ label: `${name}: ${url}`, part: { endpointId: id } }))
       : []),
@@ -23,10 +25,11 @@ export function RedeliveryChoice({ destinationIds, onChange }: Props) {
   return (
     <Select
       label="To"
+      description={off.length > 0 && `Switched off, so nothing is sent there: ${off.join(', ')}`}
       defaultValue="all"
       allowDeselect={false}
       data={[
-        { value: 'all', label: 'Each of its destinations' },
+        { value: 'all', label: off.length === 0 ? 'Each of its destinations' : 'Each of its destinations that is on' },
         ...parts.map(({ label }, index) => ({ value: String(index), label })),
       ]}
       onChange={(value) => onChange(parts[Number(value)]?.part)}

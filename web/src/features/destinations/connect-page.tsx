@@ -2,11 +2,12 @@ import { Alert, Button, Checkbox, Group, Stack, Stepper, Text, TextInput } from 
 import { useForm } from '@mantine/form'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconCircleCheck, IconLock } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
-import { changeDestination, createDestination, destinationsQuery } from '../../api/destinations.ts'
+import { changeDestination, createDestination, deleteDestination, destinationsQuery } from '../../api/destinations.ts'
 import { ApiError } from '../../api/request.ts'
+import { confirm } from '../../shared/confirm.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
@@ -141,9 +142,10 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         description="Sends events to your own HTTP endpoints. All source types can use it."
         actions={
           draft !== undefined && (
-            <Button variant="subtle" onClick={onStartOver}>
-              Start over
-            </Button>
+            <StartOver
+              saved={destinations?.find(({ id, enabled }) => id === destinationId && !enabled)}
+              onStartOver={onStartOver}
+            />
           )
         }
       />
@@ -230,6 +232,37 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         </Group>
       </form>
     </>
+  )
+}
+
+/** Leaves nothing behind of what was begun.
+ *  @param saved  the destination that it made, which is still switched off */
+function StartOver({ saved, onStartOver }: { saved: Destination | undefined; onStartOver: () => void }) {
+  const client = useQueryClient()
+  const remove = useChange({
+    change: (id: string) => deleteDestination(id),
+    stale: ['destinations'],
+    onDone: async () => {
+      // Its name is free from then on.
+      await client.refetchQueries({ queryKey: destinationsQuery.queryKey, exact: true })
+      onStartOver()
+    },
+  })
+  return (
+    <Button
+      variant="subtle"
+      loading={remove.isPending}
+      onClick={() =>
+        confirm({
+          title: 'Start over?',
+          text: `What you have entered is lost.${saved === undefined ? '' : ` ${saved.name} was saved, and is deleted: it was not switched on, so it got nothing but your tests.`}`,
+          yes: saved === undefined ? 'Start over' : 'Delete it and start over',
+          onYes: () => (saved === undefined ? onStartOver() : remove.mutate(saved.id)),
+        })
+      }
+    >
+      Start over
+    </Button>
   )
 }
 

@@ -1,7 +1,8 @@
-import { Skeleton, Stack, Text } from '@mantine/core'
+import { Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import type { Overview } from '../../../../src/schemas/overview.ts'
+import { audiencesQuery } from '../../api/audiences.ts'
 import { recentFailuresQuery } from '../../api/deliveries.ts'
 import { overviewQuery } from '../../api/system.ts'
 import { Fact, Facts } from '../../shared/facts.tsx'
@@ -17,13 +18,34 @@ const EventChart = lazy(() => loadFile(() => import('../../shared/event-chart.ts
 
 const refreshMs = 5_000
 
-/** What the requests to a destination came to in the last 24 hours. */
+/** What the requests of deliveries to a destination came to in the last 24 hours. */
 export function DestinationFigures({ destinationId }: { destinationId: string }) {
   const query = useQuery(overviewQuery({ destinationId }, () => ({ destinationId })))
   return (
     <Section title="The last 24 hours">
       <QueryView query={query}>{(overview) => <Figures overview={overview} />}</QueryView>
+      <CountedElsewhere destinationId={destinationId} />
     </Section>
+  )
+}
+
+/** Says that what syncs send is not among the figures, where there may be any. */
+function CountedElsewhere({ destinationId }: { destinationId: string }) {
+  const audiences = useQuery(audiencesQuery).data?.filter(({ destinationIds }) =>
+    destinationIds.includes(destinationId),
+  )
+  if (audiences === undefined || audiences.length === 0) return null
+  return (
+    <Group gap={4}>
+      <Text size="sm" c="dimmed">
+        Calls that syncs of audiences send are not among these; each sync counts its own:
+      </Text>
+      {audiences.map(({ id, name }) => (
+        <Link key={id} size="sm" to="/audiences/$id" params={{ id }} dir="auto" style={{ overflowWrap: 'anywhere' }}>
+          {name}
+        </Link>
+      ))}
+    </Group>
   )
 }
 
@@ -31,7 +53,7 @@ function Figures({ overview: { series, latency, attemptDuration } }: { overview:
   const sum = (member: 'delivered' | 'failed'): number => series.reduce((total, step) => total + step[member], 0)
   const [delivered, failed] = [sum('delivered'), sum('failed')]
   const made = delivered + failed
-  if (made === 0) return <Text size="sm">No request was sent to it.</Text>
+  if (made === 0) return <Text size="sm">No event was sent to it.</Text>
   return (
     <>
       <Facts>

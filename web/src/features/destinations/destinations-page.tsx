@@ -23,6 +23,7 @@ export function DestinationsPage() {
   const activity = useQuery(activityQuery).data?.destinations
   const canChange = useCanChange()
   const nameOf = (id: string): string => sources.find((source) => source.id === id)?.name ?? id
+  const activityOf = (id: string) => activity?.find(({ destinationId }) => destinationId === id)
   return (
     <>
       <PageHeader
@@ -47,7 +48,7 @@ export function DestinationsPage() {
                   <Table.Tr>
                     <Table.Th {...textColumn}>Name</Table.Th>
                     <Table.Th>State</Table.Th>
-                    <Table.Th>Requests in 24 h</Table.Th>
+                    <Table.Th visibleFrom="sm">Requests in 24&nbsp;h</Table.Th>
                     <Table.Th visibleFrom="sm">Latest</Table.Th>
                     <Table.Th visibleFrom="sm" {...textColumn}>
                       Sources
@@ -62,6 +63,9 @@ export function DestinationsPage() {
                         <Link to="/destinations/$id" params={{ id: destination.id }} fw={600} dir="auto">
                           {destination.name}
                         </Link>
+                        <Text size="xs" c="dimmed" hiddenFrom="sm">
+                          {requestsText(activityOf(destination.id))}
+                        </Text>
                       </Table.Td>
                       <Table.Td>
                         <Group gap={4}>
@@ -69,9 +73,7 @@ export function DestinationsPage() {
                           <WorstBadge endpoints={destination.endpoints} />
                         </Group>
                       </Table.Td>
-                      <ActivityCells
-                        activity={activity?.find(({ destinationId }) => destinationId === destination.id)}
-                      />
+                      <ActivityCells activity={activityOf(destination.id)} />
                       <Table.Td visibleFrom="sm">
                         {destination.sourceIds.length === 0 ? (
                           <Text size="sm" c="dimmed">
@@ -101,12 +103,20 @@ export function DestinationsPage() {
   )
 }
 
+type ActivityOfDestination = Activity['destinations'][number]
+
+/** The same in one line, for where there is no room for columns. */
+const requestsText = ({ delivered, failed }: Pick<ActivityOfDestination, 'delivered' | 'failed'> = none): string =>
+  `${(delivered + failed).toLocaleString()} requests in 24\u00a0h, ${failed.toLocaleString()} failed`
+
+const none = { delivered: 0, failed: 0 }
+
 /** How many requests succeeded and failed, and when the latest was made. */
-function ActivityCells({ activity }: { activity: Activity['destinations'][number] | undefined }) {
+function ActivityCells({ activity }: { activity: ActivityOfDestination | undefined }) {
   const { delivered = 0, failed = 0, lastAttemptAt = null } = activity ?? {}
   return (
     <>
-      <Table.Td>
+      <Table.Td visibleFrom="sm">
         {delivered.toLocaleString()}
         {failed > 0 && <Text size="sm">{failed.toLocaleString()} failed</Text>}
       </Table.Td>

@@ -8,7 +8,8 @@ import { EndpointBadge } from './endpoint-badge.tsx'
 import { RetryWaiting } from './retry-waiting.tsx'
 
 /** How each endpoint does: since when, why, and what comes next. */
-export function EndpointStates({ destination: { id, settings, endpoints } }: { destination: DestinationView }) {
+export function EndpointStates({ destination }: { destination: DestinationView }) {
+  const { id, settings, endpoints } = destination
   const canChange = useCanChange()
   return (
     <Section title="State of the endpoints">
@@ -18,7 +19,7 @@ export function EndpointStates({ destination: { id, settings, endpoints } }: { d
             <EndpointBadge state={endpoint.state} />
             <div style={{ overflowWrap: 'anywhere', minWidth: 0, flex: '1 1 240px' }}>
               <Text>{settings.webhooks.find((webhook) => webhook.id === endpoint.id)?.url}</Text>
-              <StateText endpoint={endpoint} />
+              <StateText endpoint={endpoint} isAttempted={destination.enabled && !destination.paused} />
             </div>
           </Group>
         ))}
@@ -29,7 +30,8 @@ export function EndpointStates({ destination: { id, settings, endpoints } }: { d
   )
 }
 
-function StateText({ endpoint }: { endpoint: EndpointState }) {
+/** @param isAttempted  its destination sends: neither paused nor switched off */
+function StateText({ endpoint, isAttempted }: { endpoint: EndpointState; isAttempted: boolean }) {
   const { state, lastAttemptAt, failingSince, downSince, nextProbeAt, downOnNodes, reason } = endpoint
   return (
     <>
@@ -37,14 +39,11 @@ function StateText({ endpoint }: { endpoint: EndpointState }) {
       {downSince !== null && (
         <Text size="sm" c="dimmed">
           Down for <SpanSince at={downSince} />
-          {downOnNodes > 1 && ` on ${downOnNodes} nodes`}: only a single attempt is made now and then, to see whether it
-          works again.{' '}
-          {nextProbeAt === null ? (
-            'The next event or retry is the next such attempt.'
+          {downOnNodes > 1 && ` on ${downOnNodes} nodes`}
+          {isAttempted ? (
+            <NextProbe at={nextProbeAt} />
           ) : (
-            <>
-              The next one is made <Countdown to={nextProbeAt} />.
-            </>
+            '. No attempt is made while the destination is paused or off.'
           )}
         </Text>
       )}
@@ -61,3 +60,16 @@ function StateText({ endpoint }: { endpoint: EndpointState }) {
     </>
   )
 }
+
+const NextProbe = ({ at }: { at: string | null }) => (
+  <>
+    : only a single attempt is made now and then, to see whether it works again.{' '}
+    {at === null ? (
+      'The next event or retry is the next such attempt.'
+    ) : (
+      <>
+        The next one is made <Countdown to={at} />.
+      </>
+    )}
+  </>
+)

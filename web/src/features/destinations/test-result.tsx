@@ -26,6 +26,7 @@ export function TestResult({ result }: { result: EndpointTest['results'][number]
           <Text size="sm" fw={600}>
             {error}
             {outcome === 'unavailable' && ' A real event would be tried again.'}
+            {outcome === 'rejected' && ' A real event would not be tried again.'}
           </Text>
         )}
         <Accordion variant="contained">

@@ -6,7 +6,7 @@ import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { Countdown, SpanSince } from '../../shared/time.tsx'
-import { advice } from '../../shared/failure-advice.ts'
+import { advice, type Advice } from '../../shared/failure-advice.ts'
 
 type Failing = Overview['failingEndpoints'][number]
 
@@ -19,9 +19,9 @@ const maxShown = 10
 export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEndpoints'] }) {
   if (endpoints.length === 0)
     return (
-      <Group gap="xs">
-        <IconCircleCheck size={18} color="var(--mantine-color-teal-7)" aria-hidden />
-        <Text size="sm">No endpoint of a destination that is switched on.</Text>
+      <Group gap="xs" wrap="nowrap" align="flex-start">
+        <IconCircleCheck size={18} color="var(--mantine-color-teal-7)" aria-hidden style={{ flexShrink: 0 }} />
+        <Text size="sm">None: no endpoint of a destination that is switched on fails.</Text>
       </Group>
     )
   const more = endpoints.length - maxShown
@@ -45,7 +45,10 @@ function FailingRow({ failing }: { failing: Failing }) {
   const destination = destinations?.find(({ id }) => id === destinationId)
   const state = destination?.endpoints.find(({ id }) => id === failing.endpointId)
   const isOneOfSeveral = (destination?.endpoints.length ?? 0) > 1
-  const { isFinal, text, action } = advice(reason, isOneOfSeveral && destination?.successPolicy === 'any')
+  const isPaused = destination?.paused === true
+  const { isFinal, text, action } = isPaused
+    ? whilePaused
+    : advice(reason, isOneOfSeveral && destination?.successPolicy === 'any')
   return (
     <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
       <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />
@@ -62,7 +65,7 @@ function FailingRow({ failing }: { failing: Failing }) {
             <>
               {' '}
               It is down
-              {state.nextProbeAt !== null && (
+              {state.nextProbeAt !== null && !isPaused && (
                 <>
                   , next attempt <Countdown to={state.nextProbeAt} />
                 </>
@@ -74,6 +77,7 @@ function FailingRow({ failing }: { failing: Failing }) {
         <Group gap="sm">
           {/* Of a destination with several endpoints, it is the others that these wait for. */}
           {!(isFinal && isOneOfSeveral) && <CountLink destinationId={destinationId} status="retrying" />}
+          {isPaused && <CountLink destinationId={destinationId} status="held" />}
           <CountLink destinationId={destinationId} status="failed" />
         </Group>
         <Group gap="sm" mt={4}>
@@ -92,12 +96,20 @@ function FailingRow({ failing }: { failing: Failing }) {
   )
 }
 
+/** Whatever the reason is: nothing is sent there meanwhile. */
+const whilePaused: Advice = {
+  isFinal: false,
+  text: 'The destination is paused: its events wait until it is resumed.',
+  action: 'See it, or resume it',
+}
+
 const countTexts = {
+  held: ['delivery waits until it is resumed', 'deliveries wait until it is resumed'],
   retrying: ['delivery waits for its next attempt', 'deliveries wait for their next attempt'],
   failed: ['delivery failed for good', 'deliveries failed for good'],
 } as const
 
-function CountLink({ destinationId, status }: { destinationId: string; status: 'retrying' | 'failed' }) {
+function CountLink({ destinationId, status }: { destinationId: string; status: keyof typeof countTexts }) {
   const filter = { destinationId, status }
   const { data, error } = useQuery({ ...deliveryCountQuery(filter), refetchInterval: refreshMs })
   // A count that could not be read again says nothing of now.

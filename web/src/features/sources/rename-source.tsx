@@ -5,6 +5,7 @@ import type { Source } from '../../../../src/schemas/source.ts'
 import { changeSource, sourcesQuery } from '../../api/sources.ts'
 import { explainAtField } from '../../shared/form-errors.ts'
 import { Section } from '../../shared/section.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 
 /** Gives the source another name, which no other source has. */
@@ -21,6 +22,7 @@ export function RenameSource({ source: { id, name: present } }: { source: Source
   const isTaken = sources.some((source) => source.id !== id && source.name === name.trim())
   return (
     <Section title="Name">
+      <UnsavedGuard isDirty={name.trim() !== present} />
       <form
         onSubmit={(event) => {
           event.preventDefault()

@@ -1,4 +1,4 @@
-import { Alert, Badge, Stack, Switch, Text } from '@mantine/core'
+import { Alert, Badge, Group, Stack, Switch, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { Source, SourcePatch } from '../../../../src/schemas/source.ts'
@@ -15,6 +15,9 @@ import { LiveEvents } from './live-events.tsx'
 import { RenameSource } from './rename-source.tsx'
 import { Snippets } from './snippets.tsx'
 import { WriteKey } from './write-key.tsx'
+
+/** How often it is read again which of the destinations are on. */
+const refreshMs = 5_000
 
 export function SourcePage() {
   const { id } = useParams({ from: '/shell/sources/$id' })
@@ -86,7 +89,7 @@ function SourceView({ source }: { source: Source }) {
 }
 
 function ConnectedDestinations({ sourceId }: { sourceId: string }) {
-  const query = useQuery(destinationsQuery)
+  const query = useQuery({ ...destinationsQuery, refetchInterval: refreshMs })
   return (
     <Section title="Destinations">
       <QueryView query={query}>
@@ -100,10 +103,18 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
             )
           return (
             <Stack gap={4}>
-              {connected.map(({ id, name }) => (
-                <Link key={id} to="/destinations/$id" params={{ id }} style={{ overflowWrap: 'anywhere' }}>
-                  {name}
-                </Link>
+              {connected.map(({ id, name, enabled, paused }) => (
+                <Group key={id} gap="xs">
+                  <Link to="/destinations/$id" params={{ id }} style={{ overflowWrap: 'anywhere' }} dir="auto">
+                    {name}
+                  </Link>
+                  {!enabled && <Badge variant="default">Off</Badge>}
+                  {enabled && paused && (
+                    <Badge color="yellow" variant="light">
+                      Paused
+                    </Badge>
+                  )}
+                </Group>
               ))}
             </Stack>
           )

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Stack, Table, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDisclosure } from '@mantine/hooks'
 import { IconBox, IconPlus } from '@tabler/icons-react'
@@ -47,7 +47,7 @@ export function SourcesPage() {
                 <Table.Tr>
                   <Table.Th {...textColumn}>Name</Table.Th>
                   <Table.Th>State</Table.Th>
-                  <Table.Th>Events in 24 h</Table.Th>
+                  <Table.Th>Events in 24&nbsp;h</Table.Th>
                   <Table.Th visibleFrom="sm">Latest</Table.Th>
                   <Table.Th visibleFrom="sm">Created</Table.Th>
                 </Table.Tr>
@@ -95,9 +95,9 @@ function ActivityCells({ activity }: { activity: Activity['sources'][number] | u
       <Table.Td>
         {received.toLocaleString()}
         {rejected > 0 && (
-          <Badge color="red" variant="light" ml="xs">
+          <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
             {rejected.toLocaleString()} rejected
-          </Badge>
+          </Text>
         )}
       </Table.Td>
       <Table.Td visibleFrom="sm">{lastEventAt === undefined ? '–' : <Ago at={lastEventAt} />}</Table.Td>
