@@ -4,11 +4,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Those that take half a minute or more. They begin in this order: what mostly waits beside what mostly works. */
 const longest = [
-  'test/web/setting-up.test.ts',
+  'test/web/looks.test.ts',
   'test/web/night.test.ts',
+  'test/web/setting-up.test.ts',
   'test/system/crash.test.ts',
   'test/system/inbox.test.ts',
   'test/web/operating.test.ts',
+  'test/web/looking-after.test.ts',
   'test/temporal/embedded-server.test.ts',
   'test/audiences/control.test.ts',
   'test/system/steering-crash.test.ts',

@@ -1,13 +1,10 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
 import { connecting } from './suites/connect.ts'
-import { dialogs } from './suites/dialogs.ts'
 import { edits } from './suites/edits.ts'
 import { endpointOptions } from './suites/endpoint-options.ts'
 import { filters } from './suites/filters.ts'
-import { fullLists } from './suites/full-lists.ts'
 import { manners } from './suites/manners.ts'
 import { mappings } from './suites/mappings.ts'
-import { everyPage } from './suites/pages.ts'
 import { signingIn } from './suites/sign-in.ts'
 import { temporalUi } from './suites/temporal-ui.ts'
 
@@ -18,11 +15,8 @@ describeInBrowser('the web app', () => {
   filters(web)
   mappings(web)
   endpointOptions(web)
-  everyPage(web)
   signingIn(web)
   temporalUi(web)
   edits(web)
   manners(web)
-  dialogs(web)
-  fullLists(web)
 })
