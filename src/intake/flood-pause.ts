@@ -1,6 +1,8 @@
 /** Pauses of a flood of parcels while callers post: where the main thread has time for one of both only, what is accepted first is delivered no
  *  later in all, and callers have their answers sooner. */
 
+import { performance } from 'node:perf_hooks'
+
 /** Each parcel is followed by so many times the time that it took, and by so many milliseconds at most. */
 const perParcel = 2
 const longestMs = 250
