@@ -38,12 +38,20 @@ export async function readList(page: Page): Promise<Record<string, ShownRow>> {
 export const keyOf = (messageId: string, redelivery: string | undefined): string =>
   redelivery === undefined ? messageId : `${messageId} again ${redelivery}`
 
-/** The cells of the only table. */
+/** The cells of the only table, without what is there for other widths. */
 export const cellsOf = (page: Page): Promise<string[][]> =>
   page
     .getByRole('main')
     .locator('tbody tr')
-    .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)))
+    .evaluateAll((rows) => {
+      const textOf = (element: Element): string =>
+        element.checkVisibility()
+          ? [...element.childNodes]
+              .map((node) => (node instanceof Element ? textOf(node) : (node.textContent ?? '')))
+              .join('')
+          : ''
+      return rows.map((row) => [...row.children].map(textOf))
+    })
 
 export interface ShownDelivery {
   status: string
