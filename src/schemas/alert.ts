@@ -25,10 +25,13 @@ const maxUrlLength = 2_048
 const maxSecretLength = 1_024
 const maxAddressLength = 320
 
-/** Longest threshold of a rule: a day. Longest time before the end of a key, as keys overlap no longer, and longest mute: 30 days. All in
- *  seconds. */
+/** Longest threshold of a rule, in seconds: a day. */
 export const maxAfterSeconds = 24 * 3600
+
+/** Longest time before the end of a key, in seconds: 30 days, as keys overlap no longer. */
 export const maxBeforeEndSeconds = 30 * 24 * 3600
+
+/** Longest mute, in seconds: 30 days. */
 export const maxMuteSeconds = 30 * 24 * 3600
 
 /** Longest time over which a share of attempts is taken, in minutes. */

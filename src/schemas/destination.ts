@@ -87,8 +87,10 @@ export const OrderPerUserSchema = z.strictObject({
 
 const retryWindowHours = z.int().min(1).max(maxRetryWindowHours)
 
-/** Bounds of the first pause of a destination's retries, and of the longest, in seconds: a window of 72 hours has 52,000 attempts at most. */
+/** Longest first pause of a destination's retries, in seconds. */
 export const maxFirstPauseSeconds = 3_600
+
+/** Bounds of the longest pause of a destination's retries, in seconds: a window of 72 hours has 52,000 attempts at most. */
 export const longestPauseSeconds = { min: 10, max: 43_200 }
 
 /** When a destination's retries come: each pause is twice the one before, from the first to the longest; at least half of it is waited, the
