@@ -7,7 +7,6 @@ import type { Database } from '../db/database.ts'
 import { runDrainer } from '../intake/drainer.ts'
 import type { EventLedger } from '../intake/event-ledger.ts'
 import type { InboxTurns, Readiness } from '../intake/inbox-turns.ts'
-import { createFloodPause } from '../intake/flood-pause.ts'
 import { createParcelStarts, type ParcelStarts } from '../intake/start-parcels.ts'
 import { createSingleStarts } from '../intake/start-singles.ts'
 import { keepLooking } from '../keep-looking.ts'
@@ -37,10 +36,8 @@ export interface DrainDependencies extends Pick<GateServices, 'parcelLoad'> {
   starts: Starts
   inboxTurns: InboxTurns
   readinessOf: (targets: readonly DeliveryTarget[]) => Readiness
-  /** Resolves when the callers that wait for the inbox now have their answer: they come first. It answers whether there were any. */
-  giveWay: () => Promise<boolean>
-  /** Whether half of the events that may wait do. */
-  isInboxHalfFull: () => boolean
+  /** Resolves when the callers that wait for the inbox now have their answer: they come first. */
+  giveWay: () => Promise<void>
   onParcelsMade: () => void
   count: EventLedger['count']
   logger: Logger
@@ -48,8 +45,7 @@ export interface DrainDependencies extends Pick<GateServices, 'parcelLoad'> {
 
 /** Of a node that delivers. */
 export function composeDrain(dependencies: DrainDependencies): Drain {
-  const { config, database, temporal, starts, inboxTurns, readinessOf, giveWay, isInboxHalfFull, count, logger } =
-    dependencies
+  const { config, database, temporal, starts, inboxTurns, readinessOf, giveWay, count, logger } = dependencies
   const { slots, pace, start } = starts
   const parcels =
     config.parcels === 'off'
@@ -64,7 +60,6 @@ export function composeDrain(dependencies: DrainDependencies): Drain {
           isRunning: (id) => isRunning(temporal, id),
           load: dependencies.parcelLoad,
           giveWay,
-          floodPause: createFloodPause(isInboxHalfFull),
           onMade: dependencies.onParcelsMade,
           onRoom: () => drainer.goOn(),
           isProven: () => slots.isProven(),

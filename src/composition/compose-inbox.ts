@@ -13,10 +13,7 @@ export interface InboxServices {
   stop(): Promise<void>
 }
 
-export interface InboxServicesDependencies extends Omit<
-  DrainDependencies,
-  'inboxTurns' | 'giveWay' | 'isInboxHalfFull'
-> {
+export interface InboxServicesDependencies extends Omit<DrainDependencies, 'inboxTurns' | 'giveWay'> {
   /** Whether the endpoints of some destinations take attempts now. */
   readiness: (destinationIds: readonly string[]) => Readiness
 }
@@ -25,12 +22,7 @@ export function composeInbox(dependencies: InboxServicesDependencies): InboxServ
   const { config, database, readiness, readinessOf } = dependencies
   const inboxTurns = createInboxTurns(database, readiness)
   const compose = config.roles.worker ? composeDrain : watchInbox
-  const drain = compose({
-    ...dependencies,
-    inboxTurns,
-    giveWay: () => writer.written(),
-    isInboxHalfFull: () => writer.isHalfFull(),
-  })
+  const drain = compose({ ...dependencies, inboxTurns, giveWay: () => writer.written() })
   const wakeIfReady = (events: readonly NewInboxEvent[]): void => {
     const targets = new Map(events.map(({ input }) => [turnIdOf(input), input.targets]))
     if ([...targets.values()].some((of) => takesSome(readinessOf(of)))) drain.wake()

@@ -40,9 +40,8 @@ export interface EventGroups {
    *  @throws AppError inbox_full; what the write of a group threw, at once for a second after it. Events may then have been written all the
    *  same, later */
   write: (events: NewInboxEvent[]) => Promise<number>
-  /** Resolves when the group that is being written is through; at once when nobody waits.
-   *  @returns whether somebody waited */
-  written: () => Promise<boolean>
+  /** Resolves when the group that is being written is through; at once when nobody waits. */
+  written: () => Promise<void>
 }
 
 /** @param writeGroup  writes a group and answers each of its callers; when it throws, or takes longer than 5 s, all that are not answered
@@ -86,7 +85,7 @@ export function groupEvents(writeGroup: (group: Caller[]) => Promise<void>): Eve
         if (underWay === undefined) void writeAll()
       })
     },
-    written: async () => underWay !== undefined && underWay.then(() => true),
+    written: async () => underWay,
   }
 }
 

@@ -1,11 +1,9 @@
 /** The parcels of this node that wait for their start: those of each turn one after the other, newcomers beside them. A newcomer is an
  *  event of which nothing with the same source and destinations waits. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sharedTurn, turnIdOf } from '../db/inbox.ts'
 import type { ParcelToStart } from '../db/parcels.ts'
 import type { ParcelLoad } from '../delivery/parcel-load.ts'
-import type { FloodPause } from './flood-pause.ts'
 
 /** Parcels that are made together, and whose workflows are started side by side. */
 export const parcelsTogether = 4
@@ -44,17 +42,15 @@ export interface ParcelQueuesDependencies {
   /** Starts a parcel's workflow. */
   start: (parcel: ParcelToStart) => Promise<void>
   load: ParcelLoad
-  /** Resolves when the callers that wait for the inbox now have their answer.
-   *  @returns whether there were any */
-  giveWay: () => Promise<boolean>
-  floodPause: FloodPause
+  /** Resolves when the callers that wait for the inbox now have their answer. */
+  giveWay: () => Promise<void>
   /** Told when a turn is no longer busy. */
   onRoom: () => void
   stopping: AbortSignal
 }
 
 export function createParcelQueues(dependencies: ParcelQueuesDependencies): ParcelQueues {
-  const { start, load, giveWay, floodPause, onRoom, stopping } = dependencies
+  const { start, load, giveWay, onRoom, stopping } = dependencies
   const underWay = new Map<string, Promise<void>>()
   const newcomers = new Map<string, Promise<void>>()
   let newcomersAt = -Infinity
@@ -75,24 +71,16 @@ export function createParcelQueues(dependencies: ParcelQueuesDependencies): Parc
     among.set(parcel.id, starting)
   }
 
-  const letCallersGoFirst = async (): Promise<void> => {
-    let areWaiting = false
-    for (let turn = 0; turn < turnsGiven; turn++) areWaiting = await giveWay()
-    const pauseMs = areWaiting ? floodPause.lengthMs() : 0
-    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined)
-  }
-
   /** Before each, newcomers go first, and callers that wait get their answer: a flood of parcels would otherwise take the whole
    *  machine. */
   const startInOrder = async (parcels: readonly ParcelToStart[]): Promise<void> => {
     for (const parcel of parcels) {
       await load.precedence.turnOf(parcel.id)
-      await letCallersGoFirst()
+      for (let turn = 0; turn < turnsGiven; turn++) await giveWay()
       await load.room(parcel.turn, stopping)
       while (underWay.size >= parcelsTogether && !stopping.aborted) await Promise.race(underWay.values())
       if (stopping.aborted) return
       turnsBehind.delete(parcel.id)
-      floodPause.begin()
       begin(parcel, underWay)
     }
   }

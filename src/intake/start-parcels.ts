@@ -42,7 +42,7 @@ export interface ParcelStarts {
 }
 
 export interface ParcelStartsDependencies
-  extends ParcelStarterDependencies, Pick<ParcelQueuesDependencies, 'giveWay' | 'floodPause' | 'onRoom'> {
+  extends ParcelStarterDependencies, Pick<ParcelQueuesDependencies, 'giveWay' | 'onRoom'> {
   load: ParcelLoad
   /** Told when there are new parcels. */
   onMade: () => void

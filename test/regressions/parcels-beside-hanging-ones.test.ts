@@ -11,7 +11,6 @@ import type { DeliverParcelInput } from '../../src/contracts/parcels.ts'
 import { addToInbox, turnIdOf, turnsInInbox } from '../../src/db/inbox.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { createParcelLoad, type LoadOfEvents } from '../../src/delivery/parcel-load.ts'
-import { createFloodPause } from '../../src/intake/flood-pause.ts'
 import { createParcelStarts } from '../../src/intake/start-parcels.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { until } from '../support/wait.ts'
@@ -50,8 +49,7 @@ it('parcels are started while many events of another source are yet to be attemp
     onMade: () => undefined,
     onRoom: () => told.push('room'),
     isProven: () => true,
-    giveWay: () => Promise.resolve(false),
-    floodPause: createFloodPause(() => false),
+    giveWay: () => Promise.resolve(),
     isOpen: () => true,
     retry,
     count: () => undefined,

@@ -16,7 +16,6 @@ import { openPostgres } from '../../src/db/postgres.ts'
 import { createParcelLoad } from '../../src/delivery/parcel-load.ts'
 import { createInboxTurns } from '../../src/intake/inbox-turns.ts'
 import { createInboxWriter } from '../../src/intake/inbox-writer.ts'
-import { createFloodPause } from '../../src/intake/flood-pause.ts'
 import { createParcelStarts } from '../../src/intake/start-parcels.ts'
 import type { Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
@@ -486,8 +485,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       onMade: () => undefined,
       onRoom: () => undefined,
       isProven,
-      giveWay: () => Promise.resolve(false),
-      floodPause: createFloodPause(() => false),
+      giveWay: () => Promise.resolve(),
       isOpen: () => true,
       retry: separateRetry,
       count: () => undefined,
