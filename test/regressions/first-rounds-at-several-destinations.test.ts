@@ -3,11 +3,10 @@
  *  once: where one led to something else than the other, it did these things in another order then.
  *  Consequence: the destinations wait for each other before they go on from their first attempts. */
 
-import { Worker } from '@temporalio/worker'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { startTestApp } from '../support/app.ts'
 import { startReceiver, type Answer, type ReceivedRequest } from '../support/receiver.ts'
-import { testConverter } from '../support/sealed-payloads.ts'
+import { failedReplays } from '../support/replay.ts'
 import { until } from '../support/wait.ts'
 
 const firsts = ['delivered', 'refused', 'failing'] as const
@@ -55,9 +54,5 @@ it('replay as they went, whichever ends first', { timeout: 180_000 }, async () =
       history: await client.workflow.getHandle(closed.get(sourceId) ?? '').fetchHistory(),
     })),
   )
-  const failures: string[] = []
-  const options = { workflowBundle: { codePath: inject('workflowBundle') }, dataConverter: testConverter }
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories))
-    if (error !== undefined) failures.push(workflowId)
-  expect(failures).toEqual([])
+  expect(await failedReplays(histories)).toEqual([])
 })
