@@ -18,7 +18,7 @@ import { jamDatabase } from '../support/jam-database.ts'
 import { readinessOf } from '../support/readiness.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { runScript } from '../support/run-script.ts'
-import { makeServerFolder } from '../support/temporal.ts'
+import { makeServerFolder, startServer } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 const timeout = 420_000
@@ -65,13 +65,7 @@ it('an adopted server is started anew, at the same address and with its data', {
 
 it('a server that is frozen is not taken for a broken one', async () => {
   const dataDir = await makeServerFolder()
-  const server = await startEmbeddedServer({
-    cli: inject('temporalCli'),
-    dataDir,
-    port: 0,
-    uiPort: 0,
-    onProgress: () => {},
-  })
+  const server = await startServer(dataDir)
   const connection = connectPlainly(server.address)
   onTestFinished(async () => {
     await connection.close()

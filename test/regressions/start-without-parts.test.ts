@@ -9,13 +9,13 @@ import { delimiter, join } from 'node:path'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { findFreePorts } from '../../src/ports.ts'
 import type { Status } from '../../src/schemas/system.ts'
-import { endOrphan, startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
+import { endOrphan } from '../../src/temporal/embedded-server.ts'
 import { apiOf, makeDataFolder, testEnvironment, type TestApp } from '../support/app.ts'
 import { findPostgres, startPostgres } from '../support/postgres.ts'
 import { startProgram, type Program } from '../support/program.ts'
 import { isComplete, readinessOf } from '../support/readiness.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
-import { createNamespace, makeServerFolder } from '../support/temporal.ts'
+import { createNamespace, makeServerFolder, startServer } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 const timeout = 180_000
@@ -80,13 +80,7 @@ describe('a node that is started while Temporal is away', () => {
     expect(program.stdout()).not.toContain('is ready')
 
     const folder = await makeServerFolder()
-    const temporal = await startEmbeddedServer({
-      cli: inject('temporalCli'),
-      dataDir: folder,
-      port: temporalPort,
-      uiPort,
-      onProgress: () => {},
-    })
+    const temporal = await startServer(folder, { port: temporalPort, uiPort })
     onTestFinished(() => temporal.stop())
     await until('all is there', () => isComplete(url), limitMs)
     await until('all events have arrived', () => arrived(receiver).size === messageIds.length, limitMs)

@@ -20,13 +20,12 @@ import { findFreePorts } from '../../src/ports.ts'
 import { endProcess } from '../../src/process-identity.ts'
 import { createConnectableTemporal } from '../../src/temporal/connection.ts'
 import { toDuration } from '../../src/temporal/durations.ts'
-import { startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { prepareWorker } from '../../src/temporal/worker.ts'
 import { startTestApp } from '../support/app.ts'
 import { testConverter, testPayloads } from '../support/sealed-payloads.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
-import { createNamespace, makeServerFolder, temporalAddress } from '../support/temporal.ts'
+import { createNamespace, makeServerFolder, startServer, temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 /** What Temporal refuses ends a worker after a minute. */
@@ -38,8 +37,7 @@ it(
     const namespace = 'moved'
     const [port = 0, uiPort = 0] = await findFreePorts('127.0.0.1', 2)
     const folders = [await makeServerFolder(), await makeServerFolder()]
-    const serve = (dataDir = '') =>
-      startEmbeddedServer({ cli: inject('temporalCli'), dataDir, port, uiPort, onProgress: () => {} })
+    const serve = (dataDir = '') => startServer(dataDir, { port, uiPort })
     let server = await serve(folders[0])
     const { address } = server
     const admin = await Connection.connect({ address })

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { inject } from 'vitest'
 import { toDuration } from '../../src/temporal/durations.ts'
+import { startEmbeddedServer, type EmbeddedServer } from '../../src/temporal/embedded-server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -33,6 +34,12 @@ export function temporalAddress(): string {
 export async function makeServerFolder(): Promise<string> {
   return mkdtemp(join(inject('temporalRunFolder'), 'server-'))
 }
+
+/** Starts a server that a test runs for itself, which tells nothing of its start.
+ *  @param dataDir  as `makeServerFolder` makes it
+ *  @param ports  free ones unless given */
+export const startServer = (dataDir: string, ports = { port: 0, uiPort: 0 }): Promise<EmbeddedServer> =>
+  startEmbeddedServer({ cli: inject('temporalCli'), dataDir, ...ports, onProgress: () => {} })
 
 /**
  * Makes a fresh namespace and waits until workflows can be started in it.

@@ -3,9 +3,8 @@
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { DeliveryDetail } from '../../src/schemas/delivery.ts'
-import { startEmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { embeddedNamespace } from '../../src/temporal/server-launch.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { makeDataFolder } from '../support/app.ts'
@@ -13,7 +12,7 @@ import { deliveryPath, list, untilStatus } from '../support/deliveries.ts'
 import { startNodeProcess, type NodeProcess } from '../support/node-process.ts'
 import { findPostgres, startPostgres } from '../support/postgres.ts'
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts'
-import { makeServerFolder } from '../support/temporal.ts'
+import { makeServerFolder, startServer } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 const timeout = 600_000
@@ -35,13 +34,7 @@ const processPart = (pid: number): Part => ({
 /** A Temporal server of the test's own. */
 async function startTemporal(): Promise<Part & { address: string }> {
   const dataDir = await makeServerFolder()
-  const server = await startEmbeddedServer({
-    cli: inject('temporalCli'),
-    dataDir,
-    port: 0,
-    uiPort: 0,
-    onProgress: () => {},
-  })
+  const server = await startServer(dataDir)
   const note = await readNote(dataDir)
   if (note === undefined) throw new Error('the server is not noted')
   const part = processPart(note.pid)

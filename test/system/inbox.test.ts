@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import { addToInbox, findQueued, refuseInInbox } from '../../src/db/inbox.ts'
@@ -13,7 +13,7 @@ import type { Page } from '../../src/db/page.ts'
 import type { Audience } from '../../src/schemas/audience.ts'
 import type { Delivery, DeliveryDetail, SteeringAction } from '../../src/schemas/delivery.ts'
 import type { Source } from '../../src/schemas/source.ts'
-import { startEmbeddedServer, type EmbeddedServer } from '../../src/temporal/embedded-server.ts'
+import type { EmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createAudience, state, upload } from '../audiences/setup.ts'
@@ -21,7 +21,7 @@ import { startEmbeddedNode, type EmbeddedNode } from '../support/embedded-node.t
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { expectNoUntoldRepeats, messageIdsOf } from '../support/repeats.ts'
-import { createNamespace, makeServerFolder } from '../support/temporal.ts'
+import { createNamespace, makeServerFolder, startServer } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 const timeout = 240_000
@@ -166,8 +166,7 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
   let postgres: PostgresServer
   beforeAll(async () => {
     temporalFolder = await makeServerFolder()
-    const options = { cli: inject('temporalCli'), dataDir: temporalFolder, port: 0, uiPort: 0, onProgress: () => {} }
-    ;[temporal, postgres] = await Promise.all([startEmbeddedServer(options), startPostgres()])
+    ;[temporal, postgres] = await Promise.all([startServer(temporalFolder), startPostgres()])
   })
   afterAll(async () => {
     await postgres.stop()
