@@ -52,11 +52,10 @@ export function pursueEndpoint(
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
 ): Pursuit {
-  const { steering } = context
-  const readOwn = (): Promise<DestinationState> => readDestination(context.inTurn, context.destinationId)
+  const { destinationId, steering } = context
   const scope = new CancellationScope()
   const result = new Trigger<EndpointResult>()
-  const course = createCourse({ ...context, readDestination: readOwn }, endpointId, first, resumed, {
+  const course = createCourse(context, endpointId, first, resumed, {
     onSettled(settled) {
       result.resolve(settled)
       scope.cancel()
@@ -80,7 +79,7 @@ export function pursueEndpoint(
   }
 
   const lookWhetherGone = async (): Promise<void> => {
-    const { kind } = await readOwn()
+    const { kind } = await course.readDestination()
     if (kind === 'discarded') await endNow(course, { end: 'discarded', reason: destinationGone })
   }
   const lookOnce = collapsed(lookWhetherGone)
@@ -92,7 +91,7 @@ export function pursueEndpoint(
 
   const stopListening = [
     steering.onRetryNow(() => inScope(() => attemptNow(course))),
-    steering.onDestinationChanged(context.destinationId, onDestinationChanged),
+    steering.onDestinationChanged(destinationId, onDestinationChanged),
   ]
   inScope(() => followCourse(course, first))
 
@@ -111,13 +110,13 @@ export function pursueEndpoint(
 }
 
 function createCourse(
-  context: PursuitContext & Pick<Course, 'readDestination'>,
+  context: PursuitContext,
   endpointId: string,
   first: AttemptOutcome,
   resumed: HeldEndpoint | undefined,
   { onSettled, onStopped }: { onSettled: (result: EndpointResult) => void; onStopped: () => void },
 ): Course {
-  const { input, inTurn, destinationId, clock, steering, noteWait, untilResumed, readDestination, runs } = context
+  const { input, inTurn, destinationId, clock, steering, noteWait, untilResumed, runs } = context
   let seenChanges = resumed === undefined ? 0 : undefined
   const onBegin = (): void => {
     seenChanges = steering.changes(destinationId)
@@ -138,7 +137,7 @@ function createCourse(
     reason: notAttempted,
     isKnownDown: false,
     noteWait,
-    readDestination,
+    readDestination: () => readDestination(inTurn, destinationId),
     untilResumed: () => untilResumed(seenChanges),
     settle: (end) =>
       onSettled(endpointResult({ endpointId, attempts: attempts.count(), lastAttempt: attempts.last() }, end)),
