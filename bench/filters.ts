@@ -1,9 +1,6 @@
 /** `npm run bench:filters`: what a filter of ten rules costs. Batches to a source without a filter and to one with it, in turn in one run on one
  *  node, while Temporal is stopped, so that nothing but taking events is measured; then the processor time of the filter alone. */
 
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { compileFilter } from '../src/filters/filter.ts'
 import type { Filter } from '../src/schemas/filter.ts'
@@ -11,6 +8,7 @@ import type { MessageBody } from '../src/schemas/message.ts'
 import type { Source } from '../src/schemas/source.ts'
 import { openReport, quantile } from './support/figures.ts'
 import type { LoadOrder, LoadResult } from './support/load.ts'
+import { startLoad } from './support/load-process.ts'
 import { startNode } from './support/node.ts'
 import { processorMs } from './support/processor.ts'
 
@@ -38,11 +36,9 @@ const filter: Filter = {
   },
 }
 
-const load = fork(fileURLToPath(new URL('./support/load.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
-await once(load, 'message')
+const load = await startLoad()
 const runLoad = async (order: LoadOrder): Promise<LoadResult> => {
-  load.send(order)
-  const [result] = (await once(load, 'message')) as [LoadResult]
+  const result = await load.run(order)
   if (Object.keys(result.refused).length > 0) throw new Error(`refused: ${JSON.stringify(result.refused)}`)
   return result
 }
@@ -123,7 +119,7 @@ try {
   // A server that is suspended does not end.
   await node.continueTemporal()
   await node.stop()
-  load.disconnect()
+  load.stop()
 }
 report.add('the filter alone', aloneMicroseconds(), 'µs/event')
 report.close()

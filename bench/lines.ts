@@ -1,15 +1,13 @@
 /** `npm run bench:lines`: a line of many events of one user at a destination that keeps their order. The endpoint takes none until all are
  *  accepted, and then each at once. With `DATABASE_URL` on that database. */
 
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { DestinationView } from '../src/schemas/destination.ts'
 import type { Source } from '../src/schemas/source.ts'
 import { openReport, quantile } from './support/figures.ts'
-import type { LoadOrder, LoadResult } from './support/load.ts'
+import type { LoadResult } from './support/load.ts'
+import { startLoad } from './support/load-process.ts'
 import { startNode } from './support/node.ts'
 import { processorMs } from './support/processor.ts'
 import { startBenchReceiver } from './support/receiver.ts'
@@ -21,12 +19,10 @@ const events = Number(values.events)
 const seconds = Number(values.seconds)
 const lists = 10
 
-const load = fork(fileURLToPath(new URL('./support/load.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
-await once(load, 'message')
+const load = await startLoad()
 const write = async ({ writeKey }: Source, from: number, count: number): Promise<LoadResult> => {
   const order = { url: node.url, writeKey, connections: 4, batchSize: 100, seconds: 600, events: count }
-  load.send({ ...order, prefix: `line-${from}` } satisfies LoadOrder)
-  const [result] = (await once(load, 'message')) as [LoadResult]
+  const result = await load.run({ ...order, prefix: `line-${from}` })
   if (Object.keys(result.refused).length > 0) throw new Error(`refused: ${JSON.stringify(result.refused)}`)
   return result
 }
@@ -80,6 +76,6 @@ try {
 } finally {
   await node.stop()
   receiver.stop()
-  load.disconnect()
+  load.stop()
 }
 report.close()

@@ -1,11 +1,10 @@
 /** `npm run bench:trouble`: what endpoints that refuse connections or hang do to the node and to healthy ones, and what becomes of
  *  the events that wait for them. In a minute or two: `npm run bench:trouble -- --only refuses --events 3000 --outage 10`. */
 
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { openReport } from './support/figures.ts'
 import type { LoadOrder, LoadResult } from './support/load.ts'
+import { startLoad } from './support/load-process.ts'
 import { startNode } from './support/node.ts'
 import { measureFlood, type Trouble } from './trouble/flood.ts'
 import { measureHosts } from './trouble/hosts.ts'
@@ -50,10 +49,10 @@ async function withNode(environment: Record<string, string>, measure: (trouble: 
 }
 
 async function runLoad(order: LoadOrder): Promise<LoadResult> {
-  const load = fork(new URL('./support/load.ts', import.meta.url))
-  await once(load, 'message')
-  load.send(order)
-  const [result] = (await once(load, 'message')) as [LoadResult]
-  load.disconnect()
-  return result
+  const load = await startLoad()
+  try {
+    return await load.run(order)
+  } finally {
+    load.stop()
+  }
 }
