@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core'
 import { IconHeartbeat, IconPlayerPause, IconPlayerPlay, IconPower } from '@tabler/icons-react'
-import type { Destination } from '../../../../src/schemas/destination.ts'
+import type { Destination } from '../../../src/schemas/destination.ts'
 
 /** Whether a destination sends, waits or is off. */
 export function DestinationState({ destination: { enabled, paused, held } }: { destination: Destination }) {

@@ -5,6 +5,7 @@ import type { Source, SourcePatch } from '../../../../src/schemas/source.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { changeSource, deleteSource, sourceQuery } from '../../api/sources.ts'
 import { DeleteSection } from '../../shared/delete-section.tsx'
+import { DestinationState } from '../../shared/destination-state.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
@@ -103,17 +104,17 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
             )
           return (
             <Stack gap={4}>
-              {connected.map(({ id, name, enabled, paused }) => (
-                <Group key={id} gap="xs">
-                  <Link to="/destinations/$id" params={{ id }} style={{ overflowWrap: 'anywhere' }} dir="auto">
-                    {name}
+              {connected.map((destination) => (
+                <Group key={destination.id} gap="xs">
+                  <Link
+                    to="/destinations/$id"
+                    params={{ id: destination.id }}
+                    style={{ overflowWrap: 'anywhere' }}
+                    dir="auto"
+                  >
+                    {destination.name}
                   </Link>
-                  {!enabled && <Badge variant="default">Off</Badge>}
-                  {enabled && paused && (
-                    <Badge color="yellow" variant="light">
-                      Paused
-                    </Badge>
-                  )}
+                  <DestinationState destination={destination} />
                 </Group>
               ))}
             </Stack>
