@@ -18,7 +18,7 @@ export interface StoredKey extends KeyOwner {
 
 const columns = `id, source_id as "sourceId", user_hash as "userHash", key_encrypted as encrypted`
 
-/** How often it is asked again for keys that other nodes were making. */
+/** How often it is asked again for keys that went meanwhile. */
 const maxRounds = 5
 
 /** How exactly the last use of a key is known, in hours: no more often is it written down. */
@@ -43,7 +43,7 @@ const nameOf = ({ sourceId, userHash }: KeyOwner): string => `${userHash} ${sour
 
 const ofKeys = (keys: readonly StoredKey[], member: keyof StoredKey): string[] => keys.map((key) => key[member])
 
-/** One that another node makes at the same time, or whose use it notes, is neither read nor made. */
+/** One that goes at the same time may be neither read nor made. */
 async function readOrMake(database: Queryable, keys: readonly StoredKey[]): Promise<StoredKey[]> {
   const made = new Set((await makeMissing(database, keys)).map(({ id }) => id))
   const there = keys.filter(({ id }) => !made.has(id))

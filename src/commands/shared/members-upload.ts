@@ -19,7 +19,10 @@ export async function membersUpload(file: string, format: string | undefined, ou
   if (file === '-') return { body: process.stdin, contentType }
   const opened = await open(file).catch(unreadable(file))
   const found = await opened.stat()
-  if (found.isDirectory()) throw usageError(`${file} cannot be read: it is a folder`)
+  if (found.isDirectory()) {
+    await opened.close()
+    throw usageError(`${file} cannot be read: it is a folder`)
+  }
   const { size } = found
   const bar = await startProgress(out, 'upload', size)
   let sent = 0
