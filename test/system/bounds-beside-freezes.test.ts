@@ -145,7 +145,8 @@ describe.skipIf(findPostgres() === undefined)('beside parts that stand still', {
     for (const { messageId, timeline, outOfOrder, attempts } of details) {
       const requests = messages.filter((message) => message.messageId === messageId).length
       expect({ messageId, outOfOrder, attempts }).toEqual({ messageId, outOfOrder: false, attempts: timeline.length })
-      expect(timeline.at(-1)?.status).toBe(200)
+      // A node that goes on again may be at an attempt of what another one has delivered: it is told as stopped, after the success.
+      expect(timeline.map(({ status }) => status)).toContain(200)
       // Of one that was under way as a part stood still nobody may have taken note.
       expect(requests).toBeGreaterThanOrEqual(timeline.length)
       expect(requests).toBeLessThanOrEqual(timeline.length + parts.length)
