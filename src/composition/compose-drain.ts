@@ -36,8 +36,9 @@ export interface DrainDependencies extends Pick<GateServices, 'parcelLoad'> {
   starts: Starts
   inboxTurns: InboxTurns
   readinessOf: (targets: readonly DeliveryTarget[]) => Readiness
-  /** Resolves when the callers that wait for the inbox now have their answer: they come first. */
-  giveWay: () => Promise<void>
+  /** Resolves when the callers that wait for the inbox now have their answer: they come first.
+   *  @returns how many they were */
+  giveWay: () => Promise<number>
   onParcelsMade: () => void
   count: EventLedger['count']
   logger: Logger

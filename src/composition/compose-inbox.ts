@@ -22,7 +22,12 @@ export function composeInbox(dependencies: InboxServicesDependencies): InboxServ
   const { config, database, readiness, readinessOf } = dependencies
   const inboxTurns = createInboxTurns(database, readiness)
   const compose = config.roles.worker ? composeDrain : watchInbox
-  const drain = compose({ ...dependencies, inboxTurns, giveWay: () => writer.written() })
+  const giveWay = async (): Promise<number> => {
+    const callers = await writer.written()
+    // Where that many events wait, callers get ahead no further.
+    return writer.isHalfFull() ? 0 : callers
+  }
+  const drain = compose({ ...dependencies, inboxTurns, giveWay })
   const wakeIfReady = (events: readonly NewInboxEvent[]): void => {
     const targets = new Map(events.map(({ input }) => [turnIdOf(input), input.targets]))
     if ([...targets.values()].some((of) => takesSome(readinessOf(of)))) drain.wake()

@@ -40,8 +40,9 @@ export interface EventGroups {
    *  @throws AppError inbox_full; what the write of a group threw, at once for a second after it. Events may then have been written all the
    *  same, later */
   write: (events: NewInboxEvent[]) => Promise<number>
-  /** Resolves when the group that is being written is through; at once when nobody waits. */
-  written: () => Promise<void>
+  /** Resolves when the group that is being written is through; at once when nobody waits.
+   *  @returns how many callers it had */
+  written: () => Promise<number>
 }
 
 /** @param writeGroup  writes a group and answers each of its callers; when it throws, or takes longer than 5 s, all that are not answered
@@ -49,12 +50,13 @@ export interface EventGroups {
 export function groupEvents(writeGroup: (group: Caller[]) => Promise<void>): EventGroups {
   const queue: Caller[] = []
   let waitingEvents = 0
-  let underWay: Promise<void> | undefined
+  /** Answers how many callers its group had. */
+  let underWay: Promise<number> | undefined
   /** Why the last group failed. */
   let failure: Error | undefined
   let restUntil = -Infinity
 
-  const writeNext = async (): Promise<void> => {
+  const writeNext = async (): Promise<number> => {
     const group = takeGroup(queue)
     waitingEvents -= sizeOf(group)
     try {
@@ -66,6 +68,7 @@ export function groupEvents(writeGroup: (group: Caller[]) => Promise<void>): Eve
       waitingEvents = 0
       for (const { reject } of [...group, ...queue.splice(0)]) reject(error)
     }
+    return group.length
   }
 
   const writeAll = async (): Promise<void> => {
@@ -85,7 +88,7 @@ export function groupEvents(writeGroup: (group: Caller[]) => Promise<void>): Eve
         if (underWay === undefined) void writeAll()
       })
     },
-    written: async () => underWay,
+    written: async () => underWay ?? 0,
   }
 }
 

@@ -18,7 +18,7 @@ export interface InboxWriter {
   isHalfFull: () => boolean
   /** Whether events of a turn may wait. */
   mayWait: (turn: string) => boolean
-  /** Resolves when the group that is being written is through; at once when nobody waits. */
+  /** Resolves when the group that is being written is through; at once when nobody waits. It answers how many callers it had. */
   written: EventGroups['written']
 }
 

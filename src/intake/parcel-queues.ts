@@ -1,9 +1,11 @@
 /** The parcels of this node that wait for their start: those of each turn one after the other, newcomers beside them. A newcomer is an
  *  event of which nothing with the same source and destinations waits. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sharedTurn, turnIdOf } from '../db/inbox.ts'
 import type { ParcelToStart } from '../db/parcels.ts'
 import type { ParcelLoad } from '../delivery/parcel-load.ts'
+import { floodPauseMs } from './flood-pause.ts'
 
 /** Parcels that are made together, and whose workflows are started side by side. */
 export const parcelsTogether = 4
@@ -42,8 +44,9 @@ export interface ParcelQueuesDependencies {
   /** Starts a parcel's workflow. */
   start: (parcel: ParcelToStart) => Promise<void>
   load: ParcelLoad
-  /** Resolves when the callers that wait for the inbox now have their answer. */
-  giveWay: () => Promise<void>
+  /** Resolves when the callers that wait for the inbox now have their answer.
+   *  @returns how many there were */
+  giveWay: () => Promise<number>
   /** Told when a turn is no longer busy. */
   onRoom: () => void
   stopping: AbortSignal
@@ -54,6 +57,8 @@ export function createParcelQueues(dependencies: ParcelQueuesDependencies): Parc
   const underWay = new Map<string, Promise<void>>()
   const newcomers = new Map<string, Promise<void>>()
   let newcomersAt = -Infinity
+  /** When the last parcel of those in order began. */
+  let begunAt = -Infinity
   /** What starts the parcels of a turn one after the other, by turn; absent for a turn of which none waits. */
   const queues = new Map<string, Promise<void>>()
   /** The parcels that wait for their start, or are being started, and the number of their events. */
@@ -71,16 +76,24 @@ export function createParcelQueues(dependencies: ParcelQueuesDependencies): Parc
     among.set(parcel.id, starting)
   }
 
+  const letCallersGoFirst = async (): Promise<void> => {
+    let callers = 0
+    for (let turn = 0; turn < turnsGiven; turn++) callers = Math.max(callers, await giveWay())
+    const pauseMs = floodPauseMs(callers, performance.now() - begunAt)
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined)
+  }
+
   /** Before each, newcomers go first, and callers that wait get their answer: a flood of parcels would otherwise take the whole
    *  machine. */
   const startInOrder = async (parcels: readonly ParcelToStart[]): Promise<void> => {
     for (const parcel of parcels) {
       await load.precedence.turnOf(parcel.id)
-      for (let turn = 0; turn < turnsGiven; turn++) await giveWay()
+      await letCallersGoFirst()
       await load.room(parcel.turn, stopping)
       while (underWay.size >= parcelsTogether && !stopping.aborted) await Promise.race(underWay.values())
       if (stopping.aborted) return
       turnsBehind.delete(parcel.id)
+      begunAt = performance.now()
       begin(parcel, underWay)
     }
   }

@@ -28,7 +28,7 @@ export interface SingleStartsDependencies {
   /** How many starts may be under way now. */
   limit: () => number
   /** Resolves when the callers that wait for the inbox now have their answer: they come first. */
-  giveWay: () => Promise<void>
+  giveWay: () => Promise<unknown>
   count: IntakeCounter
   logger: Logger
 }

@@ -49,7 +49,7 @@ it('parcels are started while many events of another source are yet to be attemp
     onMade: () => undefined,
     onRoom: () => told.push('room'),
     isProven: () => true,
-    giveWay: () => Promise.resolve(),
+    giveWay: () => Promise.resolve(0),
     isOpen: () => true,
     retry,
     count: () => undefined,

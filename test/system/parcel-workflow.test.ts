@@ -485,7 +485,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       onMade: () => undefined,
       onRoom: () => undefined,
       isProven,
-      giveWay: () => Promise.resolve(),
+      giveWay: () => Promise.resolve(0),
       isOpen: () => true,
       retry: separateRetry,
       count: () => undefined,
