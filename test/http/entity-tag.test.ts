@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { AlertRules } from '../../src/schemas/alert.ts'
 import type { Audience } from '../../src/schemas/audience.ts'
 import type { Destination, DestinationView } from '../../src/schemas/destination.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
@@ -82,4 +83,21 @@ it('refuses such changes of sources and audiences too, and gives no tag to a vie
   }
   const { body } = await node.api<{ token: string }>('POST', '/tokens', { name: 'Guest', role: 'viewer' })
   expect((await call('GET', `/sources/${source.id}`, { token: body.token })).etag).toBe('')
+})
+
+it('refuses alert rules in place of others that were saved meanwhile', async () => {
+  const { body: rules } = await node.api<AlertRules>('GET', '/alert-rules')
+  const { etag: ifMatch } = await call('GET', '/alert-rules')
+  const put = (change: Partial<AlertRules>, tag?: string) =>
+    call('PUT', '/alert-rules', { body: { ...rules, ...change }, ...(tag !== undefined && { ifMatch: tag }) })
+  const first = await put({ inboxOlderThanSeconds: 77 }, ifMatch)
+  expect(first.status).toBe(200)
+  const second = await put({ endpointFailingAfterSeconds: 88 }, ifMatch)
+  expect([second.status, second.message]).toEqual([
+    409,
+    'This was changed since it was read: inboxOlderThanSeconds. Read it again before you change it.',
+  ])
+  expect((await node.api<AlertRules>('GET', '/alert-rules')).body).toEqual({ ...rules, inboxOlderThanSeconds: 77 })
+  expect((await put({ endpointFailingAfterSeconds: 88 }, first.etag)).status).toBe(200)
+  expect((await put({})).status).toBe(200)
 })

@@ -28,6 +28,7 @@ import {
 } from '../../schemas/alert.ts'
 import type { SecretBox } from '../../secrets.ts'
 import { checkChannel } from './check-channel.ts'
+import { expectUnchanged, tagged } from './entity-tag.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 export interface AlertRouteDependencies {
@@ -81,7 +82,7 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
         response: { 200: AlertRulesSchema, ...errorResponses },
       },
     },
-    () => readAlertRules(database),
+    async (request, reply) => tagged(request, reply, await readAlertRules(database)),
   )
 
   app.put(
@@ -95,9 +96,10 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
         response: { 200: AlertRulesSchema, ...errorResponses },
       },
     },
-    async ({ body }) => {
-      await replaceAlertRules(database, body)
-      return body
+    async (request, reply) => {
+      expectUnchanged(request, await readAlertRules(database), request.body)
+      await replaceAlertRules(database, request.body)
+      return tagged(request, reply, request.body)
     },
   )
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { AlertRules } from '../../../src/schemas/alert.ts'
 import type { Destination } from '../../../src/schemas/destination.ts'
+import type { Source } from '../../../src/schemas/source.ts'
 import { adminToken } from '../../support/app.ts'
-import { type WebTest } from '../browser.ts'
+import { eventually, type WebTest } from '../browser.ts'
 
 export const edits = (web: WebTest) =>
   describe('edits that are not saved', () => {
@@ -36,6 +38,30 @@ export const edits = (web: WebTest) =>
       expect(await page.getByRole('textbox', { name: 'An endpoint fails for so many minutes' }).inputValue()).toBe('77')
     })
 
+    it('are asked about where something new is begun, and not once it is there', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const leave = () => page.getByRole('link', { name: 'Sources' }).first().click()
+      const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+      await page.goto(`${web.node.url}/alerts`)
+      const name = page.getByRole('textbox', { name: 'Name of the channel' })
+      await name.fill('Half done')
+      await leave()
+      await question.getByRole('button', { name: 'Stay on the page' }).click()
+      expect(await name.inputValue()).toBe('Half done')
+      await leave()
+      await question.getByRole('button', { name: 'Leave without saving' }).click()
+      await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
+
+      await page.goto(`${web.node.url}/audiences`)
+      await page.getByRole('button', { name: 'Create an audience' }).first().click()
+      const audience = page.getByRole('dialog', { name: 'Create an audience' })
+      await audience.getByRole('textbox', { name: 'Name' }).fill('Half an audience')
+      await page.goBack()
+      await question.getByRole('button', { name: 'Stay on the page' }).click()
+      await audience.getByRole('button', { name: 'Create', exact: true }).click()
+      await page.getByRole('heading', { name: 'Half an audience', level: 1 }).waitFor()
+    })
+
     it('of two tabs: the later one learns what the other changed before it overwrites it', async () => {
       const path = await destination('Two tabs')
       const { page: one } = await web.open({ signedInTo: web.node.url })
@@ -60,6 +86,53 @@ export const edits = (web: WebTest) =>
       await one.getByRole('button', { name: 'Overwrite theirs with mine' }).click()
       await one.getByRole('heading', { name: 'Fourth', level: 1 }).waitFor()
       expect(await nameOf(path)).toBe('Fourth')
+    })
+
+    it('of two tabs: the later one learns of alert rules and of names of sources that were saved meanwhile', async () => {
+      const { id } = await web.node.createSource('Shared')
+      const { page: one } = await web.open({ signedInTo: web.node.url })
+      const { page: two } = await web.open({ signedInTo: web.node.url })
+      const endpoint = (page: typeof one) =>
+        page.getByRole('textbox', { name: 'An endpoint fails for so many minutes' })
+      const inbox = (page: typeof one) => page.getByRole('textbox', { name: 'An event waits in the inbox' })
+      const save = (page: typeof one) => page.getByRole('button', { name: 'Save rules' }).click()
+      const rules = async () => (await web.node.api<AlertRules>('GET', '/alert-rules')).body
+      for (const page of [one, two]) {
+        await page.goto(`${web.node.url}/alerts`)
+        await endpoint(page).waitFor()
+      }
+      await inbox(one).fill('31')
+      await save(one)
+      await one.getByText('Saved.').waitFor()
+      await endpoint(two).fill('32')
+      await save(two)
+      const question = two.getByRole('alert').filter({ hasText: 'somebody else has changed this in the meantime' })
+      await question.getByText('inbox older than seconds').waitFor()
+      expect(await rules()).toMatchObject({ inboxOlderThanSeconds: 31 * 60 })
+      await question.getByRole('button', { name: 'Discard mine and show theirs' }).click()
+      await eventually(() => inbox(two).inputValue()).toBe('31')
+      await endpoint(two).fill('33')
+      await save(two)
+      await two.getByText('Saved.').waitFor()
+      expect(await rules()).toMatchObject({ inboxOlderThanSeconds: 31 * 60, endpointFailingAfterSeconds: 33 * 60 })
+      await inbox(one).fill('34')
+      await save(one)
+      await one.getByRole('button', { name: 'Overwrite theirs with mine' }).click()
+      await eventually(rules).toMatchObject({ inboxOlderThanSeconds: 34 * 60 })
+
+      for (const page of [one, two]) await page.goto(`${web.node.url}/sources/${id}`)
+      const rename = async (page: typeof one, name: string): Promise<void> => {
+        await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+        await page.getByRole('button', { name: 'Rename' }).click()
+      }
+      await two.getByRole('textbox', { name: 'Name', exact: true }).waitFor()
+      await rename(one, 'Shared by the first')
+      await one.getByRole('heading', { name: 'Shared by the first', level: 1 }).waitFor()
+      await rename(two, 'Shared by the second')
+      await two.getByText('somebody else has changed this in the meantime').waitFor()
+      expect((await web.node.api<Source>('GET', `/sources/${id}`)).body.name).toBe('Shared by the first')
+      await two.getByRole('button', { name: 'Overwrite theirs with mine' }).click()
+      await two.getByRole('heading', { name: 'Shared by the second', level: 1 }).waitFor()
     })
 
     it('stay when the session ends, and are saved after signing in beside them', async () => {

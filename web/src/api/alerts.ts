@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { AlertChannelPatch, AlertRules, NewAlertChannel } from '../../../src/schemas/alert.ts'
 import { pagedQuery } from './query-client.ts'
-import { answerOf, api } from './request.ts'
+import { answerOf, api, taggedOf } from './request.ts'
 
 /** How often alerts are read again, in milliseconds. */
 const refreshMs = 5_000
@@ -15,7 +15,7 @@ export const alertsQuery = {
 
 export const alertRulesQuery = queryOptions({
   queryKey: ['alerts', 'rules'],
-  queryFn: ({ signal }) => answerOf(api.GET('/alert-rules', { signal })),
+  queryFn: ({ signal }) => taggedOf(api.GET('/alert-rules', { signal })),
 })
 
 /** What would be open now. @param rules  as JSON */
@@ -35,7 +35,9 @@ export const alertChannelsQuery = queryOptions({
 export const muteAlert = (id: string, seconds: number) =>
   answerOf(api.POST('/alerts/{id}/mute', { params: { path: { id } }, body: { seconds } }))
 
-export const saveAlertRules = (body: AlertRules) => answerOf(api.PUT('/alert-rules', { body }))
+/** @param ifMatch  refuses them when somebody changed since what they would overwrite; null: does not */
+export const saveAlertRules = (body: AlertRules, ifMatch: string | null) =>
+  taggedOf(api.PUT('/alert-rules', { headers: { 'if-match': ifMatch }, body }))
 
 export const createAlertChannel = (body: NewAlertChannel) => answerOf(api.POST('/alert-channels', { body }))
 

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { NewSource, RotateKey, SourcePatch } from '../../../src/schemas/source.ts'
 import { readAll } from './query-client.ts'
-import { answerOf, api, uniqueName } from './request.ts'
+import { answerOf, api, taggedOf, uniqueName } from './request.ts'
 
 export const sourcesQuery = queryOptions({
   queryKey: ['sources'],
@@ -11,13 +11,20 @@ export const sourcesQuery = queryOptions({
 export const sourceQuery = (id: string) =>
   queryOptions({
     queryKey: ['sources', id],
-    queryFn: ({ signal }) => answerOf(api.GET('/sources/{id}', { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) => taggedOf(api.GET('/sources/{id}', { params: { path: { id } }, signal })),
   })
 
 export const createSource = (body: NewSource) => answerOf(api.POST('/sources', { params: { query: uniqueName }, body }))
 
-export const changeSource = (id: string, body: SourcePatch) =>
-  answerOf(api.PATCH('/sources/{id}', { params: { path: { id }, query: uniqueName }, body }))
+/** @param ifMatch  refuses it when somebody changed since what it would overwrite; null: does not */
+export const changeSource = (id: string, body: SourcePatch, ifMatch: string | null = null) =>
+  taggedOf(
+    api.PATCH('/sources/{id}', {
+      params: { path: { id }, query: uniqueName },
+      headers: { 'if-match': ifMatch },
+      body,
+    }),
+  )
 
 export const deleteSource = (id: string) => answerOf(api.DELETE('/sources/{id}', { params: { path: { id } } }))
 

@@ -21,7 +21,7 @@ export function ChangedMeanwhile({ error, isSaving, onReload, onOverwrite }: Pro
   return (
     <Alert color="yellow" role="alert" title="Not saved: somebody else has changed this in the meantime">
       <Stack gap="sm" align="flex-start">
-        {error.message.split('. ')[0]}.
+        {inWords(error.message)}
         <Group>
           <Button variant="default" onClick={onReload}>
             Discard mine and show theirs
@@ -34,3 +34,9 @@ export function ChangedMeanwhile({ error, isSaving, onReload, onOverwrite }: Pro
     </Alert>
   )
 }
+
+/** `… since it was read: settings.webhooks, onFailing. Read it …` → `… since it was read: webhooks, on failing.` */
+const inWords = (message: string): string =>
+  `${message.split('. ')[0]}.`
+    .replace('settings.', '')
+    .replace(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`)

@@ -1,8 +1,13 @@
 import { Button, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertRulesQuery, saveAlertRules } from '../../api/alerts.ts'
+import type { Tagged } from '../../api/request.ts'
+import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { placeError } from '../../shared/form-errors.ts'
+import { FormProblem } from '../../shared/form-problem.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
@@ -31,23 +36,49 @@ const maxShareMinutes = 60
 const maxResizedPercent = 1_000
 const maxHours = 30 * 24
 
-function Rules({ rules }: { rules: AlertRules }) {
-  const form = useForm({ mode: 'controlled', initialValues: toValues(rules) })
+/** Asks before unsaved edits are lost, and before those of others are. */
+function Rules({ rules }: { rules: Tagged<AlertRules> }) {
+  const client = useQueryClient()
+  const form = useForm({ mode: 'controlled', initialValues: toValues(rules.answer) })
+  /** What the form's values were before they were edited. */
+  const [loaded, setLoaded] = useState(rules)
   const canChange = useCanChange()
+  const [problem, setProblem] = useState<string>()
+  const load = (saved: Tagged<AlertRules>): void => {
+    const values = toValues(saved.answer)
+    form.setInitialValues(values)
+    form.setValues(values)
+    form.clearErrors()
+    setLoaded(saved)
+    setProblem(undefined)
+  }
   const save = useChange({
-    change: () => saveAlertRules(toRules(form.getValues())),
+    change: (ifMatch: string | null) => saveAlertRules(toRules(form.getValues()), ifMatch),
     stale: ['alerts'],
     done: 'Saved. It counts from the next look on.',
-    onDone: () => form.resetDirty(),
+    onDone: load,
+    onFailed: (error) =>
+      setProblem(isChangedMeanwhile(error) ? undefined : placeError(error, fieldOf, form.setFieldError)),
   })
+  const reload = async (): Promise<void> => {
+    save.reset()
+    load(await client.fetchQuery({ ...alertRulesQuery, staleTime: 0 }))
+  }
   return (
-    <form onSubmit={form.onSubmit(() => save.mutate())}>
+    <form onSubmit={form.onSubmit(() => save.mutate(loaded.etag))}>
       <UnsavedGuard isDirty={form.isDirty()} />
       <Stack>
         <Fields form={form} disabled={!canChange} />
         {canChange && (
           <>
             <RulesPreview rules={toRules(form.values)} />
+            <FormProblem title="Not saved" problem={problem} />
+            <ChangedMeanwhile
+              error={save.error}
+              isSaving={save.isPending}
+              onReload={() => void reload()}
+              onOverwrite={() => save.mutate(null)}
+            />
             <Group>
               <Button type="submit" loading={save.isPending}>
                 Save rules
@@ -159,3 +190,15 @@ const toRules = (values: RuleValues): AlertRules => ({
   audienceResizedPercent: fromField(values.resizedPercent),
   keyEndingWithinSeconds: fromField(values.keyHours, 3_600),
 })
+
+/** The form's field for a member of the body that the server found wrong. */
+const fieldOf = (path: string): keyof RuleValues | undefined => fields[path]
+
+const fields: Record<string, keyof RuleValues> = {
+  endpointFailingAfterSeconds: 'endpointMinutes',
+  endpointFailedPercent: 'failedPercent',
+  endpointFailedMinutes: 'failedMinutes',
+  inboxOlderThanSeconds: 'inboxMinutes',
+  audienceResizedPercent: 'resizedPercent',
+  keyEndingWithinSeconds: 'keyHours',
+}

@@ -6,6 +6,7 @@ import { updateAlertChannel } from '../../api/alerts.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { channelFieldOf, ChannelFields, recipientsOf, type ChannelValues } from './channel-fields.tsx'
 
@@ -18,7 +19,7 @@ export function ChangeChannel({ channel }: { channel: AlertChannel }) {
       <Button size="xs" variant="default" onClick={() => setOpen(true)}>
         Change
       </Button>
-      <Dialog opened={isOpen} onClose={close} title={`Change ${channel.name}`}>
+      <Dialog opened={isOpen} onClose={close} title={`Change ${channel.name}`} closeOnClickOutside={false}>
         <ChangeForm channel={channel} onDone={close} />
       </Dialog>
     </>
@@ -38,6 +39,7 @@ function ChangeForm({ channel, onDone }: { channel: AlertChannel; onDone: () => 
   })
   return (
     <form onSubmit={form.onSubmit(() => save.mutate())}>
+      <UnsavedGuard isDirty={form.isDirty() || !isSigned} />
       <Stack>
         <ChannelFields form={form} isKnown />
         {channel.settings?.kind === 'webhook' && channel.settings.hasSharedSecret && (

@@ -5,6 +5,7 @@ import type { AlertChannelSettings, NewAlertChannel } from '../../../../src/sche
 import { createAlertChannel } from '../../api/alerts.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { channelFieldOf, ChannelFields, recipientsOf, type ChannelValues } from './channel-fields.tsx'
 
@@ -31,6 +32,7 @@ export function NewChannel() {
   })
   return (
     <form onSubmit={form.onSubmit(() => create.mutate())}>
+      <UnsavedGuard isDirty={form.isDirty()} />
       <Stack maw={480}>
         <Select label="Kind" data={kinds} allowDeselect={false} {...form.getInputProps('kind')} />
         <ChannelFields form={form} isKnown={false} />

@@ -8,6 +8,7 @@ import { destinationsQuery } from '../../api/destinations.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { monospaced } from '../../shared/monospaced.ts'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 import { emptyAudience, fieldOf, headersError, toNewAudience, type AudienceValues } from './audience-form.ts'
@@ -24,11 +25,12 @@ export function CreateAudience() {
   const create = useChange({
     change: (values: AudienceValues) => createAudience(toNewAudience(values)),
     stale: ['audiences'],
-    onDone: ({ id }) => void navigate({ to: '/audiences/$id', params: { id } }),
+    onDone: ({ id }) => void navigate({ to: '/audiences/$id', params: { id }, ignoreBlocker: true }),
     onFailed: (error) => setProblem(placeError(error, fieldOf, form.setFieldError)),
   })
   return (
     <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
+      <UnsavedGuard isDirty={form.isDirty()} />
       <Stack>
         <TextInput
           label="Name"

@@ -4,6 +4,7 @@ import { useParams } from '@tanstack/react-router'
 import type { Source, SourcePatch } from '../../../../src/schemas/source.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { changeSource, deleteSource, sourceQuery } from '../../api/sources.ts'
+import type { Tagged } from '../../api/request.ts'
 import { DeleteSection } from '../../shared/delete-section.tsx'
 import { DestinationState } from '../../shared/destination-state.tsx'
 import { ButtonLink, Link } from '../../shared/link.tsx'
@@ -23,10 +24,11 @@ const refreshMs = 5_000
 export function SourcePage() {
   const { id } = useParams({ from: '/shell/sources/$id' })
   const query = useQuery(sourceQuery(id))
-  return <QueryView query={query}>{(source) => <SourceView key={id} source={source} />}</QueryView>
+  return <QueryView query={query}>{(source) => <SourceView key={id} tagged={source} />}</QueryView>
 }
 
-function SourceView({ source }: { source: Source }) {
+function SourceView({ tagged }: { tagged: Tagged<Source> }) {
+  const source = tagged.answer
   const canChange = useCanChange()
   const change = useChange({ change: (patch: SourcePatch) => changeSource(source.id, patch), stale: ['sources'] })
   return (
@@ -72,7 +74,7 @@ function SourceView({ source }: { source: Source }) {
           <Snippets writeKey={canChange ? source.writeKey : 'YOUR_WRITE_KEY'} />
         </Section>
         <ConnectedDestinations sourceId={source.id} />
-        {canChange && <RenameSource source={source} />}
+        {canChange && <RenameSource current={tagged} />}
         {canChange && (
           <DeleteSection
             noun="source"
