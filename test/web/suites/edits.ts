@@ -52,7 +52,7 @@ export const edits = (web: WebTest) =>
       await question.getByRole('button', { name: 'Leave without saving' }).click()
       await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
 
-      await page.goto(`${web.node.url}/audiences`)
+      await page.getByRole('link', { name: 'Audiences' }).first().click()
       await page.getByRole('button', { name: 'Create an audience' }).first().click()
       const audience = page.getByRole('dialog', { name: 'Create an audience' })
       await audience.getByRole('textbox', { name: 'Name' }).fill('Half an audience')

@@ -52,6 +52,23 @@ export const errors = (web: WebTest) =>
         .waitFor()
     })
 
+    it('404: the page of what is not there leads to the list, and does not go on asking', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      for (const list of ['destinations', 'audiences', 'deliveries']) {
+        const asked: string[] = []
+        const note = (request: { url: () => string }) => void asked.push(new URL(request.url()).pathname)
+        page.on('request', note)
+        await page.goto(`${web.node.url}/${list}/gone`)
+        await page.getByText('Check the address for a typing mistake, or look for it in the list.').waitFor()
+        // The app asks how the server is less often than these pages would ask again.
+        for (let times = 0; times < 2; times++) await page.waitForResponse((answer) => answer.url().endsWith('/status'))
+        expect(asked.filter((path) => path === `/api/v1/${list}/gone`)).toHaveLength(1)
+        page.off('request', note)
+        await page.getByRole('link', { name: `Look in the list of ${list}` }).click()
+        await page.getByRole('heading', { name: new RegExp(list, 'i'), level: 1 }).waitFor()
+      }
+    })
+
     it('429: after many wrong tokens, how long to wait, and that the right one is taken', async () => {
       const { page } = await web.open()
       await page.goto(`${web.node.url}/login`)

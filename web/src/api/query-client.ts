@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import type { Called } from '@postrider/api'
-import { answerOf, ApiError, isTemporary, isUnreachable, type Page } from './request.ts'
+import { answerOf, ApiError, isMissing, isTemporary, isUnreachable, type Page } from './request.ts'
 
 /** How soon what failed for a while is asked again, in milliseconds. */
 const againMs = 3_000
@@ -39,6 +39,13 @@ export const createQueryClient = ({ onSignedOut, onUnreachable }: Listeners): Qu
       mutations: { retry: false, networkMode: 'always' },
     },
   })
+
+/** A `refetchInterval` that ends once what is asked for is not there.
+ *  @param ms  how often it is read again, in milliseconds */
+export const whileThere =
+  (ms: number) =>
+  ({ state }: { state: { error: Error | null } }): number | false =>
+    isMissing(state.error) ? false : ms
 
 /** A list that is read page by page. */
 export const pagedQuery = <Item>(

@@ -17,6 +17,9 @@ export const isTemporary = (error: Error | null): boolean =>
 export const isUnreachable = (error: Error | null): boolean =>
   error instanceof ApiError && (error.status === 0 || (isTemporary(error) && error.code === 'no_answer'))
 
+/** What was asked for is not, or no longer, there. */
+export const isMissing = (error: Error | null): boolean => error instanceof ApiError && error.status === 404
+
 /** How long an answer may take, in milliseconds. What is changed may wait for an endpoint. */
 const readLimitMs = 30_000
 const changeLimitMs = 90_000

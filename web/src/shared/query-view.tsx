@@ -2,7 +2,7 @@ import { Alert, Skeleton, Stack } from '@mantine/core'
 import { IconClockExclamation } from '@tabler/icons-react'
 import type { QueryObserverResult } from '@tanstack/react-query'
 import { lazy, Suspense, type ReactNode } from 'react'
-import { ApiError } from '../api/request.ts'
+import { isMissing } from '../api/request.ts'
 import { ErrorNotice, explainReading } from './error-notice.tsx'
 import { formatSpan, formatTime, useNow } from './time.tsx'
 import { loadFile } from './load-file.ts'
@@ -27,7 +27,7 @@ export function QueryView<Data>({ query, children }: Props<Data>) {
         {children(data)}
       </>
     )
-  if (error instanceof ApiError && error.status === 404)
+  if (error !== null && isMissing(error))
     return (
       <Suspense fallback={<Outline />}>
         <NotThere error={error} />

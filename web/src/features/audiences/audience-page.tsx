@@ -5,6 +5,7 @@ import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, deleteAudience, setAudiencePaused, startSync } from '../../api/audiences.ts'
+import { whileThere } from '../../api/query-client.ts'
 import type { Tagged } from '../../api/request.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { confirm } from '../../shared/confirm.tsx'
@@ -28,7 +29,7 @@ const refreshMs = 2_000
 export function AudiencePage() {
   const { id } = useParams({ from: '/shell/audiences/$id' })
   const isDeleting = useIsDeleting()
-  const query = useQuery({ ...audienceQuery(id), refetchInterval: !isDeleting && refreshMs })
+  const query = useQuery({ ...audienceQuery(id), refetchInterval: !isDeleting && whileThere(refreshMs) })
   return <QueryView query={query}>{(audience) => <AudienceView key={id} tagged={audience} />}</QueryView>
 }
 

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { DeliveryDetail } from '../../../../src/schemas/delivery.ts'
 import { deliveryQuery } from '../../api/deliveries.ts'
+import { isMissing } from '../../api/request.ts'
 import { CopyIcon } from '../../shared/copy.tsx'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Fact, Facts } from '../../shared/facts.tsx'
@@ -30,7 +31,10 @@ export function DeliveryPage() {
   const { id } = useParams({ from: '/shell/deliveries/$id' })
   const query = useQuery({
     ...deliveryQuery(id),
-    refetchInterval: ({ state }) => (state.data === undefined || state.data.endedAt === null ? liveMs : false),
+    refetchInterval: ({ state: { data, error } }) => {
+      const isOver = data === undefined ? isMissing(error) : data.endedAt !== null
+      return isOver ? false : liveMs
+    },
   })
   return <QueryView query={query}>{(delivery) => <DeliveryView delivery={delivery} />}</QueryView>
 }

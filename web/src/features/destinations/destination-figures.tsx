@@ -71,7 +71,7 @@ function Figures({ overview: { series, latency, attemptDuration } }: { overview:
 }
 
 const percentiles = ({ p50Ms, p95Ms }: Overview['latency']): string =>
-  p50Ms === null || p95Ms === null ? '–' : `${formatSpan(p50Ms)} / ${formatSpan(p95Ms)}`
+  p50Ms === null || p95Ms === null ? 'None yet' : `${formatSpan(p50Ms)} / ${formatSpan(p95Ms)}`
 
 /** The newest deliveries that failed for good there, and why. */
 export function RecentFailures({ destinationId }: { destinationId: string }) {

@@ -5,6 +5,7 @@ import { useParams } from '@tanstack/react-router'
 import type { Destination, DestinationPatch, DestinationView } from '../../../../src/schemas/destination.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { changeDestination, deleteDestination, destinationQuery } from '../../api/destinations.ts'
+import { whileThere } from '../../api/query-client.ts'
 import type { Tagged } from '../../api/request.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { DeleteSection } from '../../shared/delete-section.tsx'
@@ -29,7 +30,7 @@ const refreshMs = 3_000
 
 export function DestinationPage() {
   const { id } = useParams({ from: '/shell/destinations/$id' })
-  const query = useQuery({ ...destinationQuery(id), refetchInterval: refreshMs })
+  const query = useQuery({ ...destinationQuery(id), refetchInterval: whileThere(refreshMs) })
   return <QueryView query={query}>{(destination) => <DestinationDetails key={id} tagged={destination} />}</QueryView>
 }
 

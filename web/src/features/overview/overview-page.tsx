@@ -74,7 +74,7 @@ function Figures({ overview, filter }: { overview: Overview; filter: DeliveryFil
       <Figure
         name="From accepted to delivered"
         value={percentiles(latency)}
-        note="Median / 95th percentile, including the inbox, retries and pauses"
+        note="Median / 95th percentile until an endpoint took it, including the inbox, retries and pauses"
         behind={delivered}
       />
       <Figure
@@ -91,7 +91,7 @@ function Figures({ overview, filter }: { overview: Overview; filter: DeliveryFil
 /** A number and its unit stay on one line. */
 const percentiles = ({ p50Ms, p95Ms }: Overview['latency']): ReactNode =>
   p50Ms === null || p95Ms === null ? (
-    '–'
+    'None yet'
   ) : (
     <>
       <span style={{ whiteSpace: 'nowrap' }}>{formatSpan(p50Ms)} /</span>{' '}
