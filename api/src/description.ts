@@ -1455,7 +1455,7 @@ export interface components {
         AudienceSchedule: {
             /** @description Five fields, as in `0 6 * * *`, at most 200 characters; absent where there is an interval */
             cron?: string | undefined;
-            /** @description Time between two syncs, as in 15m, 6h or 1d; absent where there is a cron line */
+            /** @description Time between two syncs, as in 15m, 6h or 1d, at least 1m; absent where there is a cron line */
             interval?: string | undefined;
             /** @description A sync starts up to this much later, as in 30s, chosen at random; at once unless given */
             jitter?: string | undefined;
@@ -1465,7 +1465,7 @@ export interface components {
         AudienceScheduleInput: {
             /** @description Five fields, as in `0 6 * * *`, at most 200 characters; absent where there is an interval */
             cron?: string | undefined;
-            /** @description Time between two syncs, as in 15m, 6h or 1d; absent where there is a cron line */
+            /** @description Time between two syncs, as in 15m, 6h or 1d, at least 1m; absent where there is a cron line */
             interval?: string | undefined;
             /** @description A sync starts up to this much later, as in 30s, chosen at random; at once unless given */
             jitter?: string | undefined;

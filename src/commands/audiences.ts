@@ -109,7 +109,7 @@ export function audiencesCommand(): Command {
     .option('--header <name: value>', 'header of that request (repeat for several)', collectHeaders)
     .option('--from-sql <file>', 'file with the query that returns the members, or - for standard input')
     .option('--connection-env <variable>', 'environment variable that holds the postgres:// URL of that database')
-    .option('--every <duration>', 'sync at this interval, such as 15m, 6h or 1d')
+    .option('--every <duration>', 'sync at this interval, such as 15m, 6h or 1d (at least 1m)')
     .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
     .action(async (name: string, options: CreateOptions, self: Command) => {
       const { api, out } = await openSession(self)
@@ -132,7 +132,7 @@ export function audiencesCommand(): Command {
     .option('--keep-key', 'keep the name of its trait with a new name')
     .option('--new-key', 'take the name of its trait from the new name')
     .option('--destination <destination>', 'id or name of a destination (repeat for several)', collect)
-    .option('--every <duration>', 'sync at this interval, such as 15m, 6h or 1d')
+    .option('--every <duration>', 'sync at this interval, such as 15m, 6h or 1d (at least 1m)')
     .option('--cron <expression>', 'sync at these times, such as "0 6 * * *"')
     .option('--no-schedule', 'sync only when asked to')
     .action(async (wanted: string, options: UpdateOptions, self: Command) => {

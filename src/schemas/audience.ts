@@ -104,7 +104,7 @@ export const AudienceScheduleSchema = z
       .describe('Five fields, as in `0 6 * * *`, at most 200 characters; absent where there is an interval'),
     interval: durationText
       .optional()
-      .describe('Time between two syncs, as in 15m, 6h or 1d; absent where there is a cron line'),
+      .describe('Time between two syncs, as in 15m, 6h or 1d, at least 1m; absent where there is a cron line'),
     jitter: durationText
       .optional()
       .describe('A sync starts up to this much later, as in 30s, chosen at random; at once unless given'),

@@ -6,6 +6,7 @@ import { putSchedule } from '../../temporal/audience-schedules.ts'
 import { startSync, type AudienceRouteDependencies } from './audience-dependencies.ts'
 import { changedKey, keyOf } from './audience-keys.ts'
 import { checkMembership } from './check-membership.ts'
+import { checkSchedule } from './check-schedule.ts'
 import { expectUnchanged, tagged } from './entity-tag.ts'
 import { errorResponses, IdParamsSchema, NameRuleSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
@@ -50,6 +51,7 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
     },
     async ({ body, query }, reply) => {
       checkMembership(body.membership, pullGuard, { isNew: true })
+      checkSchedule(body.schedule, null)
       const audience = await audiences.create({ ...body, key: body.key ?? keyOf(body.name) }, query)
       try {
         if (audience.schedule !== null) await reschedule(audience.id, audience.schedule, false)
@@ -84,6 +86,7 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
       if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
       const before = await audiences.get(params.id)
       expectUnchanged(request, before, body)
+      checkSchedule(body.schedule, before.schedule)
       const newKey = changedKey(before, body)
       const reschedules = body.schedule !== undefined
       if (reschedules) await reschedule(params.id, body.schedule ?? null, before.paused)

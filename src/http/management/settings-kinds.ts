@@ -21,6 +21,7 @@ import type { SecretBox } from '../../secrets.ts'
 import { checkChannel } from './check-channel.ts'
 import { checkMapping } from './check-mapping.ts'
 import { checkMembership } from './check-membership.ts'
+import { checkSchedule } from './check-schedule.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { changedKey, keyOf } from './audience-keys.ts'
 
@@ -92,6 +93,7 @@ export function settingsIn(
       async create(body) {
         const { key, destinationIds, ...input } = read(NewAudienceSchema, body)
         checkMembership(input.membership, pullGuard, { isNew: true })
+        checkSchedule(input.schedule, null)
         const whole = { ...input, key: key ?? keyOf(input.name), destinationIds: destinationIds.map(idOf) }
         const made = await audiences.create(whole, names)
         if (made.schedule !== null) reschedule({ id: made.id, before: { schedule: null, paused: false }, after: made })
@@ -101,6 +103,7 @@ export function settingsIn(
         const { paused, destinationIds, ...patch } = read(PausablePatchSchema, body)
         if (patch.membership !== undefined) checkMembership(patch.membership, pullGuard, { isNew: false })
         const before = await audiences.get(id)
+        checkSchedule(patch.schedule, before.schedule)
         const connected = destinationIds && { destinationIds: destinationIds.map(idOf) }
         let after = await audiences.update(
           id,
