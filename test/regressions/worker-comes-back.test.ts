@@ -6,15 +6,21 @@
  *  Symptom: a node whose Temporal stood still as its worker was made said again and again that another worker was in its place, and was told
  *  dead after two minutes.
  *  Cause: the SDK left the worker of which Temporal had not answered to the garbage collector.
- *  Consequence: Temporal was back, and the node delivered nothing before the collector had come. */
+ *  Consequence: Temporal was back, and the node delivered nothing before the collector had come.
+ *
+ *  Symptom: a node that was stopped just as its Temporal was back told "Cannot close connection while Workers hold a reference to it".
+ *  Cause: the worker that was being made held the connection, and what came after the closing was left out.
+ *  Consequence: the embedded server was not stopped with its node. */
 
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NativeConnection } from '@temporalio/worker'
+import { NativeConnection, Worker } from '@temporalio/worker'
 import { Client, Connection } from '@temporalio/client'
 import { pino } from 'pino'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { prepareTemporal } from '../../src/composition/open-temporal.ts'
+import { readConfig } from '../../src/config.ts'
 import { taskQueue } from '../../src/contracts/names.ts'
 import { findFreePorts } from '../../src/ports.ts'
 import { endProcess } from '../../src/process-identity.ts'
@@ -148,6 +154,34 @@ describe('while Temporal does not answer', () => {
     await started
     relay.open()
   })
+})
+
+it('an embedded server is stopped although a worker holds the connection', async () => {
+  const dataDir = await makeServerFolder()
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+  const [port, uiPort] = await findFreePorts('127.0.0.1', 2)
+  const config = readConfig({ POSTRIDER_TEMPORAL_PORT: String(port), POSTRIDER_TEMPORAL_UI_PORT: String(uiPort) })
+  const options = {
+    logger: pino({ level: 'silent' }),
+    environment: process.env,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  }
+  const opening = prepareTemporal(config, dataDir, testPayloads, options)
+  await opening.open()
+  const { connection, namespace } = opening.temporal
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue,
+    workflowsPath: join(import.meta.dirname, '../topology/echo-workflow.ts'),
+  })
+  expect(await readNote(dataDir)).toBeDefined()
+  await opening.close()
+  expect(await readNote(dataDir)).toBeUndefined()
+  const ended = worker.run()
+  worker.shutdown()
+  await ended.catch(() => undefined)
 })
 
 it('a node that can make no worker is dead at /healthz, goes on trying, and lives once it can', async () => {
