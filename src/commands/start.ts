@@ -10,9 +10,10 @@ import { createLogger, type Logger } from '../logger.ts'
 import { packageVersion } from '../package-version.ts'
 import { logSdkLines } from '../temporal/sdk-log.ts'
 import { workflowCode } from '../temporal/workflow-code.ts'
-import { CommandError, exitCodes, reportFailure } from './shared/failure.ts'
+import { CommandError, exitCodes } from './shared/failure.ts'
 import type { Output } from './shared/output.ts'
 import { receivedLine } from './shared/received-text.ts'
+import { report } from './shared/report.ts'
 import { readyFacts, startUpText } from './start-up-text.ts'
 
 /** How long a stop may take before the process ends all the same, in milliseconds. */
@@ -57,8 +58,9 @@ export async function start(out: Output, roles?: string): Promise<void> {
     process.exit(exitCodes.ok)
   } catch (error) {
     if (starting.signal.aborted) process.exit(exitCodes.interrupted)
-    if (!(error instanceof StartError)) throw error
-    process.exit(reportFailure(new CommandError('failed', error.message), out.isJson))
+    const told = error instanceof StartError ? new CommandError('failed', error.message) : error
+    // What a start that failed left open would keep the process alive, deaf to Ctrl-C.
+    process.exit(report(told, out.isJson))
   }
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
+import { diskFault } from '../data-folder.ts'
 import type { Database } from '../db/database.ts'
 import { databaseFailure } from '../db/failure.ts'
 import { migrate } from '../db/migrate.ts'
@@ -47,7 +48,7 @@ export function prepareDatabase(config: Config, dataDir: string, options: OpenDa
   const connect = async (): Promise<Database> => {
     if (config.databaseUrl !== undefined) return openPostgres(config.databaseUrl, logger)
     onProgress('Opening the embedded database')
-    return openEmbedded(join(dataDir, 'pglite'), logger)
+    return openEmbedded(dataDir, logger)
   }
 
   const openOnce = async (load: () => Promise<void>): Promise<void> => {
@@ -84,10 +85,13 @@ export function prepareDatabase(config: Config, dataDir: string, options: OpenDa
 }
 
 /** @throws StartError: waiting does not help */
-async function openEmbedded(folder: string, logger: Logger): Promise<Database> {
+async function openEmbedded(dataDir: string, logger: Logger): Promise<Database> {
+  const folder = join(dataDir, 'pglite')
   try {
     return await openPglite(folder, logger)
   } catch (error) {
+    const fault = diskFault(dataDir, error)
+    if (fault !== undefined) throw fault
     const { message } = databaseFailure(error)
     throw new StartError(
       `The embedded database ${folder} cannot be opened (${message}): its disk is full or read-only, or it is damaged; ` +

@@ -1,6 +1,7 @@
 import { IllegalStateError } from '@temporalio/common'
 import type { NativeConnectionOptions } from '@temporalio/worker'
 import type { Config } from '../config.ts'
+import { diskFault } from '../data-folder.ts'
 import type { Logger } from '../logger.ts'
 import { findTemporalCli } from '../temporal/cli-binary.ts'
 import { connectTemporal, externalTemporal } from '../temporal/connect.ts'
@@ -75,7 +76,11 @@ function prepareEmbedded(
     server === undefined ? onProgress(text) : logger.warn({ text }, 'temporal.embedded')
   const start = async (stop: AbortSignal): Promise<NativeConnectionOptions> => {
     const cli = await findTemporalCli({ env: environment, onProgress, signal: stop })
-    server = await startEmbeddedServer({ cli, dataDir, ...ports, retentionMs, signal: stop, onProgress: tell })
+    server = await startEmbeddedServer({ cli, dataDir, ...ports, retentionMs, signal: stop, onProgress: tell }).catch(
+      (error: unknown) => {
+        throw diskFault(dataDir, error) ?? error
+      },
+    )
     void server.exited.then((how) => {
       if (how === 'failed') logger.fatal('temporal.gone')
     })

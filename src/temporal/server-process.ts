@@ -89,7 +89,13 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
     })
     const ref = child.pid === undefined ? undefined : processRef(child.pid)
     if (ref === undefined) throw new StartError(`The Temporal server ${cli} cannot be run`)
-    noteGuarded({ ...ref, port, uiPort, cli, args }, exited, settings)
+    try {
+      noteGuarded({ ...ref, port, uiPort, cli, args }, exited, settings)
+    } catch (error) {
+      // As on a full disk: nobody would know of it.
+      child.kill('SIGKILL')
+      throw error
+    }
     return { ref, exited }
   } finally {
     process.umask(umask)
