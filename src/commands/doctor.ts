@@ -16,7 +16,7 @@ export type CheckMachine = (isUp: boolean) => Promise<Check[]>
 
 export const doctorCommand = (checkMachine?: CheckMachine): Command =>
   new Command('doctor')
-    .description('check Temporal, database, keys, clock and addresses; say what is wrong and how to fix it')
+    .description('check Temporal, database, keys, disk, clock and addresses; say what is wrong and how to fix it')
     .addHelpText(
       'after',
       [

@@ -165,6 +165,7 @@ describe.concurrent('doctor', () => {
       TEMPORAL_NAMESPACE: '',
     })
     expect(stateOf(report, 'keys')).toBe('warning')
+    expect(stateOf(report, 'data folder')).toBeDefined()
   })
 })
 

@@ -7,6 +7,7 @@ import { readConfig, readDatabaseUrl, type Config } from '../../config.ts'
 import { StartError } from '../../errors.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 import { checkDatabase } from './database.ts'
+import { checkDisk } from './disk.ts'
 import { checkTemporal } from './temporal.ts'
 
 /** @param isUp  whether a node answers on this machine already */
@@ -20,10 +21,15 @@ export async function checkMachine(env: NodeJS.ProcessEnv, isUp: boolean): Promi
     config.encryptionKeys === undefined
       ? checkKeyFile(join(dataDir, 'encryption-keys'))
       : ok('keys', `${config.encryptionKeys.length} in POSTRIDER_ENCRYPTION_KEYS`),
+    isEmbedded(config) ? checkDisk(dataDir) : [],
     isUp ? [] : checkPorts(config),
   ])
   return [ok('settings', 'all can be read'), ...checks.flat()]
 }
+
+/** Whether events are kept in the data folder. */
+const isEmbedded = ({ databaseUrl, temporal }: Config): boolean =>
+  databaseUrl === undefined || temporal.kind === 'embedded'
 
 function readChecked(env: NodeJS.ProcessEnv): Config | Check {
   try {
