@@ -26,8 +26,13 @@ export interface Availability {
 /** What is asked of each part that the node needs. */
 type Looks = Partial<Record<PartName, () => Promise<unknown>>>
 
-/** @param looks  asks each part something; what it throws is why the part is away */
-export function watchAvailability(looks: Looks, logger: Logger): Availability {
+/** @param looks  asks each part something; what it throws is why the part is away
+ *  @param addressOf  where a part is, for the log */
+export function watchAvailability(
+  looks: Looks,
+  logger: Logger,
+  addressOf: (part: PartName) => string | undefined,
+): Availability {
   const away = new Map<PartName, MissingPart>()
   const told = new Set<PartName>()
   /** A part that hangs gets no second question. */
@@ -44,13 +49,13 @@ export function watchAvailability(looks: Looks, logger: Logger): Availability {
       await ask(part, look)
       const since = away.get(part)?.since
       if (since !== undefined && told.delete(part))
-        logger.warn({ part, awayMs: Date.now() - Date.parse(since) }, 'part.back')
+        logger.warn({ part, address: addressOf(part), awayMs: Date.now() - Date.parse(since) }, 'part.back')
       away.delete(part)
     } catch (error) {
       const reason = reasonOf(error)
       const since = away.get(part)?.since
       const isOpening = error instanceof PartAwayError && error.isOpening
-      if (!isOpening && !told.has(part)) logger.warn({ part, reason }, 'part.away')
+      if (!isOpening && !told.has(part)) logger.warn({ part, address: addressOf(part), reason }, 'part.away')
       if (!isOpening) told.add(part)
       away.set(part, { part, reason, since: since ?? new Date().toISOString() })
     }

@@ -55,6 +55,7 @@ const linesIn = (text: string): Record<string, unknown>[] =>
   text
     .trimEnd()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 describe('a line', () => {
@@ -145,6 +146,25 @@ it('takes of a line of the SDK what holds nothing of an event', async () => {
     msg: 'temporal.sdk',
   })
   expect(JSON.stringify(line)).not.toContain('secret')
+})
+
+it('takes of the native core the message of an error, and no repeat of a line', async () => {
+  const { logger, text } = await fileLogger()
+  const log = logSdkLines(logger)
+  const tell = (message: string, error: string): void =>
+    log({ level: 'WARN', message, timestampNanos: 0n, meta: { sdkComponent: 'core', error } })
+  const printed = 'Status { code: Unavailable, message: "shard status unknown", metadata: MetadataMap { headers: {} } }'
+  for (let retries = 8; retries < 12; retries++)
+    tell(`gRPC call start_workflow_execution retried ${retries} times`, printed)
+  tell('the last line', 'in other words')
+  const lines = await until('all are told', async () => {
+    const told = linesIn(await text())
+    return told.at(-1)?.['text'] === 'the last line' && told
+  })
+  expect(lines).toMatchObject([
+    { text: 'gRPC call start_workflow_execution retried 8 times', error: 'shard status unknown', msg: 'temporal.core' },
+    { text: 'the last line', error: 'in other words', msg: 'temporal.core' },
+  ])
 })
 
 it('holds no body, secret, user id or message id, whatever fails and however much is told', async () => {

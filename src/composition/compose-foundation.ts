@@ -79,7 +79,9 @@ export async function composeFoundation(
   )
   const { temporal } = openingTemporal
   const { database } = openingDatabase
-  const availability = watchAvailability(looksAt(database, temporal, config.roles), logger)
+  const availability = watchAvailability(looksAt(database, temporal, config.roles), logger, (part) =>
+    part === 'temporal' ? temporal.address : undefined,
+  )
   cleanUps.add(() => availability.close())
 
   const destinationsIn = (store: Database): DestinationStore => createDestinationStore(store, secrets)
