@@ -53,12 +53,12 @@ export async function findTemporalCli({
   try {
     // Another process may have got it while this one waited.
     if ((await checkCli(cached, env)) === 'usable') return cached
-    const failures = await obtainCli(cached, join(cacheDir, 'incoming'), { env, signal, onProgress })
+    const failures = await obtainCli(cached, cacheDir, { env, signal, onProgress })
     if (failures === undefined) return cached
     throw new StartError(
-      `No Temporal server: on PATH, ${onPath.reason}; in the cache ${cached}, none; download, ${failures.download}; ` +
-        `go install, ${failures.build}. ` +
-        'Install the Temporal CLI (https://docs.temporal.io/cli) or Go, or set TEMPORAL_ADDRESS to an existing Temporal',
+      `No Temporal server (on PATH, ${onPath.reason}; in the cache ${cached}, none; download, ${failures.download}; ` +
+        `go install, ${failures.build}): install the Temporal CLI (https://docs.temporal.io/cli) or Go, ` +
+        'or set TEMPORAL_ADDRESS to an existing Temporal',
     )
   } finally {
     await release()
@@ -93,18 +93,27 @@ async function checkCli(path: string, env: NodeJS.ProcessEnv): Promise<string> {
   }
 }
 
+/** Writes into the cache.
+ *  @throws StartError when it cannot be written, as on a full or a read-only disk */
+async function intoCache<T>(cacheDir: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException
+    throw new StartError(
+      `The cache folder ${cacheDir} cannot be written (${code}), where the Temporal server is kept: make room there, ` +
+        'or install the Temporal CLI (https://docs.temporal.io/cli)',
+      { cause: error },
+    )
+  }
+}
+
 /** Waits for the sole right to fill the cache. */
 async function lockCache(cacheDir: string, signal: AbortSignal, onProgress: (line: string) => void) {
-  try {
-    await mkdir(cacheDir, { recursive: true })
-  } catch (error) {
-    throw new StartError(`The cache folder ${cacheDir} cannot be made (${(error as NodeJS.ErrnoException).code})`, {
-      cause: error,
-    })
-  }
+  await intoCache(cacheDir, () => mkdir(cacheDir, { recursive: true }))
   let told = false
   for (;;) {
-    const lock = await acquireProcessLock(cacheDir, 'temporal')
+    const lock = await intoCache(cacheDir, () => acquireProcessLock(cacheDir, 'temporal'))
     if (lock.kind === 'acquired') return lock.release
     if (!told) onProgress(`Waiting for process ${lock.pid}, which is getting the Temporal server`)
     told = true
@@ -113,12 +122,14 @@ async function lockCache(cacheDir: string, signal: AbortSignal, onProgress: (lin
 }
 
 /** Fills `cached`, whole or not at all. @returns undefined, or why each way failed */
-async function obtainCli(cached: string, folder: string, options: ObtainOptions) {
-  const emptyFolder = async () => {
-    // Whatever is in it was left by a process that died: only the owner of the lock works here.
-    await rm(folder, { recursive: true, force: true })
-    await mkdir(folder, { recursive: true })
-  }
+async function obtainCli(cached: string, cacheDir: string, options: ObtainOptions) {
+  const folder = join(cacheDir, 'incoming')
+  const emptyFolder = () =>
+    intoCache(cacheDir, async () => {
+      // Whatever is in it was left by a process that died: only the owner of the lock works here.
+      await rm(folder, { recursive: true, force: true })
+      await mkdir(folder, { recursive: true })
+    })
   const keep = async (result: Obtained): Promise<string | undefined> => {
     if ('failure' in result) return result.failure
     await chmod(result.path, 0o755)

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -82,7 +82,7 @@ describe('findTemporalCli', { timeout: 120_000 }, () => {
     const refusal = find()
     await expect(refusal).rejects.toBeInstanceOf(StartError)
     await expect(refusal).rejects.toThrow(
-      /^No Temporal server: on PATH, none; in the cache .*, none; download, .+; go install, go: no route .*TEMPORAL_ADDRESS.*$/,
+      /^No Temporal server \(on PATH, none; in the cache .*, none; download, .+; go install, go: no route .*TEMPORAL_ADDRESS.*$/,
     )
     expect(await readdir(cacheDir)).toEqual([])
   })
@@ -90,8 +90,15 @@ describe('findTemporalCli', { timeout: 120_000 }, () => {
   it('says in whole words that there is no Go', async () => {
     const refusal = findTemporalCli({ env: { ...env(), PATH: bin }, cacheDir, onProgress: () => {} })
     await expect(refusal).rejects.toThrow(
-      /none; download, .+; go install, there is no go on PATH\. Install the Temporal CLI .*, or set TEMPORAL_ADDRESS/,
+      /none; download, [^:;]+; go install, there is no go on PATH\): install the Temporal CLI .*, or set TEMPORAL_ADDRESS/,
     )
+  })
+
+  it('says in one line that the cache cannot be written', async () => {
+    await rmdir(cacheDir)
+    await writeFile(cacheDir, '')
+    await expect(find()).rejects.toBeInstanceOf(StartError)
+    await expect(find()).rejects.toThrow(`The cache folder ${cacheDir} cannot be written (EEXIST)`)
   })
 
   it('does not keep what a build delivers when it does not work', async () => {

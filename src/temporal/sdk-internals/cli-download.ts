@@ -18,8 +18,10 @@ const progressMs = 5_000
 const script = `
   const [sdk, version, downloadDir] = process.argv.slice(1)
   const executable = { type: 'cached-download', version, downloadDir }
+  // Of "a: b: c", where each is the reason of the one before, the last one says it all.
+  const reasonOf = (error) => String(error.message).replaceAll('\\n', ' ').split(': ').at(-1)
   require(sdk).TestWorkflowEnvironment.createLocal({ server: { executable, extraArgs: ['--help'] } })
-    .catch((error) => { console.error(String(error.message).replaceAll('\\n', ' ')); process.exitCode = 1 })
+    .catch((error) => { console.error(reasonOf(error)); process.exitCode = 1 })
 `
 
 /**
