@@ -99,7 +99,7 @@ async function changeAll(
   }
   const [first] = refused
   if (first === undefined) return schedules
-  const faults = refused.slice(0, maxFaults).map(({ name, error }) => `${name}: ${error.message}`)
+  const faults = refused.slice(0, maxFaults).map(({ name, error }) => `${name}: ${error.message.replace(/\.$/, '')}`)
   throw new AppError(first.error.code, faults.join('; '))
 }
 
