@@ -8,7 +8,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How much each source sent and each destination got in the last 24 hours, and when it did last */
+        /**
+         * How much each source sent and each destination got in the last 24 hours, and when it did last
+         * @description For each source what came and was rejected, for each destination what was delivered and failed. The last time of a source is known for 7 days.
+         */
         get: operations["getActivity"];
         put?: never;
         post?: never;
@@ -25,10 +28,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is told of alerts */
+        /**
+         * Who is told of alerts
+         * @description URLs and passwords are never shown; how the last message went stands beside each.
+         */
         get: operations["listAlertChannels"];
         put?: never;
-        /** Tell one more of alerts */
+        /**
+         * Tell one more of alerts
+         * @description A webhook, e-mail or Slack. Addresses are held to the rules of deliveries.
+         */
         post: operations["createAlertChannel"];
         delete?: never;
         options?: never;
@@ -46,11 +55,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Tell a channel nothing any more */
+        /**
+         * Tell a channel nothing any more
+         * @description Its open alerts go on, and others are told of them.
+         */
         delete: operations["deleteAlertChannel"];
         options?: never;
         head?: never;
-        /** Change a channel; what is left out stays */
+        /**
+         * Change a channel; what is left out stays
+         * @description What is secret of it stays unless it is given anew.
+         */
         patch: operations["updateAlertChannel"];
         trace?: never;
     };
@@ -63,7 +78,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell the channel of a sample alert, now */
+        /**
+         * Tell the channel of a sample alert, now
+         * @description Answers whether it was taken, and if not, why.
+         */
         post: operations["testAlertChannel"];
         delete?: never;
         options?: never;
@@ -78,9 +96,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What begins an alert */
+        /**
+         * What begins an alert
+         * @description One set for the whole installation, with an `ETag` for a change with `If-Match`.
+         */
         get: operations["getAlertRules"];
-        /** Replace all rules */
+        /**
+         * Replace all rules
+         * @description Takes them as a whole; `null` and `false` are no alert. What a change ends is over without a word.
+         */
         put: operations["replaceAlertRules"];
         post?: never;
         delete?: never;
@@ -98,7 +122,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What would be open now with these rules; nothing is saved or told */
+        /**
+         * What would be open now with these rules; nothing is saved or told
+         * @description For somebody who sets them: whether they are too loud or too quiet.
+         */
         post: operations["previewAlertRules"];
         delete?: never;
         options?: never;
@@ -113,7 +140,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Alerts, newest first: open ones, and the newest 1,000 that are over */
+        /**
+         * Alerts, newest first: open ones, and the newest 1,000 that are over
+         * @description Each with what it is about, since when, and when it was over.
+         */
         get: operations["listAlerts"];
         put?: never;
         post?: never;
@@ -132,7 +162,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell nothing of its subject for a time; the history goes on */
+        /**
+         * Tell nothing of its subject for a time; the history goes on
+         * @description For `seconds`, up to 30 days; 0 ends it. Nothing is told of the same endpoint, destination or inbox meanwhile, of later alerts neither.
+         */
         post: operations["muteAlert"];
         delete?: never;
         options?: never;
@@ -149,7 +182,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make many changes of settings, all of them or none */
+        /**
+         * Make many changes of settings, all of them or none
+         * @description Up to 5,000 changes in one transaction of the database. With `dryRun`, what would be refused is refused, and nothing is changed.
+         */
         post: operations["applySettings"];
         delete?: never;
         options?: never;
@@ -164,10 +200,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Audiences */
+        /**
+         * Audiences
+         * @description With their settings; connection strings and headers are never shown.
+         */
         get: operations["listAudiences"];
         put?: never;
-        /** Make an audience */
+        /**
+         * Make an audience
+         * @description Its key, the trait that endpoints get, is its name in snake_case. Nothing is sent before its first sync.
+         */
         post: operations["createAudience"];
         delete?: never;
         options?: never;
@@ -182,15 +224,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An audience */
+        /**
+         * An audience
+         * @description With an `ETag` for a change with `If-Match`.
+         */
         get: operations["getAudience"];
         put?: never;
         post?: never;
-        /** Delete an audience */
+        /**
+         * Delete an audience
+         * @description With `?notify=true` its members are told first that they left it; without, endpoints are told nothing.
+         */
         delete: operations["deleteAudience"];
         options?: never;
         head?: never;
-        /** Change an audience; members that are left out stay */
+        /**
+         * Change an audience; members that are left out stay
+         * @description Counts from the next sync on. A new name that has another key asks for `keepKey`.
+         */
         patch: operations["updateAudience"];
         trace?: never;
     };
@@ -203,7 +254,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run the schedule of an audience over times that have passed */
+        /**
+         * Run the schedule of an audience over times that have passed
+         * @description Makes the scheduled runs that were missed between two times.
+         */
         post: operations["backfillAudience"];
         delete?: never;
         options?: never;
@@ -218,11 +272,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Members of an audience */
+        /**
+         * Members of an audience
+         * @description By user id; `search` takes the beginning of one. `acknowledgedBy` names the destinations that took the call of a member.
+         */
         get: operations["listMembers"];
-        /** Upload the whole membership, then sync */
+        /**
+         * Upload the whole membership, then sync
+         * @description NDJSON or CSV, streamed, also gzipped. Answers the id of the sync. An upload that is cut off changes nothing.
+         */
         put: operations["replaceMembers"];
-        /** Add and remove members, then sync */
+        /**
+         * Add and remove members, then sync
+         * @description Up to 100,000 users each way, of an audience that is pushed. Answers the id of the sync.
+         */
         post: operations["changeMembers"];
         delete?: never;
         options?: never;
@@ -239,7 +302,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pause the syncs of an audience */
+        /**
+         * Pause the syncs of an audience
+         * @description Of the schedule alone: a sync that runs goes on.
+         */
         post: operations["pauseAudience"];
         delete?: never;
         options?: never;
@@ -256,7 +322,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Read a membership and say what a sync would change; nothing is sent */
+        /**
+         * Read a membership and say what a sync would change; nothing is sent
+         * @description Of an upload in the body, or of the membership as it is now where there is none.
+         */
         post: operations["previewAudience"];
         delete?: never;
         options?: never;
@@ -273,7 +342,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Resume the syncs of an audience */
+        /**
+         * Resume the syncs of an audience
+         * @description Its schedule goes on with the next time.
+         */
         post: operations["resumeAudience"];
         delete?: never;
         options?: never;
@@ -290,7 +362,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send all members of an audience anew */
+        /**
+         * Send all members of an audience anew
+         * @description For an endpoint that lost what it had: a call for every member, whether it changed or not.
+         */
         post: operations["resyncAudience"];
         delete?: never;
         options?: never;
@@ -307,7 +382,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sync an audience now */
+        /**
+         * Sync an audience now
+         * @description Reads the membership, and sends a call for each user that joined or left since the last sync.
+         */
         post: operations["syncAudience"];
         delete?: never;
         options?: never;
@@ -322,7 +400,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Syncs of an audience, newest first */
+        /**
+         * Syncs of an audience, newest first
+         * @description With the numbers of users added, removed, unchanged, sent and failed.
+         */
         get: operations["listSyncs"];
         put?: never;
         post?: never;
@@ -339,7 +420,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A sync of an audience */
+        /**
+         * A sync of an audience
+         * @description Under way or over, with the number of bad rows and the first 100 of them.
+         */
         get: operations["getSync"];
         put?: never;
         post?: never;
@@ -358,7 +442,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send what a refused sync would change */
+        /**
+         * Send what a refused sync would change
+         * @description For one that would have removed more than `maxRemovalShare`. Possible as long as no other sync came after it.
+         */
         post: operations["confirmSync"];
         delete?: never;
         options?: never;
@@ -375,7 +462,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a sync where it is */
+        /**
+         * Stop a sync where it is
+         * @description What was not sent is sent by the next.
+         */
         post: operations["stopSync"];
         delete?: never;
         options?: never;
@@ -392,7 +482,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take back what a sync changed */
+        /**
+         * Take back what a sync changed
+         * @description Sends the inverse calls, where nothing newer was told since. Possible for the last five syncs that sent something.
+         */
         post: operations["undoSync"];
         delete?: never;
         options?: never;
@@ -407,7 +500,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Users of a sync, and what became of their calls */
+        /**
+         * Users of a sync, and what became of their calls
+         * @description With `search` as the beginning of a user id; where a call failed, with the delivery that tries on.
+         */
         get: operations["listSyncUsers"];
         put?: never;
         post?: never;
@@ -424,7 +520,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every change through this API, newest first */
+        /**
+         * Every change through this API, newest first
+         * @description Who changed what, with the state before and after; secrets are masked. Kept for a year, 100,000 entries at most.
+         */
         get: operations["listAuditLog"];
         put?: never;
         post?: never;
@@ -441,7 +540,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Types of sources and destinations */
+        /**
+         * Types of sources and destinations
+         * @description What can be connected, with the settings that each type has.
+         */
         get: operations["getCatalog"];
         put?: never;
         post?: never;
@@ -458,7 +560,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What deleted sources, destinations and audiences were called: the last 10,000 */
+        /**
+         * What deleted sources, destinations and audiences were called: the last 10,000
+         * @description By their ids, for lists of deliveries that outlive what they belong to.
+         */
         get: operations["listDeletedNames"];
         put?: never;
         post?: never;
@@ -475,10 +580,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Deletion requests, newest first */
+        /**
+         * Deletion requests, newest first
+         * @description Each with the numbers of its users and notifications, and what became of these.
+         */
         get: operations["listDeletionRequests"];
         put?: never;
-        /** Tell destinations that users are to be deleted, and erase their events */
+        /**
+         * Tell destinations that users are to be deleted, and erase their events
+         * @description One `delete` notification for each user and affected source, which is one with a destination that is on. With `suppress`, later events of these users are dropped at the door.
+         */
         post: operations["createDeletionRequest"];
         delete?: never;
         options?: never;
@@ -493,7 +604,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far a deletion request is */
+        /**
+         * How far a deletion request is
+         * @description The numbers of its notifications and what became of them, and when its events were erased.
+         */
         get: operations["getDeletionRequest"];
         put?: never;
         post?: never;
@@ -510,7 +624,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Deliveries: those under way first, then the latest to end */
+        /**
+         * Deliveries: those under way first, then the latest to end
+         * @description Filters take ids and names whole. Beside a `destinationId`, a status is where a delivery stands at that destination.
+         */
         get: operations["listDeliveries"];
         put?: never;
         post?: never;
@@ -527,7 +644,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A delivery with its event and every attempt */
+        /**
+         * A delivery with its event and every attempt
+         * @description In `timeline` stands what was sent and answered in each attempt, in `requests` what each endpoint gets. Slashes of the id are encoded as `%2F`.
+         */
         get: operations["getDelivery"];
         put?: never;
         post?: never;
@@ -546,7 +666,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a delivery */
+        /**
+         * Stop a delivery
+         * @description No further attempt is made. Refused with 409 when it is over.
+         */
         post: operations["cancelDelivery"];
         delete?: never;
         options?: never;
@@ -563,7 +686,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send the event of a delivery once more */
+        /**
+         * Send the event of a delivery once more
+         * @description For one that is over, with the settings of now; optionally to some destinations or endpoints alone. Receivers know the repeat by its `messageId`.
+         */
         post: operations["redeliver"];
         delete?: never;
         options?: never;
@@ -580,7 +706,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Attempt the waiting endpoints of a delivery now */
+        /**
+         * Attempt the waiting endpoints of a delivery now
+         * @description In place of waiting for the end of the pause. Refused with 409 when the delivery is over, or paused destinations are all that it waits for.
+         */
         post: operations["retryDelivery"];
         delete?: never;
         options?: never;
@@ -595,7 +724,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far the steering of many deliveries is */
+        /**
+         * How far the steering of many deliveries is
+         * @description Of a retry, a redelivery or a cancellation of all that match: how many were looked at and acted on so far.
+         */
         get: operations["getBulkSteering"];
         put?: never;
         post?: never;
@@ -614,7 +746,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop the steering of many deliveries where it is */
+        /**
+         * Stop the steering of many deliveries where it is
+         * @description What it has acted on stays so; the rest is left as it is.
+         */
         post: operations["stopBulkSteering"];
         delete?: never;
         options?: never;
@@ -631,7 +766,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop all deliveries that match */
+        /**
+         * Stop all deliveries that match
+         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.
+         */
         post: operations["cancelMatching"];
         delete?: never;
         options?: never;
@@ -646,7 +784,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many deliveries match */
+        /**
+         * How many deliveries match
+         * @description Takes the filters of the list. Of very many, an estimate.
+         */
         get: operations["countDeliveries"];
         put?: never;
         post?: never;
@@ -665,7 +806,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send the events of all deliveries that match once more */
+        /**
+         * Send the events of all deliveries that match once more
+         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.
+         */
         post: operations["redeliverMatching"];
         delete?: never;
         options?: never;
@@ -682,7 +826,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Attempt all waiting deliveries that match now */
+        /**
+         * Attempt all waiting deliveries that match now
+         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.
+         */
         post: operations["retryMatching"];
         delete?: never;
         options?: never;
@@ -697,10 +844,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** On how many deliveries that match an action can act */
+        /**
+         * On how many deliveries that match an action can act
+         * @description Takes the filters of the list and an `action`: how many it can act on, and what keeps it from the others.
+         */
         get: operations["countSteerable"];
         put?: never;
-        /** On how many of these deliveries an action can act */
+        /**
+         * On how many of these deliveries an action can act
+         * @description Takes up to 200 ids and an `action`: how many it can act on, and what keeps it from the others.
+         */
         post: operations["countSteerableOf"];
         delete?: never;
         options?: never;
@@ -715,10 +868,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Destinations, and how their endpoints do */
+        /**
+         * Destinations, and how their endpoints do
+         * @description With their settings; shared secrets are never shown, values of headers not to a viewer.
+         */
         get: operations["listDestinations"];
         put?: never;
-        /** Make a destination */
+        /**
+         * Make a destination
+         * @description Up to five endpoints, at addresses where deliveries may go. It takes the events that come from now on.
+         */
         post: operations["createDestination"];
         delete?: never;
         options?: never;
@@ -733,15 +892,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A destination, and how its endpoints do */
+        /**
+         * A destination, and how its endpoints do
+         * @description With an `ETag` for a change with `If-Match`. The shared secret is never shown: `hasSharedSecret` tells that there is one.
+         */
         get: operations["getDestination"];
         put?: never;
         post?: never;
-        /** Delete a destination */
+        /**
+         * Delete a destination
+         * @description Deliveries that wait for it are discarded there; those to other destinations go on.
+         */
         delete: operations["deleteDestination"];
         options?: never;
         head?: never;
-        /** Change a destination, pause it or switch it off; members that are left out stay */
+        /**
+         * Change a destination, pause it or switch it off; members that are left out stay
+         * @description Counts from the next attempt on, of deliveries under way as well. A list of endpoints is replaced as a whole: an entry with an `id` stays that endpoint.
+         */
         patch: operations["updateDestination"];
         trace?: never;
     };
@@ -754,7 +922,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a filter and a mapping on the newest events of its sources; nothing is sent */
+        /**
+         * Try a filter and a mapping on the newest events of its sources; nothing is sent
+         * @description Says of each event whether it would be taken, and what the endpoints would get. Administrators alone may.
+         */
         post: operations["rehearseDestination"];
         delete?: never;
         options?: never;
@@ -771,7 +942,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a request that was fetched */
+        /**
+         * Answer a request that was fetched
+         * @description Its `status` is the outcome of the attempt, as if the endpoint had answered so. 404 when the time for it is over.
+         */
         post: operations["answerRequest"];
         delete?: never;
         options?: never;
@@ -808,7 +982,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a listener, so that another one may fetch at once */
+        /**
+         * End a listener, so that another one may fetch at once
+         * @description What it has fetched and not answered fails when its time is over. Administrators alone may.
+         */
         post: operations["leaveRequests"];
         delete?: never;
         options?: never;
@@ -825,7 +1002,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a sample event to every endpoint, now */
+        /**
+         * Send a sample event to every endpoint, now
+         * @description Whether it is switched on or not. Answers, for each endpoint, what was sent and what came back. It is no delivery, and never retried.
+         */
         post: operations["testDestination"];
         delete?: never;
         options?: never;
@@ -842,7 +1022,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a sample event to endpoints before they are saved */
+        /**
+         * Send a sample event to endpoints before they are saved
+         * @description With a `destinationId` beside the settings, the secret and the headers that are saved there are used where the draft has none.
+         */
         post: operations["testDraft"];
         delete?: never;
         options?: never;
@@ -857,7 +1040,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which of the first steps were taken */
+        /**
+         * Which of the first steps were taken
+         * @description For the first page of the web app: a source, a destination, an event, a delivery.
+         */
         get: operations["getOnboarding"];
         put?: never;
         post?: never;
@@ -874,7 +1060,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What came in and what became of it */
+        /**
+         * What came in and what became of it
+         * @description Of a range of up to 31 days, by default the last 24 hours. Counts of deliveries are `null` while Temporal does not answer.
+         */
         get: operations["getOverview"];
         put?: never;
         post?: never;
@@ -891,12 +1080,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who calls */
+        /**
+         * Who calls
+         * @description The role of the token or the session, and when the session ends.
+         */
         get: operations["getSession"];
         put?: never;
-        /** Begin a session: sets the cookie postrider_session */
+        /**
+         * Begin a session: sets the cookie postrider_session
+         * @description For browsers: takes an API token or the admin token. Later calls that change something carry `x-postrider-csrf: 1` beside the cookie. A session lasts 12 hours.
+         */
         post: operations["createSession"];
-        /** End the session */
+        /**
+         * End the session
+         * @description Removes the cookie from the browser. A copy of it counts until its time is over.
+         */
         delete: operations["deleteSession"];
         options?: never;
         head?: never;
@@ -910,10 +1108,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sources */
+        /**
+         * Sources
+         * @description In the order of their making. A viewer does not see write keys.
+         */
         get: operations["listSources"];
         put?: never;
-        /** Make a source, with a write key of its own */
+        /**
+         * Make a source, with a write key of its own
+         * @description Its events are taken at once by this node, and within a second by all others. With `?uniqueName=true` a name that is taken is refused.
+         */
         post: operations["createSource"];
         delete?: never;
         options?: never;
@@ -928,15 +1132,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A source */
+        /**
+         * A source
+         * @description With its write key, which a viewer does not see, and an `ETag` for a change with `If-Match`.
+         */
         get: operations["getSource"];
         put?: never;
         post?: never;
-        /** Delete a source: its write keys end at once */
+        /**
+         * Delete a source: its write keys end at once
+         * @description It cannot be taken back: a new source has another write key.
+         */
         delete: operations["deleteSource"];
         options?: never;
         head?: never;
-        /** Rename a source, or switch it on or off */
+        /**
+         * Rename a source, or switch it on or off
+         * @description While it is off, its events are answered 401. With `If-Match`, a change that would overwrite another one is refused with 409.
+         */
         patch: operations["updateSource"];
         trace?: never;
     };
@@ -970,7 +1183,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End the replaced write keys of a source before their time */
+        /**
+         * End the replaced write keys of a source before their time
+         * @description For a key in wrong hands: from then on the current one alone counts.
+         */
         delete: operations["deletePreviousSourceKeys"];
         options?: never;
         head?: never;
@@ -986,7 +1202,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a source a new write key */
+        /**
+         * Give a source a new write key
+         * @description With `overlapSeconds`, up to 30 days, the replaced one counts for so long; without, it and all before it end at once.
+         */
         post: operations["rotateSourceKey"];
         delete?: never;
         options?: never;
@@ -1001,7 +1220,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Versions, and how Temporal and the database do */
+        /**
+         * Versions, and how Temporal and the database do
+         * @description Answers while a part is away, too: `missing` names it, and says why and since when.
+         */
         get: operations["getStatus"];
         put?: never;
         post?: never;
@@ -1020,7 +1242,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Deliver the events of users again whose deletion requests suppressed them */
+        /**
+         * Deliver the events of users again whose deletion requests suppressed them
+         * @description For users who come back. What was erased or dropped stays so. Refused with 409 while a deletion request of one of them is carried out.
+         */
         post: operations["liftSuppressions"];
         delete?: never;
         options?: never;
@@ -1035,10 +1260,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** API tokens with their last use */
+        /**
+         * API tokens with their last use
+         * @description Without the tokens themselves, which are stored hashed. The last use is exact to a minute.
+         */
         get: operations["listTokens"];
         put?: never;
-        /** Make an API token; it is shown this once */
+        /**
+         * Make an API token; it is shown this once
+         * @description The role `viewer` reads, `admin` changes. There can be 1,000, each with a name of its own. It counts on all nodes within a second.
+         */
         post: operations["createToken"];
         delete?: never;
         options?: never;
@@ -1056,7 +1287,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke an API token */
+        /**
+         * Revoke an API token
+         * @description It is refused on this node at once and on all others within a second, and its sessions end.
+         */
         delete: operations["deleteToken"];
         options?: never;
         head?: never;
@@ -1070,7 +1304,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events that became no delivery, newest first: the newest 10,000 of each source, for 24 hours */
+        /**
+         * Events that became no delivery, newest first: the newest 10,000 of each source, for 24 hours
+         * @description Rejected, filtered out, of suppressed users or without a destination, with the reason. Kept so that a sender can be mended.
+         */
         get: operations["listTurnedAway"];
         put?: never;
         post?: never;
@@ -1087,7 +1324,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An event that became no delivery, with its body */
+        /**
+         * An event that became no delivery, with its body
+         * @description The body has up to 32,768 characters, without write keys.
+         */
         get: operations["getTurnedAway"];
         put?: never;
         post?: never;

@@ -1,11 +1,12 @@
 /** What the description of the API has beyond what its routes say: names of operations, words for every answer, uploads. */
 
+import { descriptions } from './openapi-descriptions.ts'
 import { operations } from './openapi-operations.ts'
 
 interface Operation {
   operationId?: string
   summary?: string
-  description?: string
+  description?: string | undefined
   requestBody?: {
     required?: boolean
     content: Record<string, { schema: { type?: string; anyOf?: { type?: string }[] } }>
@@ -55,7 +56,10 @@ export function completeDocument<Description extends object>(description: Descri
 
 function completeOperation(name: string, operation: Operation): void {
   const { id, summary } = operations[name] ?? {}
-  if (id !== undefined) operation.operationId = id
+  if (id !== undefined) {
+    operation.operationId = id
+    operation.description ??= descriptions[id]
+  }
   operation.summary ??= summary ?? name
   const upload = uploads[name]
   if (upload !== undefined) operation.requestBody = upload

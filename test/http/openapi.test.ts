@@ -2,12 +2,14 @@
 
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { descriptions } from '../../src/http/openapi-descriptions.ts'
 import { operations } from '../../src/http/openapi-operations.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 
 interface Operation {
   operationId?: string
   summary?: string
+  description?: string
   tags?: string[]
   requestBody?: { required?: boolean; content: Record<string, { schema: unknown }> }
   responses: Record<string, { description: string; content?: Record<string, { schema: { $ref?: string } }> }>
@@ -42,6 +44,15 @@ it('has nothing that a linter objects to', async () => {
   const problems = await lintFromString({ source, config: await createConfig({ extends: ['recommended'], rules }) })
   const told = problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])
   expect(told).toEqual([])
+})
+
+it('says of each operation more than its summary, and of none that is not there', () => {
+  for (const [name, { summary, description: words = '' }] of described) {
+    expect(words, name).toMatch(/^[A-Z`].{20,}\.$/s)
+    expect(words, name).not.toBe(summary)
+  }
+  const ids = [...described.values()].map(({ operationId }) => operationId)
+  expect(ids).toEqual(expect.arrayContaining(Object.keys(descriptions)))
 })
 
 it('names every operation once, says what it does, and names none that is not there', () => {
