@@ -131,7 +131,7 @@ async function compareLink(
  *  whole membership may be half a file. */
 async function reasonToRefuse(
   database: Database,
-  { maxRemovalShare }: StoredAudience,
+  { maxRemovalShare, links }: StoredAudience,
   { kind, confirmed }: SyncRow,
   counts: Map<AudienceLink, LinkCounts>,
 ): Promise<string | undefined> {
@@ -139,8 +139,9 @@ async function reasonToRefuse(
   for (const [link, { removed }] of counts) {
     if (removed === 0) continue
     const acknowledged = await countAcknowledged(database, link)
-    if (removed > maxRemovalShare * acknowledged)
-      return `It would remove ${removed} of ${acknowledged} members from ${link.destinationId}: confirm it if that is right.`
+    if (removed <= maxRemovalShare * acknowledged) continue
+    const name = links.find((known) => known.link === link.link)?.destinationName ?? link.destinationId
+    return `It would remove ${removed} of ${acknowledged} members from ${name}: confirm it if that is right.`
   }
   return undefined
 }

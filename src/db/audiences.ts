@@ -35,7 +35,13 @@ interface AudienceRow {
   etag: string | null
   created_at: Date
   updated_at: Date
-  links: (AudienceLink & { inStep: boolean })[]
+  links: LinkRow[]
+}
+
+interface LinkRow extends AudienceLink {
+  destinationName: string
+  /** What was acknowledged there is the membership. */
+  inStep: boolean
 }
 
 /** An audience as its syncs need it: with its secrets in clear. */
@@ -44,8 +50,8 @@ export interface StoredAudience extends Omit<Audience, 'membership'> {
   /** Id of the row set that is its membership: the one that was taken over last; null before the first. */
   rowSet: string | null
   etag: string | null
-  /** The connected destinations; `inStep`: what was acknowledged there is the membership. */
-  links: (AudienceLink & { inStep: boolean })[]
+  /** The connected destinations. */
+  links: LinkRow[]
 }
 
 /** Connection strings and header values are stored sealed and leave this module for syncs only. */
@@ -70,9 +76,9 @@ export interface AudienceStore {
 
 const selectAudiences = `
   select a.*, ${positionSql},
-    (select coalesce(json_agg(json_build_object('link', l.link, 'destinationId', l.destination_id, 'inStep', l.in_step)
-       order by l.link), '[]')
-     from audience_links l where l.audience_id = a.id and l.connected and l.destination_id is not null) as links
+    (select coalesce(json_agg(json_build_object('link', l.link, 'destinationId', l.destination_id,
+       'destinationName', d.name, 'inStep', l.in_step) order by l.link), '[]')
+     from audience_links l join destinations d on d.id = l.destination_id where l.audience_id = a.id and l.connected) as links
   from audiences a`
 
 export function createAudienceStore(database: Database, secrets: SecretBox): AudienceStore {

@@ -18,7 +18,7 @@ export async function steer(page: Page, id: string, action: 'Retry now' | 'Cance
   await visit(page, deliveryPath(id))
   await page.getByRole('button', { name: `${action} …` }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('button', { name: action, exact: true }).click()
+  await dialog.getByRole('button', { name: action === 'Cancel' ? 'Cancel the delivery' : action, exact: true }).click()
   await dialog.waitFor({ state: 'detached' })
 }
 

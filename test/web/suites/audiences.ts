@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Audience } from '../../../src/schemas/audience.ts'
+import type { Audience, Sync } from '../../../src/schemas/audience.ts'
+import { adminToken } from '../../support/app.ts'
 import { startReceiver, type ReceivedRequest } from '../../support/receiver.ts'
 import { eventually, type WebTest } from '../browser.ts'
 
@@ -162,6 +163,9 @@ export const audiences = (web: WebTest) =>
       await choose('userId\nlin\n')
       await page.getByRole('button', { name: 'Upload and sync' }).click()
       await page.getByText('It would remove 2 of 2 members from Test destination').waitFor()
+      // Alerts tell the same where nobody knows ids.
+      const { body } = await web.node.api<{ items: Sync[] }>('GET', `/audiences/${audience.id}/syncs`)
+      expect(body.items[0]?.reason).toContain('from Test destination')
     })
 
     it('are fetched from an address, sent anew, paused and deleted', async () => {
@@ -206,6 +210,35 @@ export const audiences = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('offer to confirm a sync that was refused until another one has come after it', async () => {
+      await using receiver = await startReceiver()
+      const { id } = await web.node.connect([], [receiver.url])
+      const { body } = await web.node.api<Audience>('POST', '/audiences', { name: 'Guarded', destinationIds: [id] })
+      const members = (userIds: string[]) =>
+        fetch(`${web.node.url}/api/v1/audiences/${body.id}/members`, {
+          method: 'PUT',
+          headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
+          body: ['userId', ...userIds].join('\n'),
+        })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences/${body.id}`)
+      const refused = page.getByRole('row', { name: /^Refused/ })
+      const confirm = page.getByRole('button', { name: 'Confirm and continue' })
+      await members(['ada', 'grace', 'linus'])
+      await receiver.received(3)
+      await members(['ada'])
+      await refused.getByText('It would remove 2 of 3 members').waitFor()
+      await confirm.waitFor()
+      await members(['ada', 'grace', 'linus', 'mary'])
+      await receiver.received(4)
+      await refused.getByText('Another sync came after it: sync again if this is still to be done.').waitFor()
+      expect(await confirm.count()).toBe(0)
+
+      await members(['mary'])
+      await confirm.click()
+      expect(await receiver.received(7)).toHaveLength(7)
+    })
+
     it('take another schedule, and say what is wrong with one', async () => {
       const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
         name: 'Fetched',
@@ -217,6 +250,9 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('combobox', { name: 'Schedule' }).click()
       await page.getByRole('option', { name: 'By a cron expression' }).click()
       await page.getByLabel('Cron, in UTC').fill('every day')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Must have five fields, as in `0 6 * * *`.').waitFor()
+      await page.getByLabel('Cron, in UTC').fill('every day at six sharp')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Temporal does not accept this cron expression').waitFor()
       await page.getByLabel('Cron, in UTC').fill('30 4 * * 1')

@@ -95,7 +95,7 @@ export const deliveries = (web: WebTest) =>
       await page.getByRole('link', { name: 'Signed Up' }).click()
       await page.getByRole('button', { name: 'Cancel …' }).click()
       await page.getByLabel('Why').fill('he asked for it')
-      await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+      await page.getByRole('button', { name: 'Cancel the delivery' }).click()
       await page.getByText(/by admin: he asked for it$/).waitFor()
       await page.getByText('Cancelled', { exact: true }).first().waitFor()
 

@@ -130,7 +130,7 @@ const openers: Opener[] = [
     file: 'features/deliveries/steer-delivery.tsx',
     path: ({ source }) => deliveryPath(source, 'asked'),
     from: button('Cancel …'),
-    name: 'Cancel',
+    name: 'Cancel the delivery',
   },
   {
     file: 'features/deliveries/bulk-bar.tsx',

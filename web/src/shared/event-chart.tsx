@@ -39,7 +39,7 @@ export default function EventChart({ series, members }: Props) {
   return (
     <div>
       <VisuallyHidden>
-        In this range {members.map((member) => `${sum(member)} ${words[member]}`).join(', ')}.
+        In this range {members.map((member) => `${sum(member).toLocaleString()} ${words[member]}`).join(', ')}.
       </VisuallyHidden>
       <Plot series={series} members={members} />
       <Text size="xs" c="dimmed" ta="right">

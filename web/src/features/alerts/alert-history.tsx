@@ -4,6 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Alert } from '../../../../src/schemas/alert.ts'
 import { alertsQuery, muteAlert } from '../../api/alerts.ts'
 import { EmptyState } from '../../shared/empty-state.tsx'
+import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { readableReason } from '../../shared/readable-reason.ts'
@@ -60,14 +61,20 @@ export function AlertHistory() {
 }
 
 function AlertRow({ alert, canChange }: { alert: Alert; canChange: boolean }) {
-  const { kind, name, reason } = alert
+  const { kind, name, reason, path } = alert
+  const { pathname, searchParams } = new URL(path, window.location.origin)
   return (
     <Table.Tr>
       <Table.Td>
-        <Text fw={600}>
-          {alertKinds[kind]}: {name}
+        <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+          {alertKinds[kind]}:{' '}
+          <Link to={pathname} search={Object.fromEntries(searchParams)} dir="auto">
+            {name}
+          </Link>
         </Text>
-        <Text size="sm">{readableReason(reason)}</Text>
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {readableReason(reason)}
+        </Text>
         <AlertState alert={alert} />
       </Table.Td>
       {canChange && (

@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { AlertPreview, AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertPreviewQuery } from '../../api/alerts.ts'
+import { ApiError } from '../../api/request.ts'
 import { explain } from '../../shared/error-notice.tsx'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { alertKinds } from './alert-kinds.ts'
@@ -20,7 +21,7 @@ export function RulesPreview({ rules }: { rules: AlertRules }) {
     <Stack gap="xs" component="section" aria-label={title}>
       <Text fw={600}>{title}</Text>
       <div aria-live="polite">
-        <Text size="sm">{query.error === null ? summaryOf(query.data) : `Not tried yet. ${explain(query.error)}`}</Text>
+        <Text size="sm">{query.error === null ? summaryOf(query.data) : notTried(query.error)}</Text>
       </div>
       {query.data !== undefined && query.data.items.length > 0 && (
         <List size="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -37,6 +38,10 @@ export function RulesPreview({ rules }: { rules: AlertRules }) {
     </Stack>
   )
 }
+
+/** A member that is refused is one of the fields above, which says so when it is saved. */
+const notTried = (error: Error): string =>
+  `Not tried yet. ${error instanceof ApiError && error.path !== undefined ? 'Correct the fields above first.' : explain(error)}`
 
 function summaryOf(preview: AlertPreview | undefined): string {
   if (preview === undefined) return 'Looking …'

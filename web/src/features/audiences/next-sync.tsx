@@ -117,7 +117,12 @@ function PreviewTable({ preview }: { preview: Preview }) {
           <BadRows preview={preview} />
         </Alert>
       )}
-      {sample.length > 0 && <CodeBlock name="first Identify calls" value={JSON.stringify(sample, null, 2)} />}
+      {sample.length > 0 && (
+        <div>
+          <Text size="sm">The first calls:</Text>
+          <CodeBlock name="first Identify calls" value={JSON.stringify(sample, null, 2)} />
+        </div>
+      )}
     </Stack>
   )
 }

@@ -63,15 +63,25 @@ function SyncTable({ syncs }: { syncs: Sync[] }) {
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {syncs.map((sync) => (
-          <SyncRow key={sync.id} sync={sync} />
+        {syncs.map((sync, index) => (
+          <SyncRow
+            key={sync.id}
+            sync={sync}
+            isLatest={syncs.slice(0, index).every(({ status }) => status === 'stopped')}
+          />
         ))}
       </Table.Tbody>
     </Table>
   )
 }
 
-function SyncRow({ sync }: { sync: Sync }) {
+interface RowProps {
+  sync: Sync
+  /** Whether no other one came after it that was not stopped: only then can a refused one be confirmed. */
+  isLatest: boolean
+}
+
+function SyncRow({ sync, isLatest }: RowProps) {
   const { audienceId, kind, status, phase, added, removed, unchanged, sent, failed, handedOn, requestedAt, reason } =
     sync
   const withNames = useDestinationNames()
@@ -99,7 +109,7 @@ function SyncRow({ sync }: { sync: Sync }) {
           )}
           <Group gap={6}>
             <SyncUsersButton sync={sync} />
-            <SyncActions sync={sync} />
+            <SyncActions sync={sync} isLatest={isLatest} />
           </Group>
         </Stack>
       </Table.Td>
@@ -133,7 +143,7 @@ function useDestinationNames(): (text: string) => string {
     text.replace(/dst_[0-9a-f]+/g, (wanted) => destinations.find(({ id }) => id === wanted)?.name ?? wanted)
 }
 
-function SyncActions({ sync: { id, audienceId, status, undoable } }: { sync: Sync }) {
+function SyncActions({ sync: { id, audienceId, status, undoable }, isLatest }: RowProps) {
   const canChange = useCanChange()
   const steer = useChange({
     change: (action: 'confirm' | 'stop' | 'undo') => steerSync(audienceId, id, action),
@@ -146,6 +156,8 @@ function SyncActions({ sync: { id, audienceId, status, undoable } }: { sync: Syn
         Stop
       </Button>
     )
+  if (status === 'refused' && !isLatest)
+    return <Text size="xs">Another sync came after it: sync again if this is still to be done.</Text>
   if (status === 'refused')
     return (
       <Alert color="yellow" p="xs">

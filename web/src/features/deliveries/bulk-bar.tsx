@@ -28,7 +28,7 @@ export function BulkBar({ filter, selected, isEmpty, onDone }: Props) {
   return (
     <Group gap="xs" mb="sm">
       <Text size="sm" role="status">
-        {selected.size > 0 ? `${selected.size} selected:` : 'All that match the filter:'}
+        {selected.size > 0 ? `${selected.size.toLocaleString()} selected:` : 'All that match the filter:'}
       </Text>
       {actions.map((name) => (
         <Button key={name} variant="default" size="xs" onClick={() => setAction(name)}>
@@ -86,7 +86,9 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
           >
             <Stack>
               <Text fw={600}>
-                {matched === undefined ? 'Counting …' : `${matched} ${matched === 1 ? 'delivery' : 'deliveries'}`}
+                {matched === undefined
+                  ? 'Counting …'
+                  : `${matched.toLocaleString()} ${matched === 1 ? 'delivery' : 'deliveries'}`}
               </Text>
               {count.data?.obstacles.map((kept) => (
                 <Text key={kept.obstacle} size="sm">
@@ -107,8 +109,8 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
                   Close
                 </Button>
                 <Button type="submit" loading={bulk.isStarting} disabled={steerable === undefined || steerable === 0}>
-                  {label} {steerable ?? ''}
-                  {steerable !== matched && ` of ${matched ?? ''}`}
+                  {label} {steerable?.toLocaleString()}
+                  {steerable !== matched && ` of ${matched?.toLocaleString() ?? ''}`}
                 </Button>
               </Group>
             </Stack>
@@ -137,14 +139,14 @@ function BulkProgress({ status, matched, done, failed, failures, onStop, onClose
       </Progress.Root>
       <Text role="status">
         {status === 'running' ? '' : `${endings[status]}: `}
-        {done} of {matched}
-        {failed > 0 && `; ${failed} could not be changed`}
+        {done.toLocaleString()} of {matched.toLocaleString()}
+        {failed > 0 && `; ${failed.toLocaleString()} could not be changed`}
       </Text>
       {failures.length > 0 && (
         <Alert color="yellow" title="Why some could not be changed">
           {failures.map(({ reason, count }) => (
             <Text key={reason} size="sm" dir="auto">
-              {count}: {reason}
+              {count.toLocaleString()}: {reason}
             </Text>
           ))}
         </Alert>

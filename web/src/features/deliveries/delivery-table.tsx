@@ -153,8 +153,8 @@ const Row = memo(function Row(props: RowProps) {
           {userId ?? (erased ? 'erased' : '–')}
         </Text>
       </Table.Td>
-      <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }} dir="auto">
-        <Text size="sm" lineClamp={2} title={sourceName}>
+      <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" lineClamp={2} title={sourceName} dir="auto">
           {sourceName}
         </Text>
         <Text size="xs" c="dimmed" lineClamp={3}>

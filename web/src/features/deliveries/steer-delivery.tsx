@@ -74,7 +74,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
   const [only, setOnly] = useState<RedeliveryPart>()
   const [why, setWhy] = useState('')
   const navigate = useNavigate()
-  const { label, one } = steeringTexts[action]
+  const { label, one, confirm = label } = steeringTexts[action]
   const steer = useChange({
     change: () => steerDelivery(id, action, why, only && { only }),
     stale: ['deliveries'],
@@ -86,7 +86,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
     onFailed: () => {},
   })
   return (
-    <Dialog opened onClose={onClose} title={label}>
+    <Dialog opened onClose={onClose} title={confirm}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -103,7 +103,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
               Close
             </Button>
             <Button type="submit" loading={steer.isPending}>
-              {label}
+              {confirm}
             </Button>
           </Group>
         </Stack>

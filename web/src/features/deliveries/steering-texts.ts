@@ -2,6 +2,8 @@ import type { DeliverySteered, SteeringAction, SteeringObstacle } from '../../..
 
 interface SteeringText {
   label: string
+  /** On the button that does it to one delivery, where the label might be read as the way back. */
+  confirm?: string
   /** What it does to one delivery, and to many. */
   one: string
   many: string
@@ -21,6 +23,7 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
   },
   cancel: {
     label: 'Cancel',
+    confirm: 'Cancel the delivery',
     one: 'The delivery stops. It can be redelivered later.',
     many: 'Deliveries that have not ended stop. They can be redelivered later.',
   },

@@ -59,7 +59,7 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
               </Button>
             )}
             <Button color="red.9" loading={change.isPending} onClick={() => change.mutate({ enabled: false })}>
-              Switch off and discard{question?.waiting === undefined ? '' : ` ${question.waiting}`}
+              Switch off and discard{question?.waiting === undefined ? '' : ` ${question.waiting.toLocaleString()}`}
             </Button>
           </Group>
         </Stack>
@@ -70,5 +70,5 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
 
 const waitingText = (waiting: number | undefined): string => {
   if (waiting === undefined) return 'The deliveries that wait for it cannot be counted now.'
-  return waiting === 1 ? '1 delivery waits for it.' : `${waiting} deliveries wait for it.`
+  return waiting === 1 ? '1 delivery waits for it.' : `${waiting.toLocaleString()} deliveries wait for it.`
 }

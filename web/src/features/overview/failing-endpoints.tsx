@@ -53,7 +53,7 @@ function FailingRow({ failing }: { failing: Failing }) {
     <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
       <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />
       <div style={{ overflowWrap: 'anywhere', flex: 1 }}>
-        <Link to="/destinations/$id" params={{ id: destinationId }} fw={600}>
+        <Link to="/destinations/$id" params={{ id: destinationId }} fw={600} dir="auto">
           {destination?.name ?? destinationId}
         </Link>
         <Text size="sm">{url}</Text>
