@@ -12,9 +12,9 @@ import {
   type SendResult,
   type SyncDescription,
 } from '../src/contracts/audience-sync.ts'
-import type { DeliverEventInput, DeliveryTarget } from '../src/contracts/delivery.ts'
+import type { DeliverEventInput, DeliveryTarget, RetrySchedule } from '../src/contracts/delivery.ts'
 import { retryDelayMs } from '../src/contracts/retry-delay.ts'
-import { ownRetry, retryAt } from '../src/contracts/retry-window.ts'
+import { longestOf, ownRetry, retryAt } from '../src/contracts/retry-window.ts'
 import { nextChanges, openChanges, recordOutcomes } from '../src/db/audiences-changes.ts'
 import type { Database } from '../src/db/database.ts'
 import { bookCalls } from '../src/db/destination-paces.ts'
@@ -330,10 +330,20 @@ const deliveryOf = (
   retry,
 })
 
-/** The failure that ends a try at an endpoint that is down; once the retry window of its destination is over, no other try follows. */
+/** For how long a sync tries to get through, and when: as the endpoint that is tried for longest. */
+function patienceOf({ retry }: SyncDescription, destination: StoredDestination | undefined): RetrySchedule {
+  if (destination === undefined) return retry
+  const own = ownRetry(destination)
+  return longestOf(
+    destination.settings.webhooks.map(({ id }) => retryAt(retry, own, id)),
+    retry,
+  )
+}
+
+/** The failure that ends a try at an endpoint that is down; once its patience is over, no other try follows. */
 function endpointDown(sync: SyncDescription, destination: StoredDestination | undefined): ApplicationFailure {
   const { attempt, scheduledTimestampMs } = Context.current().info
-  const { initialMs, maxMs, windowMs } = retryAt(sync.retry, destination && ownRetry(destination))
+  const { initialMs, maxMs, windowMs } = patienceOf(sync, destination)
   const nextRetryDelay = retryDelayMs({ attempt, initialMs, maxMs, random: Math.random })
   return ApplicationFailure.create({
     type: audienceFailures.endpointDown,

@@ -32,8 +32,8 @@ const roundMs = 6_000
 /** A round of attempts. */
 export interface Round {
   kind: AttemptKind
-  /** The pace at a destination, by its id. */
-  paceAt: (destinationId: string) => Pace
+  /** The pace at an endpoint of a destination, by their ids. */
+  paceAt: (destinationId: string, endpointId: string) => Pace
   /** The latest due time at which an endpoint gets an attempt, in milliseconds since 1970. */
   dueBy: number
   /** Awaited before each attempt: others may go first. */
@@ -105,7 +105,10 @@ export async function attemptRound(
     const event = progress.get(place)
     if (event === undefined) return
     const after = noteOutcome(event, due, (endpoint) =>
-      afterAttempt(endpoint, outcome, paceAt(due.destinationId), { now: Date.now(), random: () => chance }),
+      afterAttempt(endpoint, outcome, paceAt(due.destinationId, due.endpointId), {
+        now: Date.now(),
+        random: () => chance,
+      }),
     )
     progress.set(place, after)
     noteTimes((times[due.destinationId] ??= {}), outcome)

@@ -7,15 +7,19 @@ import {
   evidenceBytesOf,
   isOpenAt,
   isUntriedAt,
-  nextRoundAt,
+  isTooLate,
+  nextRounds,
   openEndpointsAt,
   withFurther,
+  type NextRound,
   type Pace,
+  type PaceAt,
 } from '../src/contracts/parcel-progress.ts'
 import type {
   EndpointProgress,
   EventProgress,
   ParcelActivities,
+  ParcelRetryInput,
   HeldParcelEvent,
   ParcelRetryRecord,
 } from '../src/contracts/parcels.ts'
@@ -83,8 +87,8 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           underWay.through()
         }
         const targets = events.map((event) => event.targets)
-        const paceAt = perDestination((destinationId): Pace => {
-          const common = commonRetryAt(retry, targets, destinationId)
+        const paceAt = perEndpoint((destinationId, endpointId): Pace => {
+          const common = commonRetryAt(retry, targets, destinationId, endpointId)
           return { retry: common, windowEndsAt: now + common.windowMs }
         })
         const turn = () => load.precedence.turnOf(parcelId())
@@ -99,9 +103,10 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       }
     },
 
-    async retryInParcel({ events, destinationId, retry }) {
+    async retryInParcel(input) {
+      const { events, destinationId } = input
       recovery.forget(thisTry())
-      const pace = { retry, windowEndsAt: windowEndsAt() }
+      const paceAt = paceWithin(input)
       const earlier = recordOfLastTry<ParcelRetryRecord>()
       const known = new Map(earlier?.progress.map((event) => [event.place, event]))
       const progress = events.map((event) => known.get(event.progress.place) ?? event.progress)
@@ -121,9 +126,9 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       })
       const dueBy = isWoken() ? Infinity : Date.now()
       const evidenceBytes = evidenceBytesOf(progress)
-      const round = { kind: 'retry', paceAt: () => pace, dueBy, evidenceBytes, onThrough: recorder.note } as const
+      const round = { kind: 'retry', dueBy, evidenceBytes, onThrough: recorder.note } as const
       const result = await heartbeating(
-        () => attemptRound(dependencies, round, open),
+        () => attemptRound(dependencies, { ...round, paceAt: (_, endpointId) => paceAt(endpointId) }, open),
         () => ({ progress }),
       )
       for (const event of result.progress) progress[progress.findIndex(({ place }) => place === event.place)] = event
@@ -137,7 +142,9 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       const isHeld = waiting.some(({ waits }) => waits === 'hold')
       if (waiting.length === 0 || isHeld || Context.current().cancellationSignal.aborted) return record
       const now = Date.now()
-      const inMs = Math.max(1, nextRoundAt(waiting, pace, { now, random: Math.random }) - now)
+      const rounds = nextRounds(waiting, paceAt, { now, random: Math.random })
+      if (rounds.some((next) => endsBeforeOthers(next, paceAt))) return record
+      const inMs = Math.max(1, Math.min(...rounds.map(({ at }) => at)) - now)
       // A round comes when the first of its turns is: what is woken is only what was kept away.
       const down = new Set(waiting.flatMap(({ endpointId, isDown }) => (isDown ? [endpointId] : [])))
       for (const endpointId of new Set(waiting.map((endpoint) => endpoint.endpointId)))
@@ -157,15 +164,27 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
   }
 }
 
-/** What is found once for each destination, by its id. */
-function perDestination<Found>(find: (destinationId: string) => Found): (destinationId: string) => Found {
+/** What is found once for each endpoint. */
+function perEndpoint<Found>(find: (destinationId: string, endpointId: string) => Found): typeof find {
   const found = new Map<string, Found>()
-  return (destinationId) => {
-    const known = found.get(destinationId) ?? find(destinationId)
-    found.set(destinationId, known)
+  return (destinationId, endpointId) => {
+    const known = found.get(endpointId) ?? find(destinationId, endpointId)
+    found.set(endpointId, known)
     return known
   }
 }
+
+/** The pace at the endpoints of an activity, whose time is what is left of the longest of their windows. */
+const paceWithin =
+  ({ retry, retryAtEndpoints = {} }: ParcelRetryInput): PaceAt =>
+  (endpointId) => {
+    const own = retryAtEndpoints[endpointId] ?? retry
+    return { retry: own, windowEndsAt: windowEndsAt() - (retry.windowMs - own.windowMs) }
+  }
+
+/** Whether a window of some endpoints is over while others are tried on: the workflow ends it. */
+const endsBeforeOthers = (round: NextRound, paceAt: PaceAt): boolean =>
+  isTooLate(round, paceAt) && round.endpoints.some(({ endpointId }) => paceAt(endpointId).windowEndsAt < windowEndsAt())
 
 const parcelId = (): string => Context.current().info.workflowExecution?.workflowId ?? ''
 

@@ -18,7 +18,6 @@ import type {
   DestinationStanding,
 } from '../src/contracts/delivery.ts'
 import { failureTypes } from '../src/contracts/delivery.ts'
-import { retryAt } from '../src/contracts/retry-window.ts'
 import { leaveLine, readPendingAttempts } from './activities.ts'
 import { deliverToDestination, type DeliveryContext, type DestinationDelivery } from './deliver-to-destination.ts'
 import type { Runs } from './endpoint-attempts.ts'
@@ -58,10 +57,9 @@ export async function deliverEvent(given: HeldEventInput): Promise<DeliverEventR
     runs,
   }
   const resumed = new Map(input.resumed?.map((standing) => [destinationOf(standing), standing]))
-  const deliveries = input.targets.map((target) => {
-    const own = { ...input, retry: retryAt(input.retry, target) }
-    return deliverToDestination({ ...context, input: own }, target, resumed.get(target.destinationId))
-  })
+  const deliveries = input.targets.map((target) =>
+    deliverToDestination(context, target, resumed.get(target.destinationId)),
+  )
   const { cancelRequested } = CancellationScope.current()
   const results = Promise.all(deliveries.map(({ result }) => result))
   const destinations = await Promise.race([results, atRest.then(goOn), cancelRequested]).catch((error: unknown) =>

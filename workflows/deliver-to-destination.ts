@@ -9,6 +9,7 @@ import type {
   DestinationStanding,
 } from '../src/contracts/delivery.ts'
 import type { Wait } from '../src/contracts/next-step.ts'
+import { retryAt } from '../src/contracts/retry-window.ts'
 import { leaveLine, local } from './activities.ts'
 import {
   createProgress,
@@ -62,7 +63,7 @@ export function deliverToDestination(
   if (resumed?.kind === 'settled') return { result: Promise.resolve(resumed.result), standing: () => resumed }
   const { input, outcomes, steering, inTurn, runs } = context
   const { destinationId } = target
-  const clock = createRetryClock(input.retry.windowMs, resumed?.clock)
+  const clock = createRetryClock(resumed?.clock)
   const hold = createHold(destinationId, steering, inTurn, () => context.onResting())
   const before = new Map(resumed?.waiting.map((endpoint) => [endpoint.endpointId, endpoint]))
   const progress = createProgress(resumed?.settled)
@@ -75,15 +76,18 @@ export function deliverToDestination(
     outcomes.explain(wait)
   }
   const untilResumed = waitTogether(hold, destinationId, outcomes)
-  const shared = { input, destinationId, clock, steering, inTurn, noteWait, untilResumed, runs }
+  const shared = { destinationId, clock, steering, inTurn, noteWait, untilResumed, runs }
 
   const deliver = async (): Promise<DestinationResult> => {
     const firsts = resumed === undefined ? await firstRound(context, target) : heldFirsts(resumed)
     const waiting = settleFirsts(progress, input, target, firsts)
     if (progress.isDelivered && waiting.length > 0) outcomes.report(destinationId, 'delivered')
     else if (waiting.length > 0) context.noteResult(destinationId, resumed === undefined ? 'delivering' : 'held')
-    for (const [endpointId, first] of waiting)
-      progress.pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before.get(endpointId)))
+    for (const [endpointId, first] of waiting) {
+      const own = { ...input, retry: retryAt(input.retry, target, endpointId) }
+      const pursuit = pursueEndpoint({ ...shared, input: own }, endpointId, first, before.get(endpointId))
+      progress.pursuits.set(endpointId, pursuit)
+    }
     ended = await endOf(progress, target, context)
     context.onEnded(ended)
     return ended

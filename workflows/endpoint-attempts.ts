@@ -117,7 +117,7 @@ export function createEndpointAttempts(
       return { kind: 'exhausted', reason, wasTurnedAway: isSaturated, ...(pauseMs !== undefined && { pauseMs }) }
     }
   }
-  const activities = () => scheduled(endpointId, retry, Math.max(clock.remainingMs(), 1))
+  const activities = () => scheduled(endpointId, retry, Math.max(clock.remainingMs(retry.windowMs), 1))
 
   return {
     count: () => count,

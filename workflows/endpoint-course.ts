@@ -81,7 +81,7 @@ const moment = () => ({ now: Date.now(), random: Math.random })
 const stateOf = ({ attempts, retry, clock, isSuperseded, reason }: Course, obeysInFull = false): EndpointState => ({
   attempts: attempts.count(),
   retry,
-  windowEndsAt: clock.endsAt(),
+  windowEndsAt: clock.endsAt(retry.windowMs),
   isSuperseded,
   reason,
   obeysInFull,
@@ -89,8 +89,10 @@ const stateOf = ({ attempts, retry, clock, isSuperseded, reason }: Course, obeys
 
 /** The step as far as the window has room for it; an endpoint that was never attempted is not late, since its window begins with the
  *  attempt. */
-const inTime = ({ clock }: Course, step: NextStep): NextStep =>
-  step.kind === 'wait' && step.for === 'retry' ? withinWindow(step, { windowEndsAt: clock.endsAt() }) : step
+const inTime = ({ clock, retry }: Course, step: NextStep): NextStep =>
+  step.kind === 'wait' && step.for === 'retry'
+    ? withinWindow(step, { windowEndsAt: clock.endsAt(retry.windowMs) })
+    : step
 
 function take(course: Course, step: Exclude<NextStep, Settled>): Promise<EndpointOutcome> {
   switch (step.kind) {
@@ -155,8 +157,8 @@ const isOwedAttempt = (
 ): boolean => attempts.count() === 0 && !wasTurnedAway && patched('window-begins-with-the-first-attempt')
 
 /** Deliveries that began before a `Retry-After` was obeyed in part obey it in full. */
-function isObeyedInFull({ clock, isSuperseded }: Course, outcome: EndpointOutcome): boolean {
+function isObeyedInFull({ clock, retry, isSuperseded }: Course, outcome: EndpointOutcome): boolean {
   if (isSuperseded || outcome.kind !== 'unavailable' || outcome.retryAfterMs === undefined) return false
-  if (obeyedRetryAfterMs(outcome.retryAfterMs, clock.remainingMs()) === outcome.retryAfterMs) return false
+  if (obeyedRetryAfterMs(outcome.retryAfterMs, clock.remainingMs(retry.windowMs)) === outcome.retryAfterMs) return false
   return !patched('retry-after-obeyed-in-part')
 }

@@ -18,8 +18,9 @@ import type { InTurn } from './one-at-a-time.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
 
-/** What a pursuit shares with the destination it belongs to. */
+/** What a pursuit needs to know of the delivery and the destination it belongs to. */
 export interface PursuitContext {
+  /** With the retry schedule of the endpoint. */
   input: HeldEventInput
   destinationId: string
   clock: RetryClock

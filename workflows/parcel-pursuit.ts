@@ -7,12 +7,14 @@ import {
   destinationOf,
   dueAtOnce,
   endOpen,
-  nextRoundAt,
+  isTooLate,
+  nextRounds,
   openEndpointsAt,
   withDestination,
   type Pace,
+  type PaceAt,
 } from '../src/contracts/parcel-progress.ts'
-import { commonRetryAt } from '../src/contracts/retry-window.ts'
+import { commonRetryAt, longestOf } from '../src/contracts/retry-window.ts'
 import type { EndpointProgress, ParcelRetryInput, ParcelRetryRecord, RoundTimes } from '../src/contracts/parcels.ts'
 import { readDestination } from './activities.ts'
 import { createHold, type Hold } from './hold.ts'
@@ -26,34 +28,33 @@ const nothingMade = 'the last attempt was not finished within the retry window'
 interface Pursuit {
   readonly parcel: Parcel
   readonly destinationId: string
-  readonly retry: RetrySchedule
+  /** The schedule at an endpoint, by its id. */
+  readonly retryAt: (endpointId: string) => RetrySchedule
   readonly clock: RetryClock
   readonly hold: Hold
   /** Whether a change of the destination was told since the last pause began. */
   isChanged: boolean
   /** Whether the destination was switched off or deleted. */
   isGone: boolean
-  /** Whether one more round was made because no worker was there in the whole window. */
-  hadLastRound: boolean
+  /** Endpoints that got one more round because no worker was there in their whole window. */
+  readonly hadLastRound: Set<string>
 }
 
 /** Ends when every event is settled at the destination.
  *  @param times  what the first round told */
 export async function pursueInParcel(parcel: Parcel, destinationId: string, times: RoundTimes = {}): Promise<void> {
-  const targets = parcel.progress().map(({ place }) => parcel.eventAt(place).targets)
-  const retry = commonRetryAt(parcel.retry, targets, destinationId)
-  const clock = createRetryClock(retry.windowMs)
+  const clock = createRetryClock()
   parcel.clocks.set(destinationId, clock)
   const hold = createHold(destinationId, parcel.steering, parcel.inTurn, () => undefined)
   const pursuit: Pursuit = {
     parcel,
     destinationId,
-    retry,
+    retryAt: schedulesAt(parcel, destinationId),
     clock,
     hold,
     isChanged: false,
     isGone: false,
-    hadLastRound: false,
+    hadLastRound: new Set(),
   }
   if (times.pausedTotalMs !== undefined) clock.notePause(times.pausedTotalMs)
   const stopListening = parcel.steering.onDestinationChanged(destinationId, () => {
@@ -69,6 +70,17 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string, time
   stopListening()
 }
 
+/** The schedule that the events of a parcel have in common at each endpoint of a destination. */
+function schedulesAt(parcel: Parcel, destinationId: string): (endpointId: string) => RetrySchedule {
+  const targets = parcel.progress().map(({ place }) => parcel.eventAt(place).targets)
+  const known = new Map<string, RetrySchedule>()
+  return (endpointId) => {
+    const schedule = known.get(endpointId) ?? commonRetryAt(parcel.retry, targets, destinationId, endpointId)
+    known.set(endpointId, schedule)
+    return schedule
+  }
+}
+
 /** Finds out whether the destination was switched off or deleted. The next round sees one that stays, or that cannot be read now. */
 async function lookWhetherGone(pursuit: Pursuit): Promise<void> {
   const state = await readDestination(pursuit.parcel.inTurn, pursuit.destinationId).catch(() => undefined)
@@ -78,7 +90,22 @@ async function lookWhetherGone(pursuit: Pursuit): Promise<void> {
 const waiting = ({ parcel, destinationId }: Pursuit): EndpointProgress[] =>
   openEndpointsAt(parcel.openAt(destinationId), destinationId)
 
-const paceOf = ({ retry, clock }: Pursuit): Pace => ({ retry, windowEndsAt: clock.endsAt() })
+const paceOf = ({ clock }: Pursuit, retry: RetrySchedule): Pace => ({
+  retry,
+  windowEndsAt: clock.endsAt(retry.windowMs),
+})
+
+const paceAt =
+  (pursuit: Pursuit): PaceAt =>
+  (endpointId) =>
+    paceOf(pursuit, pursuit.retryAt(endpointId))
+
+/** That of the open endpoint that is tried for longest. */
+const longestRetry = (pursuit: Pursuit): RetrySchedule =>
+  longestOf(
+    waiting(pursuit).map(({ endpointId }) => pursuit.retryAt(endpointId)),
+    pursuit.parcel.retry,
+  )
 
 const moment = () => ({ now: Date.now(), random: Math.random })
 
@@ -86,10 +113,11 @@ function endAll(
   { parcel, destinationId }: Pursuit,
   end: 'failed' | 'discarded',
   reason: (endpoint: EndpointProgress) => string,
+  isMeant?: (endpoint: EndpointProgress) => boolean,
 ): void {
   const ended = parcel.openAt(destinationId).flatMap((event) => {
     const destination = destinationOf(event, destinationId)
-    return destination === undefined ? [] : [withDestination(event, endOpen(destination, end, reason))]
+    return destination === undefined ? [] : [withDestination(event, endOpen(destination, end, reason, isMeant))]
   })
   parcel.noteAt(destinationId, ended)
 }
@@ -101,27 +129,35 @@ function note({ parcel, destinationId, clock }: Pursuit, record: ParcelRetryReco
 
 /** Input of the activity that tries on.
  *  @param atOnce  whether all open endpoints are attempted, or only those that are due */
-function retryInput({ parcel, destinationId, retry }: Pursuit, atOnce: boolean): ParcelRetryInput {
+function retryInput(pursuit: Pursuit, retry: RetrySchedule, atOnce: boolean): ParcelRetryInput {
+  const { parcel, destinationId } = pursuit
   const events = parcel.openAt(destinationId).map((progress) => {
     const { targets, ...event } = parcel.eventAt(progress.place)
     const mappingId = mappingIdAt(targets, destinationId)
     const mapped = mappingId !== undefined && { mappingId }
     return { progress: atOnce ? dueAtOnce(progress) : progress, event, ...mapped }
   })
-  return { destinationId, retry, events }
+  const others = waiting(pursuit)
+    .map(({ endpointId }) => [endpointId, pursuit.retryAt(endpointId)] as const)
+    .filter(([, schedule]) => !isSame(schedule, retry))
+  return { destinationId, retry, events, ...(others.length > 0 && { retryAtEndpoints: Object.fromEntries(others) }) }
 }
 
+const isSame = (one: RetrySchedule, other: RetrySchedule): boolean =>
+  one.windowMs === other.windowMs && one.initialMs === other.initialMs && one.maxMs === other.maxMs
+
 async function tryOn(pursuit: Pursuit, { atOnce }: { atOnce: boolean }): Promise<void> {
-  const { parcel, destinationId, retry, clock, hadLastRound } = pursuit
-  const activities = hadLastRound
+  const { parcel, destinationId, clock } = pursuit
+  const retry = longestRetry(pursuit)
+  const activities = hadLastRound(pursuit, waiting(pursuit))
     ? lastRound(destinationId, retry)
-    : retried(destinationId, retry, Math.max(1, clock.remainingMs()))
+    : retried(destinationId, retry, Math.max(1, clock.remainingMs(retry.windowMs)))
   let known: ParcelRetryRecord | undefined
   const beforeStop = async (): Promise<void> => {
     known = await readParcelProgress(parcel.inTurn, destinationId)
   }
   const isStopped = (): boolean => parcel.isSteered() || pursuit.isGone
-  const work = () => activities.retryInParcel(retryInput(pursuit, atOnce))
+  const work = () => activities.retryInParcel(retryInput(pursuit, retry, atOnce))
   try {
     note(pursuit, (await unless(isStopped, work, beforeStop)) ?? known)
   } catch (error) {
@@ -139,7 +175,8 @@ async function holdOn(pursuit: Pursuit): Promise<void> {
     () => hold.untilResumed(undefined),
   )
   if (state === undefined) return
-  const step = nextStep({ ...paceOf(pursuit), attempts: mostAttempts(pursuit) }, { kind: 'resumed', state }, moment())
+  const pace = paceOf(pursuit, longestRetry(pursuit))
+  const step = nextStep({ ...pace, attempts: mostAttempts(pursuit) }, { kind: 'resumed', state }, moment())
   if (step.kind === 'settle') return endAll(pursuit, 'discarded', () => destinationGone)
   clock.notePause(state.pausedTotalMs)
   if (step.kind === 'attempt' && step.beginsWindow) clock.start()
@@ -149,15 +186,16 @@ async function holdOn(pursuit: Pursuit): Promise<void> {
 const mostAttempts = (pursuit: Pursuit): number => Math.max(0, ...waiting(pursuit).map(({ attempts }) => attempts))
 
 async function pauseAndTryOn(pursuit: Pursuit): Promise<void> {
-  const { clock } = pursuit
-  const at = nextRoundAt(waiting(pursuit), paceOf(pursuit), moment())
-  if (at >= clock.endsAt()) {
+  const rounds = nextRounds(waiting(pursuit), paceAt(pursuit), moment())
+  const tooLate = () => rounds.filter((round) => isTooLate(round, paceAt(pursuit)))
+  if (tooLate().length > 0) {
     const state = await readAgain(pursuit)
-    // The window stands still: the attempt finds the destination paused, and is not made.
+    // The windows stand still: the attempt finds the destination paused, and is not made.
     if (state.kind === 'paused') return tryOn(pursuit, { atOnce: true })
   }
-  if (at >= clock.endsAt()) return endWithWindow(pursuit)
-  const isChanged = await pauseUntil(pursuit, at)
+  const over = tooLate().flatMap(({ endpoints }) => endpoints)
+  if (over.length > 0) return endWithWindow(pursuit, over)
+  const isChanged = await pauseUntil(pursuit, Math.min(...rounds.map(({ at }) => at)))
   if (!pursuit.parcel.isSteered()) await tryOn(pursuit, { atOnce: isChanged })
 }
 
@@ -179,17 +217,26 @@ async function pauseUntil(pursuit: Pursuit, at: number): Promise<boolean> {
   return condition(() => pursuit.isChanged || parcel.isSteered(), ms, { summary: destinationId })
 }
 
-/** The window is over before the next round: events that nobody was there for get one more, the others have failed. */
-async function endWithWindow(pursuit: Pursuit): Promise<void> {
-  if (pursuit.hadLastRound || !waiting(pursuit).some((endpoint) => isOwedAttempt(pursuit, endpoint)))
-    return endAll(pursuit, 'failed', ({ reason }) => reason ?? nothingMade)
-  pursuit.hadLastRound = true
+/** The window of these endpoints is over before their next round: events that nobody was there for get one more, the others have failed. */
+async function endWithWindow(pursuit: Pursuit, over: readonly EndpointProgress[]): Promise<void> {
+  const ids = new Set(over.map(({ endpointId }) => endpointId))
+  if (hadLastRound(pursuit, over) || !over.some((endpoint) => isOwedAttempt(pursuit, endpoint)))
+    return endAll(
+      pursuit,
+      'failed',
+      ({ reason }) => reason ?? nothingMade,
+      ({ endpointId }) => ids.has(endpointId),
+    )
+  for (const id of ids) pursuit.hadLastRound.add(id)
   await tryOn(pursuit, { atOnce: true })
 }
 
-function isOwedAttempt(pursuit: Pursuit, { attempts, reason }: EndpointProgress): boolean {
+const hadLastRound = (pursuit: Pursuit, endpoints: readonly EndpointProgress[]): boolean =>
+  endpoints.every(({ endpointId }) => pursuit.hadLastRound.has(endpointId))
+
+function isOwedAttempt(pursuit: Pursuit, { endpointId, attempts, reason }: EndpointProgress): boolean {
   const outcome = { kind: 'exhausted', reason: reason ?? nothingMade, wasTurnedAway: reason !== undefined } as const
-  return nextStep({ ...paceOf(pursuit), attempts }, outcome, moment()).kind === 'attempt'
+  return nextStep({ ...paceAt(pursuit)(endpointId), attempts }, outcome, moment()).kind === 'attempt'
 }
 
 /** What an activity that Temporal gave up left: in the details of its last failure, or of the last heartbeat. */

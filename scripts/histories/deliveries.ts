@@ -50,7 +50,7 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
         destinationId: id,
         endpointIds: settings.webhooks.map((webhook) => webhook.id),
         successPolicy,
-        ...ownRetry(its),
+        ...ownRetry({ settings, ...its }),
         ...(orderPerUser && { orderWaitMs: orderPerUser.maxWaitSeconds * 1_000, ticket: `${messageId}/${id}` }),
       })),
       retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
@@ -200,6 +200,12 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
     'retried-with-pauses-of-its-own': async () => {
       const patience = { retryWindowHours: 1, retryPauses: { firstSeconds: 1, maxSeconds: 10 } }
       return deliver('own-pauses', { ...(await destinationFor([down, down, ok])), ...patience }, { initialMs: 60_000 })
+    },
+    'window-over-at-one-endpoint': async () => {
+      const destination = await destinationFor([down], [down, down, down, down, down, down, ok])
+      const [, patient] = destination.settings.webhooks
+      Object.assign(patient ?? {}, { retryWindowHours: 1, retryPauses: { firstSeconds: 1, maxSeconds: 10 } })
+      return deliver('own-endpoint-window', destination, { windowMs: 3_000 })
     },
     'paced-then-delivered': async () => {
       const destination = await destinationFor([ok])

@@ -6,14 +6,12 @@ import type { z } from 'zod'
 import {
   maxHoldAfterSeconds,
   maxOrderWaitSeconds,
-  maxRetryWindowHours,
   maxSecretOverlapSeconds,
   OnFailingSchema,
   SuccessPolicySchema,
   type Destination,
   type DestinationPatch,
   type DestinationView,
-  type RetryPauses,
   type NewDestinationSchema,
 } from '../schemas/destination.ts'
 import {
@@ -24,6 +22,7 @@ import {
   type DifferingOptions,
   type EndpointOptions,
 } from '../schemas/endpoint-options.ts'
+import { maxRetryWindowHours, type RetryPauses } from '../schemas/retry-options.ts'
 import type { Source } from '../schemas/source.ts'
 import { messageTypes, type MessageType } from '../schemas/message.ts'
 import { maxRehearsed, type Rehearsal } from '../schemas/rehearsal.ts'
@@ -58,10 +57,7 @@ const failingOf = ({ onFailing, holdAfterSeconds, held }: Destination): string =
   return onFailing === 'retry' ? 'deliveries are retried' : `deliveries are held after ${holdAfterSeconds} s`
 }
 
-const pausesOf = ({ retryPauses }: Destination): string =>
-  retryPauses === null
-    ? 'as the node is set up'
-    : `${retryPauses.firstSeconds} to ${retryPauses.maxSeconds} s, doubling`
+const pausesText = ({ firstSeconds, maxSeconds }: RetryPauses): string => `${firstSeconds} to ${maxSeconds} s, doubling`
 
 /** As `1 down, 1 working`. */
 function healthOf({ endpoints }: DestinationView): string {
@@ -78,16 +74,23 @@ function stateColumns({ endpoints }: DestinationView, endpointId: string): (stri
   return [state, downSince ?? failingSince, probe, reason]
 }
 
-/** As `PUT, 20 s, takes 404 410, 10/s`, only what differs from the usual. */
-const shownOptions = (options: DifferingOptions): string =>
-  Object.entries(options)
-    .map(([name, value]) => {
-      if (name === 'timeoutSeconds') return `${String(value)} s`
-      if (name === 'maxPerSecond') return `${String(value)}/s`
-      if (name === 'maxConcurrent') return `${String(value)} at a time`
-      return Array.isArray(value) ? `takes ${value.join(' ')}` : String(value)
-    })
+/** As `PUT, 20 s, takes 404 410, 10/s, retried for 72 h`, only what differs from the usual. */
+const shownOptions = (options: DifferingOptions): string => {
+  const { method, contentType, timeoutSeconds, successStatuses, maxPerSecond, maxConcurrent } = options
+  const { retryWindowHours, retryPauses } = options
+  return [
+    method,
+    contentType,
+    timeoutSeconds && `${timeoutSeconds} s`,
+    successStatuses && `takes ${successStatuses.join(' ')}`,
+    maxPerSecond && `${maxPerSecond}/s`,
+    maxConcurrent && `${maxConcurrent} at a time`,
+    retryWindowHours && `retried for ${retryWindowHours} h`,
+    retryPauses && `pauses ${pausesText(retryPauses)}`,
+  ]
+    .filter(Boolean)
     .join(', ')
+}
 
 /** @param sources  whose names are shown */
 const show = (destination: DestinationView, sources: Source[]): string =>
@@ -104,7 +107,8 @@ const show = (destination: DestinationView, sources: Source[]): string =>
       'while it fails': failingOf(destination),
       'retried for':
         destination.retryWindowHours === null ? 'as the node is set up' : `${destination.retryWindowHours} h`,
-      'pauses between': pausesOf(destination),
+      'pauses between':
+        destination.retryPauses === null ? 'as the node is set up' : pausesText(destination.retryPauses),
       'order of users':
         destination.orderPerUser === null
           ? 'not kept: events go side by side'
@@ -144,6 +148,9 @@ interface Settings {
   successStatus?: EndpointOptions['successStatuses']
   maxPerSecond?: OrNone<number>
   maxConcurrent?: OrNone<number>
+  /** In milliseconds; `none`: as at the destination. */
+  endpointRetryWindow?: OrNone<number>
+  endpointRetryPauses?: OrNone<RetryPauses>
   secretEnv?: string
   successPolicy?: Destination['successPolicy']
   onFailing?: Destination['onFailing']
@@ -160,6 +167,9 @@ interface Settings {
   mapping?: string | false
   off?: true
 }
+
+/** The retry window of a destination or an endpoint, in milliseconds. */
+const retryWindow = durationWithin(3_600, maxRetryWindowHours * 3_600, 'hours')
 
 const withSettings = (command: Command): Command =>
   command
@@ -199,6 +209,16 @@ const withSettings = (command: Command): Command =>
       'attempts that each node makes at a time at each of these endpoints at most, 1 to 128 (none: no bound)',
       orNone(wholeNumber(1, mostConcurrent)),
     )
+    .option(
+      '--endpoint-retry-window <duration>',
+      'how long after its first attempt an event is retried at these endpoints, 1h to 72h (none: as at the destination)',
+      orNone(retryWindow),
+    )
+    .option(
+      '--endpoint-retry-pauses <first..longest>',
+      'pauses between attempts at these endpoints, such as 30s..15m (none: as at the destination)',
+      orNone(retryPauses),
+    )
     .option('--secret-env <variable>', 'environment variable that holds the shared secret; requests are then signed')
     .addOption(
       new Option(
@@ -220,7 +240,7 @@ const withSettings = (command: Command): Command =>
     .option(
       '--retry-window <duration>',
       'how long after its first attempt an event is retried, 1h to 72h (none: as the node is set up)',
-      orNone(durationWithin(3_600, maxRetryWindowHours * 3_600, 'hours')),
+      orNone(retryWindow),
     )
     .option(
       '--retry-pauses <first..longest>',
@@ -425,6 +445,8 @@ const endpointFlags = [
   'successStatus',
   'maxPerSecond',
   'maxConcurrent',
+  'endpointRetryWindow',
+  'endpointRetryPauses',
 ] as const
 
 const flagOf = ({ options }: Command, name: string): string =>
@@ -437,10 +459,13 @@ function expectHold({ onFailing, holdAfter }: Settings, before: Destination['onF
     throw usageError('--hold-after needs --on-failing hold')
 }
 
+/** A window in milliseconds, as the API has it. */
+const hoursOf = (window: OrNone<number>): number | null => (window === 'none' ? null : window / 3_600_000)
+
 const failingSettings = ({ onFailing, holdAfter, retryWindow, retryPauses, orderPerUser }: Settings) => ({
   ...(onFailing !== undefined && { onFailing }),
   ...(holdAfter !== undefined && { holdAfterSeconds: secondsOf(holdAfter) }),
-  ...(retryWindow !== undefined && { retryWindowHours: retryWindow === 'none' ? null : retryWindow / 3_600_000 }),
+  ...(retryWindow !== undefined && { retryWindowHours: hoursOf(retryWindow) }),
   ...(retryPauses !== undefined && { retryPauses: nullIfNone(retryPauses) }),
   ...(orderPerUser !== undefined && {
     orderPerUser: orderPerUser === 'none' ? null : { maxWaitSeconds: secondsOf(orderPerUser) },
@@ -509,6 +534,8 @@ const endpointOptions = ({
   successStatus,
   maxPerSecond,
   maxConcurrent,
+  endpointRetryWindow,
+  endpointRetryPauses,
 }: Settings): DifferingOptions => ({
   ...(method !== undefined && { method }),
   ...(contentType !== undefined && { contentType }),
@@ -516,6 +543,8 @@ const endpointOptions = ({
   ...(successStatus !== undefined && { successStatuses: successStatus }),
   ...(maxPerSecond !== undefined && { maxPerSecond: nullIfNone(maxPerSecond) }),
   ...(maxConcurrent !== undefined && { maxConcurrent: nullIfNone(maxConcurrent) }),
+  ...(endpointRetryWindow !== undefined && { retryWindowHours: hoursOf(endpointRetryWindow) }),
+  ...(endpointRetryPauses !== undefined && { retryPauses: nullIfNone(endpointRetryPauses) }),
 })
 
 /** Filter and mapping, as far as they are given. */

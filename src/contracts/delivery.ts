@@ -6,8 +6,16 @@ import type { HeldMessage } from './sealed-message.ts'
 /** How many endpoints must succeed: any one (`spec/`, "Multiple endpoints"), or all of them. */
 export type SuccessPolicy = 'any' | 'all'
 
+/** When failed attempts are repeated, where that is not as the node has it. */
+export interface OwnRetry {
+  /** The retry window, in milliseconds; absent: there is no other. */
+  retryWindowMs?: number
+  /** The first and the longest pause, in milliseconds; absent: there are no others. */
+  retryPauses?: Pick<RetrySchedule, 'initialMs' | 'maxMs'>
+}
+
 /** A destination that an event goes to, as it stood when the event was accepted. */
-export interface DeliveryTarget {
+export interface DeliveryTarget extends OwnRetry {
   /** Id of the destination. */
   destinationId: string
   /** Its endpoints, 1 to 5. */
@@ -16,10 +24,8 @@ export interface DeliveryTarget {
   successPolicy: SuccessPolicy
   /** Names the version of its mapping that was in force; absent: the event is sent as it is. */
   mappingId?: string
-  /** Its retry window, in milliseconds; absent: that of the delivery. */
-  retryWindowMs?: number
-  /** Its first and its longest pause, in milliseconds; absent: those of the delivery. */
-  retryPauses?: Pick<RetrySchedule, 'initialMs' | 'maxMs'>
+  /** What stands above that at some of its endpoints, by their ids; absent: it counts for all. */
+  retryAtEndpoints?: Record<string, OwnRetry>
   /** How long an event waits at most for those before it of the same user, in milliseconds; absent: it waits for none. */
   orderWaitMs?: number
   /** Names its place in the line of its user; absent: it stands in none. */

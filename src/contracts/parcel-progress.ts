@@ -53,8 +53,11 @@ export const evidenceBytesOf = (events: readonly EventProgress[]): number =>
 const endpointsOf = (events: readonly EventProgress[]): number =>
   events.flatMap(({ destinations }) => destinations).reduce((sum, { endpoints }) => sum + endpoints.length, 0)
 
-/** The retry window of a destination, and its pauses. */
+/** The retry window of an endpoint, and its pauses. */
 export type Pace = Pick<EndpointState, 'retry' | 'windowEndsAt'>
+
+/** The pace at an endpoint, by its id. */
+export type PaceAt = (endpointId: string) => Pace
 
 /** An endpoint that was not told when its turn is comes again after this pause, in milliseconds. */
 const untoldTurnMs = 1_000
@@ -95,11 +98,35 @@ export function afterAttempt(
 /** Endpoints that are due within such a time of the first one are attempted in one round, in milliseconds. */
 const togetherMs = 500
 
+/** The next round for endpoints whose windows end together. */
+export interface NextRound {
+  /** In milliseconds since 1970. */
+  at: number
+  /** Those that wait for it, or for one that comes later. */
+  endpoints: EndpointProgress[]
+}
+
+/** The next rounds: mostly one, as all endpoints have the same window. */
+export function nextRounds(waiting: readonly EndpointProgress[], paceAt: PaceAt, moment: Moment): NextRound[] {
+  const together = new Map<number, EndpointProgress[]>()
+  for (const endpoint of waiting) {
+    const { windowEndsAt } = paceAt(endpoint.endpointId)
+    const others = together.get(windowEndsAt)
+    if (others === undefined) together.set(windowEndsAt, [endpoint])
+    else others.push(endpoint)
+  }
+  return [...together.values()].map((endpoints) => ({ at: nextRoundAt(endpoints, paceAt, moment), endpoints }))
+}
+
+/** Whether the window of its endpoints is over before it. */
+export const isTooLate = ({ at, endpoints }: NextRound, paceAt: PaceAt): boolean =>
+  endpoints.some(({ endpointId }) => at >= paceAt(endpointId).windowEndsAt)
+
 /** When the next round is, in milliseconds since 1970. A round costs Temporal as much for one event as for a hundred: what is due
  *  within twice the shortest wait comes together, when the last of it is due. */
-export function nextRoundAt(waiting: readonly EndpointProgress[], pace: Pace, moment: Moment): number {
+function nextRoundAt(waiting: readonly EndpointProgress[], paceAt: PaceAt, moment: Moment): number {
   const { now } = moment
-  const waits = waiting.map((endpoint) => Math.max(0, dueAt(endpoint, pace, moment) - now))
+  const waits = waiting.map((endpoint) => Math.max(0, dueAt(endpoint, paceAt(endpoint.endpointId), moment) - now))
   const shortest = Math.min(...waits)
   return now + Math.max(...waits.filter((ms) => ms - shortest <= Math.max(shortest, togetherMs)))
 }
@@ -133,15 +160,17 @@ export function settleDestination(destination: DestinationProgress): Destination
   }
 }
 
-/** Ends every open endpoint of a destination. */
+/** Ends open endpoints of a destination.
+ *  @param isMeant  which of them */
 export const endOpen = (
   destination: DestinationProgress,
   end: 'failed' | 'discarded',
   reason: (endpoint: EndpointProgress) => string,
+  isMeant: (endpoint: EndpointProgress) => boolean = () => true,
 ): DestinationProgress => ({
   ...destination,
   endpoints: destination.endpoints.map((endpoint) =>
-    endpoint.end === undefined ? { ...endpoint, end, reason: reason(endpoint) } : endpoint,
+    endpoint.end === undefined && isMeant(endpoint) ? { ...endpoint, end, reason: reason(endpoint) } : endpoint,
   ),
 })
 

@@ -122,8 +122,10 @@ export interface ParcelRetryInput {
     /** Names the mapping that is applied; absent: the event is sent as it is. */
     mappingId?: string
   }[]
-  /** When failed attempts are repeated. */
+  /** When failed attempts are repeated: at the endpoints with the longest window, which is that of the activity. */
   retry: RetrySchedule
+  /** When they are repeated at other endpoints, by their ids; absent: likewise at all. */
+  retryAtEndpoints?: Record<string, RetrySchedule>
 }
 
 /** Result of that activity, and details of its failures and heartbeats. */

@@ -1,49 +1,83 @@
-/** The retry schedule at a destination that has a window or pauses of its own. Pure: workflows and activities use it alike. */
+/** The retry schedule at a destination or an endpoint that has a window or pauses of its own. Pure: workflows and activities use it alike. */
 
-import type { DeliveryTarget, RetrySchedule } from './delivery.ts'
+import type { DeliveryTarget, OwnRetry, RetrySchedule } from './delivery.ts'
 
 /** The longest pause of a window, as a share of it: 15 minutes of 4 hours. No pause need be longer than two hours, in milliseconds. */
 const longestShare = 1 / 16
 const longestMs = 7_200_000
 
-type Own = Pick<DeliveryTarget, 'retryWindowMs' | 'retryPauses'>
-
-/** What a destination is set to. */
+/** What a destination or an endpoint is set to. */
 interface OwnSettings {
-  /** How long an event is tried there, in hours; null: as the node has it. */
-  retryWindowHours: number | null
-  /** The first and the longest pause between two attempts; null: as the node has them. */
-  retryPauses: {
-    /** In seconds. */
-    firstSeconds: number
-    /** In seconds. */
-    maxSeconds: number
-  } | null
+  /** How long an event is tried there, in hours; null or absent: there is no other window. */
+  retryWindowHours?: number | null | undefined
+  /** The first and the longest pause between two attempts; null or absent: there are no others. */
+  retryPauses?:
+    | {
+        /** In seconds. */
+        firstSeconds: number
+        /** In seconds. */
+        maxSeconds: number
+      }
+    | null
+    | undefined
 }
 
-/** What a destination has of its own, as its events take it along. */
-export const ownRetry = ({ retryWindowHours, retryPauses }: OwnSettings): Own => ({
-  ...(retryWindowHours !== null && { retryWindowMs: retryWindowHours * 3_600_000 }),
-  ...(retryPauses !== null && {
+/** What a destination is set to, and each of its endpoints. */
+interface DestinationSettings extends OwnSettings {
+  /** Where its requests go. */
+  settings: {
+    /** Its endpoints. */
+    webhooks: readonly ({
+      /** Id of the endpoint. */
+      id: string
+    } & OwnSettings)[]
+  }
+}
+
+type RetryOfTarget = Pick<DeliveryTarget, 'retryWindowMs' | 'retryPauses' | 'retryAtEndpoints'>
+
+/** What a destination and its endpoints have of their own, as events take it along. */
+export function ownRetry({ settings, ...destination }: DestinationSettings): RetryOfTarget {
+  const ofEndpoints = settings.webhooks
+    .map((endpoint) => [endpoint.id, ownOf(endpoint)] as const)
+    .filter(([, own]) => Object.keys(own).length > 0)
+  return { ...ownOf(destination), ...(ofEndpoints.length > 0 && { retryAtEndpoints: Object.fromEntries(ofEndpoints) }) }
+}
+
+const ownOf = ({ retryWindowHours, retryPauses }: OwnSettings): OwnRetry => ({
+  ...(retryWindowHours != null && { retryWindowMs: retryWindowHours * 3_600_000 }),
+  ...(retryPauses != null && {
     retryPauses: { initialMs: retryPauses.firstSeconds * 1_000, maxMs: retryPauses.maxSeconds * 1_000 },
   }),
 })
 
-/** @param retry  the schedule of the delivery, for destinations without one of their own */
-export function retryAt(retry: RetrySchedule, { retryWindowMs: windowMs, retryPauses }: Own = {}): RetrySchedule {
+/** The schedule at an endpoint: what it has of its own stands above what its destination has.
+ *  @param retry  the schedule of the delivery, for what neither has */
+export function retryAt(retry: RetrySchedule, target: RetryOfTarget, endpointId: string): RetrySchedule {
+  const { retryWindowMs: windowMs, retryPauses } = { ...target, ...target.retryAtEndpoints?.[endpointId] }
   if (windowMs === undefined) return retryPauses === undefined ? retry : { ...retry, ...retryPauses }
   const maxMs = Math.max(retry.maxMs, Math.min(longestMs, windowMs * longestShare))
   return { ...retry, windowMs, maxMs, ...retryPauses }
 }
 
-/** What several events at one destination have in common: the longest of their windows, and its pauses.
+/** What several events at one endpoint have in common: the longest of their windows, and its pauses.
  *  @param targets  where each of the events goes */
 export function commonRetryAt(
   retry: RetrySchedule,
   targets: readonly (readonly DeliveryTarget[])[],
   destinationId: string,
+  endpointId: string,
 ): RetrySchedule {
   const found = targets.flatMap((ofEvent) => ofEvent.filter((target) => target.destinationId === destinationId))
-  const [first = retry, ...others] = found.map((target) => retryAt(retry, target))
+  return longestOf(
+    found.map((target) => retryAt(retry, target, endpointId)),
+    retry,
+  )
+}
+
+/** The schedule with the longest window.
+ *  @param otherwise  where there is none */
+export function longestOf(schedules: readonly RetrySchedule[], otherwise: RetrySchedule): RetrySchedule {
+  const [first = otherwise, ...others] = schedules
   return others.reduce((longest, one) => (one.windowMs > longest.windowMs ? one : longest), first)
 }

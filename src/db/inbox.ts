@@ -181,7 +181,7 @@ export async function leaseFromInbox(
 
 /** Gives up events of a turn that waited for an endpoint for too long; they stay, visibly failed. What stands in a line has until then the time
  *  that it may wait there, too.
- *  @param windowMs  how long they may wait where no destination has a retry window of its own, in milliseconds; otherwise the longest counts */
+ *  @param windowMs  how long they may wait where no destination or endpoint has a retry window of its own, in milliseconds; otherwise the longest counts */
 export async function giveUpOverdue(
   database: Queryable,
   turn: string,
@@ -194,8 +194,9 @@ export async function giveUpOverdue(
        update inbox set refusal = $3, settled_at = now(), leased_until = null where seq in (
          select seq from inbox where ${isWaiting} and turn = $1 and cancelled_at is null
            and coalesce(waits_until, received_at) < now() - make_interval(secs => coalesce((
-             select max(coalesce(retry_window_hours * 3600.0, $2 / 1000.0)) from destinations
-             where id = any(inbox.destination_ids)), $2 / 1000.0))
+             select max(coalesce((e.options ->> 'retryWindowHours')::int * 3600.0, d.retry_window_hours * 3600.0, $2 / 1000.0))
+             from destinations d left join endpoints e on e.destination_id = d.id
+             where d.id = any(inbox.destination_ids)), $2 / 1000.0))
          order by seq limit $4 for update skip locked)
        returning seq),
      placeless as (${leaveLinesOf('given_up')})

@@ -38,7 +38,7 @@ function retried(destination: DeliveryDestination): DeliveryDestination {
 }
 
 function destinationOf(known: Known, target: DeliveryTarget, findDestination: FindDestination): DeliveryDestination {
-  const { destinationId, endpointIds, successPolicy, retryWindowMs } = target
+  const { destinationId, endpointIds, successPolicy, retryWindowMs, retryAtEndpoints = {} } = target
   const destination = findDestination(destinationId)
   const facts = new Map(endpointIds.map((id) => [id, factOf(known, id)]))
   const isTaken = [...facts.values()].some(({ status }) => status === 'delivered')
@@ -47,7 +47,11 @@ function destinationOf(known: Known, target: DeliveryTarget, findDestination: Fi
     const { status: found, attempts = 0, reason, lastUrl } = facts.get(endpointId) ?? {}
     const status = endOfOpen(open, attempts, found)
     const url = lastUrl ?? destination?.settings.webhooks.find(({ id }) => id === endpointId)?.url ?? null
-    return { endpointId, url, status, attempts, reason: status === 'delivered' ? null : (reason ?? null) }
+    const own = retryAtEndpoints[endpointId]?.retryWindowMs
+    return {
+      ...{ endpointId, url, status, attempts, reason: status === 'delivered' ? null : (reason ?? null) },
+      ...(own !== undefined && { retryWindowMs: own }),
+    }
   })
   const status = statusOf(target, endpoints)
   return { destinationId, status, ...(retryWindowMs !== undefined && { retryWindowMs }), endpoints }

@@ -44,18 +44,14 @@ import {
   DeliverySchema,
   SteerableSchema,
 } from '../schemas/delivery.ts'
-import {
-  DestinationPatchSchema,
-  DestinationViewSchema,
-  NewDestinationSchema,
-  RetryPausesSchema,
-} from '../schemas/destination.ts'
+import { DestinationPatchSchema, DestinationViewSchema, NewDestinationSchema } from '../schemas/destination.ts'
 import { EndpointTestSchema } from '../schemas/endpoint-test.ts'
 import { FilterSchema, RuleSchema } from '../schemas/filter.ts'
 import { FirstOutcomeSchema } from '../schemas/first-outcome.ts'
 import { MappingSchema } from '../schemas/mapping.ts'
 import { OverviewSchema } from '../schemas/overview.ts'
 import { RehearsalSchema } from '../schemas/rehearsal.ts'
+import { RetryPausesSchema } from '../schemas/retry-options.ts'
 import { NewSourceSchema, SourcePatchSchema, SourceSchema } from '../schemas/source.ts'
 import { CatalogItemSchema, OnboardingSchema, ReadinessSchema, StatusSchema } from '../schemas/system.ts'
 import { TurnedAwayDetailSchema, TurnedAwayEventSchema } from '../schemas/turned-away.ts'

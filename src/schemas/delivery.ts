@@ -142,6 +142,10 @@ export const DeliveryEndpointSchema = z.object({
   status: EndpointStatusSchema.describe('Where it stands at this endpoint'),
   attempts: z.int().describe('Requests made to it'),
   reason: z.string().nullable().describe('Why it was given up, or is attempted again'),
+  retryWindowMs: z
+    .int()
+    .optional()
+    .describe('How long after its first attempt it is tried there, in milliseconds; absent: as at the destination'),
 })
 export type DeliveryEndpoint = z.infer<typeof DeliveryEndpointSchema>
 

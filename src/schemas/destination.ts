@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { DifferingOptionsSchema } from './endpoint-options.ts'
 import { FilterSchema } from './filter.ts'
 import { MappingSchema } from './mapping.ts'
+import { RetryPausesSchema, RetryWindowHoursSchema } from './retry-options.ts'
 import { NameSchema } from './source.ts'
 
 /** Most endpoints of one destination: `spec/`, "Limits", which leaves the other bounds here open. */
@@ -70,9 +71,6 @@ export const maxHoldAfterSeconds = 24 * 3600
 
 const holdAfterSeconds = z.int().min(1).max(maxHoldAfterSeconds)
 
-/** Longest retry window of a destination, in hours. */
-export const maxRetryWindowHours = 72
-
 /** Longest time for which an event waits for those before it of the same user: a day. */
 export const maxOrderWaitSeconds = 24 * 3600
 
@@ -84,35 +82,6 @@ export const OrderPerUserSchema = z.strictObject({
     .max(maxOrderWaitSeconds)
     .describe('For how long an event waits at most for those before it of the same user, 1 to 86,400 seconds'),
 })
-
-const retryWindowHours = z.int().min(1).max(maxRetryWindowHours)
-
-/** Longest first pause of a destination's retries, in seconds. */
-export const maxFirstPauseSeconds = 3_600
-
-/** Bounds of the longest pause of a destination's retries, in seconds: a window of 72 hours has 52,000 attempts at most. */
-export const longestPauseSeconds = { min: 10, max: 43_200 }
-
-/** When a destination's retries come: each pause is twice the one before, from the first to the longest; at least half of it is waited, the
- *  rest is random. */
-export const RetryPausesSchema = z
-  .strictObject({
-    firstSeconds: z
-      .int()
-      .min(1)
-      .max(maxFirstPauseSeconds)
-      .describe('Pause before the first retry, 1 to 3,600 seconds; each further one is twice as long'),
-    maxSeconds: z
-      .int()
-      .min(longestPauseSeconds.min)
-      .max(longestPauseSeconds.max)
-      .describe('Longest pause, 10 to 43,200 seconds, no shorter than the first'),
-  })
-  .refine(({ firstSeconds, maxSeconds }) => firstSeconds <= maxSeconds, {
-    path: ['maxSeconds'],
-    message: 'must not be shorter than the first pause',
-  })
-export type RetryPauses = z.infer<typeof RetryPausesSchema>
 
 /** Longest time for which a replaced secret goes on signing: 30 days. */
 export const maxSecretOverlapSeconds = 30 * 24 * 3600
@@ -131,11 +100,9 @@ export const NewDestinationSchema = z.strictObject({
   holdAfterSeconds: holdAfterSeconds
     .optional()
     .describe('With `hold`, after how long a failure they are held, 1 to 86,400 seconds; 300 unless given'),
-  retryWindowHours: retryWindowHours
-    .nullish()
-    .describe(
-      'For how long after its first attempt an event is retried, 1 to 72 hours; as the node is set up unless given',
-    ),
+  retryWindowHours: RetryWindowHoursSchema.nullish().describe(
+    'For how long after its first attempt an event is retried, 1 to 72 hours; as the node is set up unless given',
+  ),
   retryPauses: RetryPausesSchema.nullish().describe(
     'Pauses between attempts; as the node is set up, and longer in a longer window, unless given',
   ),
@@ -176,9 +143,9 @@ export const DestinationPatchSchema = z.strictObject({
   holdAfterSeconds: holdAfterSeconds
     .optional()
     .describe('With `hold`, after how long a failure they are held, 1 to 86,400 seconds'),
-  retryWindowHours: retryWindowHours
-    .nullish()
-    .describe('For how long events that come from now on are retried, 1 to 72 hours; `null`: as the node is set up'),
+  retryWindowHours: RetryWindowHoursSchema.nullish().describe(
+    'For how long events that come from now on are retried, 1 to 72 hours; `null`: as the node is set up',
+  ),
   retryPauses: RetryPausesSchema.nullish().describe(
     'Pauses between attempts at events that come from now on; `null`: as the node is set up',
   ),

@@ -1,6 +1,7 @@
-/** How requests to an endpoint are made, where it wants them in another way than usual. */
+/** How requests to an endpoint are made, and for how long, where it wants them in another way than usual. */
 
 import { z } from 'zod'
+import { RetryPausesSchema, RetryWindowHoursSchema } from './retry-options.ts'
 
 /** Longest time that an endpoint may be given for its answer, in seconds. */
 export const maxTimeoutSeconds = 30
@@ -51,6 +52,10 @@ export const EndpointOptionsSchema = z.object({
     .max(mostConcurrent)
     .nullable()
     .describe('Attempts that each node makes at a time at most, 1 to 128; `null`: as many as it proves to take'),
+  retryWindowHours: RetryWindowHoursSchema.nullable().describe(
+    'For how long after its first attempt an event is retried there, 1 to 72 hours; `null`: as at its destination',
+  ),
+  retryPauses: RetryPausesSchema.nullable().describe('Pauses between attempts there; `null`: as at its destination'),
 })
 export type EndpointOptions = z.infer<typeof EndpointOptionsSchema>
 
@@ -66,6 +71,8 @@ export const usualOptions: EndpointOptions = {
   successStatuses: [],
   maxPerSecond: null,
   maxConcurrent: null,
+  retryWindowHours: null,
+  retryPauses: null,
 }
 
 const names = Object.keys(usualOptions) as (keyof EndpointOptions)[]

@@ -11,7 +11,8 @@ import {
   endOpen,
   eventStatus,
   isOpenAt,
-  nextRoundAt,
+  isTooLate,
+  nextRounds,
   openEndpoints,
   openEndpointsAt,
   reasonOf,
@@ -142,7 +143,19 @@ describe('the next attempt of an endpoint', () => {
     ['an endpoint of which nothing is known', [begun], 1_000],
     ['one that failed in a parcel of an early version', [{ ...begun, attempts: 3, waits: 'retry' }], 40_000],
   ])('comes with a round for %s', (_, waiting, inMs) => {
-    expect(nextRoundAt(waiting, pace, moment)).toBe(now + inMs)
+    expect(nextRounds(waiting, () => pace, moment)).toEqual([{ at: now + inMs, endpoints: waiting }])
+  })
+
+  it('comes with a round of its own where its window ends at another time, and too late where that is over before', () => {
+    const waiting = due(10_000, 20_000, 11_000).map((endpoint, n) => ({ ...endpoint, endpointId: `ep-${n}` }))
+    const [first, other, last] = waiting
+    const paceAt = (endpointId: string) => (endpointId === 'ep-1' ? { ...pace, windowEndsAt: now + 20_000 } : pace)
+    const rounds = nextRounds(waiting, paceAt, moment)
+    expect(rounds).toEqual([
+      { at: now + 11_000, endpoints: [first, last] },
+      { at: now + 20_000, endpoints: [other] },
+    ])
+    expect(rounds.map((round) => isTooLate(round, paceAt))).toEqual([false, true])
   })
 
   it('may be at once', () => {
@@ -203,6 +216,16 @@ it('ends what is open with the reason of each endpoint', () => {
     ['failed', 'status 503'],
     ['failed', 'nothing made'],
   ])
+})
+
+it('ends those alone that are meant', () => {
+  const ended = endOpen(
+    destination('all', after(unavailable), after(unavailable)),
+    'failed',
+    () => 'over',
+    ({ endpointId }) => endpointId === 'ep-1',
+  )
+  expect(ended.endpoints.map(({ end }) => end)).toEqual([undefined, 'failed'])
 })
 
 describe('an event', () => {

@@ -5,16 +5,12 @@ import { stringify } from 'yaml'
 import { z } from 'zod'
 import { AlertRulesSchema } from '../../schemas/alert.ts'
 import { AudienceKindSchema, AudienceScheduleSchema, memberFormats } from '../../schemas/audience.ts'
-import {
-  OnFailingSchema,
-  OrderPerUserSchema,
-  RetryPausesSchema,
-  SuccessPolicySchema,
-} from '../../schemas/destination.ts'
+import { OnFailingSchema, OrderPerUserSchema, SuccessPolicySchema } from '../../schemas/destination.ts'
 import { DifferingOptionsSchema } from '../../schemas/endpoint-options.ts'
 import { FilterSchema } from '../../schemas/filter.ts'
 import { memberOf, speakPlainly } from '../../schemas/plain-words.ts'
 import { MappingSchema } from '../../schemas/mapping.ts'
+import { RetryPausesSchema } from '../../schemas/retry-options.ts'
 import { NameSchema } from '../../schemas/source.ts'
 import { usageError } from '../shared/failure.ts'
 import { parseYaml } from '../shared/input.ts'

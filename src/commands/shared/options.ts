@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import ms from 'ms'
-import { longestPauseSeconds, maxFirstPauseSeconds, type RetryPauses } from '../../schemas/destination.ts'
+import { longestPauseSeconds, maxFirstPauseSeconds, type RetryPauses } from '../../schemas/retry-options.ts'
 import { usageError } from './failure.ts'
 
 const durationMs = (text: string): number | undefined =>

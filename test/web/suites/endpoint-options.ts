@@ -13,7 +13,7 @@ export const endpointOptions = (web: WebTest) =>
       const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.settings.webhooks
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
-      await page.getByRole('button', { name: 'Request options of endpoint 1' }).press('Enter')
+      await page.getByRole('button', { name: 'Options of endpoint 1' }).press('Enter')
       // The last field can be clicked once the panel is open as a whole.
       await page.getByLabel('At a time').click()
       await page.getByRole('combobox', { name: 'Method' }).click()

@@ -14,11 +14,11 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const first = timeline[0]
   if (status === 'retrying' && retry !== undefined && first !== undefined) {
     const windowMs = windowOf(delivery, retry.windowMs)
-    const refusals = missed(delivery).filter(({ refusal }) => refusal !== undefined)
+    const ended = missed(delivery)
     return (
       <Alert color="yellow" style={{ overflowWrap: 'anywhere' }}>
-        {refusals.map(tellEnd)}
-        {refusals.length === 0 ? 'It' : 'What is left'} will be tried again until{' '}
+        {ended.map(tellEnd)}
+        {ended.length === 0 ? 'It' : 'What is left'} will be tried again until{' '}
         {formatTime(new Date(Date.parse(first.at) + windowMs).toISOString())}, {formatSpan(windowMs)} after its first
         attempt; time in which its destination is paused does not count.
       </Alert>
@@ -37,10 +37,20 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   )
 }
 
-/** For how long it is tried where it is not settled: a destination may have a window of its own. */
+const settled: ReadonlySet<DeliveryEndpoint['status']> = new Set([
+  'delivered',
+  'failed',
+  'superseded',
+  'discarded',
+  'cancelled',
+])
+
+/** For how long it is tried where it is not settled: a destination may have a window of its own, and so may each of its endpoints. */
 function windowOf({ destinations }: DeliveryDetail, ofNodeMs: number): number {
   const open = destinations.filter(({ status }) => status === 'retrying')
-  const windows = (open.length > 0 ? open : destinations).map(({ retryWindowMs = ofNodeMs }) => retryWindowMs)
+  const windows = (open.length > 0 ? open : destinations).flatMap(({ retryWindowMs = ofNodeMs, endpoints }) =>
+    endpoints.filter(({ status }) => !settled.has(status)).map((endpoint) => endpoint.retryWindowMs ?? retryWindowMs),
+  )
   return windows.length === 0 ? ofNodeMs : Math.max(...windows)
 }
 

@@ -14,7 +14,7 @@ export interface ConnectDraft {
   lacksSecret: boolean
 }
 
-const storageKey = 'postrider-connect-draft-3'
+const storageKey = 'postrider-connect-draft-4'
 
 export function readDraft(): ConnectDraft | undefined {
   try {

@@ -1,8 +1,9 @@
 /** A destination as the forms hold it, and back to what the API takes. */
 
-import type { Destination, DestinationPatch, RetryPauses, WebhookInput } from '../../../../src/schemas/destination.ts'
+import type { Destination, DestinationPatch, WebhookInput } from '../../../../src/schemas/destination.ts'
 import type { EndpointOptions } from '../../../../src/schemas/endpoint-options.ts'
 import type { DraftTestRequest } from '../../../../src/schemas/endpoint-test.ts'
+import type { RetryPauses } from '../../../../src/schemas/retry-options.ts'
 import type { NewDestination } from '../../api/destinations.ts'
 
 /** Most endpoints of a destination. */
@@ -22,24 +23,26 @@ export interface EndpointValues {
   options: OptionValues
 }
 
+/** For how long an event is retried, and when; empty: as the node or the destination has it. */
+export interface RetryValues {
+  retryWindowHours: number | ''
+  retryPauses: { firstSeconds: number | ''; maxSeconds: number | '' }
+}
+
 /** Bounds are empty where there are none. */
-export interface OptionValues extends Omit<EndpointOptions, Bound> {
+export interface OptionValues extends Omit<EndpointOptions, Bound | keyof RetryValues>, RetryValues {
   maxPerSecond: number | ''
   maxConcurrent: number | ''
 }
 type Bound = 'maxPerSecond' | 'maxConcurrent'
 
-export interface DestinationValues {
+export interface DestinationValues extends RetryValues {
   name: string
   sourceIds: string[]
   successPolicy: 'any' | 'all'
   onFailing: 'retry' | 'hold'
   /** After how many minutes of failure it is held. */
   holdAfterMinutes: number | string
-  /** Empty: as the node is set up. */
-  retryWindowHours: number | ''
-  /** Likewise, where both are. */
-  retryPauses: { firstSeconds: number | ''; maxSeconds: number | '' }
   /** For how many seconds an event waits for those before it of the same user; empty: for none. */
   orderWaitSeconds: number | ''
   webhooks: EndpointValues[]
@@ -49,6 +52,8 @@ export interface DestinationValues {
   secretOverlapSeconds: string
 }
 
+const noPauses: RetryValues['retryPauses'] = { firstSeconds: '', maxSeconds: '' }
+
 /** Of endpoints that say nothing else. */
 const usualOptions: OptionValues = {
   method: 'POST',
@@ -57,11 +62,15 @@ const usualOptions: OptionValues = {
   successStatuses: [],
   maxPerSecond: '',
   maxConcurrent: '',
+  retryWindowHours: '',
+  retryPauses: noPauses,
 }
 
 /** Whether requests are made as to most endpoints. */
 export const isUsual = (options: OptionValues): boolean =>
-  Object.entries(usualOptions).every(([name, value]) => String(options[name as keyof OptionValues]) === String(value))
+  Object.entries(usualOptions).every(
+    ([name, value]) => JSON.stringify(options[name as keyof OptionValues]) === JSON.stringify(value),
+  )
 
 const defaultOverlapSeconds = '86400'
 
@@ -72,8 +81,6 @@ export const nextKey = (): string => `row-${++lastKey}`
 
 export const emptyHeader = (): HeaderValues => ({ key: nextKey(), name: '', value: '' })
 export const emptyEndpoint = (): EndpointValues => ({ key: nextKey(), url: '', headers: [], options: usualOptions })
-
-const noPauses: DestinationValues['retryPauses'] = { firstSeconds: '', maxSeconds: '' }
 
 export const emptyDestination = (): DestinationValues => ({
   name: 'Webhooks',
@@ -113,6 +120,15 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
   secretOverlapSeconds: defaultOverlapSeconds,
 })
 
+/** Where one of the pauses is missing the server says so. */
+const toRetry = ({ retryWindowHours, retryPauses: { firstSeconds, maxSeconds } }: RetryValues) => ({
+  retryWindowHours: retryWindowHours === '' ? null : retryWindowHours,
+  retryPauses:
+    firstSeconds === '' && maxSeconds === ''
+      ? null
+      : ({ firstSeconds: firstSeconds || undefined, maxSeconds: maxSeconds || undefined } as RetryPauses),
+})
+
 const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput => ({
   ...(id !== undefined && { id }),
   url: url.trim(),
@@ -120,25 +136,13 @@ const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput 
   successStatuses: options.successStatuses.map((status) => (/^\d+$/.test(String(status)) ? Number(status) : status)),
   maxPerSecond: options.maxPerSecond === '' ? null : options.maxPerSecond,
   maxConcurrent: options.maxConcurrent === '' ? null : options.maxConcurrent,
+  ...toRetry(options),
   headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
 })
 
-/** Where one is missing the server says so. */
-const toPauses = ({ firstSeconds, maxSeconds }: DestinationValues['retryPauses']) =>
-  firstSeconds === '' && maxSeconds === ''
-    ? null
-    : ({ firstSeconds: firstSeconds || undefined, maxSeconds: maxSeconds || undefined } as RetryPauses)
-
-const toFailing = ({
+const toFailing = ({ onFailing, holdAfterMinutes, orderWaitSeconds, ...values }: DestinationValues) => ({
   onFailing,
-  holdAfterMinutes,
-  retryWindowHours,
-  retryPauses,
-  orderWaitSeconds,
-}: DestinationValues) => ({
-  onFailing,
-  retryWindowHours: retryWindowHours === '' ? null : retryWindowHours,
-  retryPauses: toPauses(retryPauses),
+  ...toRetry(values),
   orderPerUser: orderWaitSeconds === '' ? null : { maxWaitSeconds: orderWaitSeconds },
   ...(onFailing === 'hold' && { holdAfterSeconds: Math.round(Number(holdAfterMinutes) * 60) }),
 })
@@ -184,7 +188,7 @@ export function fieldOf(path: string, { webhooks }: DestinationValues): string |
   const [, index, member] = /^settings\.webhooks\[(\d+)\](?:\.(.+))?$/.exec(path) ?? []
   if (index === undefined) return path.startsWith('settings.') ? path.slice('settings.'.length) : path
   const [option = ''] = member?.split('[') ?? []
-  if (option in usualOptions) return `webhooks.${index}.options.${option}`
+  if ((option.split('.')[0] ?? '') in usualOptions) return `webhooks.${index}.options.${option}`
   const header = member?.startsWith('headers.') === true ? member.slice('headers.'.length) : undefined
   const row = webhooks[Number(index)]?.headers.findIndex(({ name }) => name === header) ?? -1
   return row === -1 ? `webhooks.${index}.url` : `webhooks.${index}.headers.${row}.name`

@@ -1,6 +1,7 @@
-import { Accordion, Group, NumberInput, Select, TagsInput } from '@mantine/core'
+import { Accordion, Group, NumberInput, Select, Stack, TagsInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { isUsual, type DestinationValues } from './destination-form.ts'
+import { RetrySchedule } from './retry-schedule.tsx'
 
 interface Props {
   form: UseFormReturnType<DestinationValues>
@@ -13,7 +14,7 @@ const contentTypes = [
   { value: 'form', label: 'Form' },
 ]
 
-/** How requests to one endpoint are made; out of the way for those that want them as usual. */
+/** How requests to one endpoint are made, and for how long; out of the way for those that want them as usual. */
 export function EndpointOptions({ form, endpoint }: Props) {
   const path = `webhooks.${endpoint}.options`
   const options = form.getValues().webhooks[endpoint]?.options
@@ -21,68 +22,71 @@ export function EndpointOptions({ form, endpoint }: Props) {
   return (
     <Accordion variant="contained" defaultValue={isUsual(options) ? null : 'options'}>
       <Accordion.Item value="options">
-        <Accordion.Control>Request options of endpoint {endpoint + 1}</Accordion.Control>
+        <Accordion.Control>Options of endpoint {endpoint + 1}</Accordion.Control>
         <Accordion.Panel>
-          <Group align="flex-start" gap="sm">
-            <Select
-              label="Method"
-              w={120}
-              data={['POST', 'PUT', 'PATCH']}
-              allowDeselect={false}
-              key={form.key(`${path}.method`)}
-              {...form.getInputProps(`${path}.method`)}
-            />
-            <Select
-              label="Content"
-              w={180}
-              data={contentTypes}
-              allowDeselect={false}
-              key={form.key(`${path}.contentType`)}
-              {...form.getInputProps(`${path}.contentType`)}
-            />
-            <NumberInput
-              label="Time limit"
-              description="For its answer, 1 to 30 s"
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
-              w={200}
-              min={1}
-              max={30}
-              allowDecimal={false}
-              suffix=" s"
-              key={form.key(`${path}.timeoutSeconds`)}
-              {...form.getInputProps(`${path}.timeoutSeconds`)}
-            />
-            <TagsInput
-              label="Success beside 2xx"
-              description="Statuses from 300 to 499, or ranges such as 400-404"
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
-              w={320}
-              key={form.key(`${path}.successStatuses`)}
-              {...form.getInputProps(`${path}.successStatuses`)}
-            />
-            <NumberInput
-              label="Requests a second"
-              description="At most, from each node; empty: no bound"
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
-              w={240}
-              min={1}
-              max={1000}
-              allowDecimal={false}
-              key={form.key(`${path}.maxPerSecond`)}
-              {...form.getInputProps(`${path}.maxPerSecond`)}
-            />
-            <NumberInput
-              label="At a time"
-              description="Attempts at most, of each node; empty: no bound"
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
-              w={280}
-              min={1}
-              max={128}
-              allowDecimal={false}
-              key={form.key(`${path}.maxConcurrent`)}
-              {...form.getInputProps(`${path}.maxConcurrent`)}
-            />
-          </Group>
+          <Stack gap="sm">
+            <Group align="flex-start" gap="sm">
+              <Select
+                label="Method"
+                w={120}
+                data={['POST', 'PUT', 'PATCH']}
+                allowDeselect={false}
+                key={form.key(`${path}.method`)}
+                {...form.getInputProps(`${path}.method`)}
+              />
+              <Select
+                label="Content"
+                w={180}
+                data={contentTypes}
+                allowDeselect={false}
+                key={form.key(`${path}.contentType`)}
+                {...form.getInputProps(`${path}.contentType`)}
+              />
+              <NumberInput
+                label="Time limit"
+                description="For its answer, 1 to 30 s"
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                w={200}
+                min={1}
+                max={30}
+                allowDecimal={false}
+                suffix=" s"
+                key={form.key(`${path}.timeoutSeconds`)}
+                {...form.getInputProps(`${path}.timeoutSeconds`)}
+              />
+              <TagsInput
+                label="Success beside 2xx"
+                description="Statuses from 300 to 499, or ranges such as 400-404"
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                w={320}
+                key={form.key(`${path}.successStatuses`)}
+                {...form.getInputProps(`${path}.successStatuses`)}
+              />
+              <NumberInput
+                label="Requests a second"
+                description="At most, from each node; empty: no bound"
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                w={240}
+                min={1}
+                max={1000}
+                allowDecimal={false}
+                key={form.key(`${path}.maxPerSecond`)}
+                {...form.getInputProps(`${path}.maxPerSecond`)}
+              />
+              <NumberInput
+                label="At a time"
+                description="Attempts at most, of each node; empty: no bound"
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                w={280}
+                min={1}
+                max={128}
+                allowDecimal={false}
+                key={form.key(`${path}.maxConcurrent`)}
+                {...form.getInputProps(`${path}.maxConcurrent`)}
+              />
+            </Group>
+            <RetrySchedule form={form} endpoint={endpoint} />
+          </Stack>
         </Accordion.Panel>
       </Accordion.Item>
     </Accordion>

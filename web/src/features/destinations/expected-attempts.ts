@@ -1,7 +1,7 @@
 /** What a retry schedule comes to, for who sets it. The node decides when it is time: `docs/delivery.md`, "A retry window of its own". */
 
 import type { Status } from '../../../../src/schemas/system.ts'
-import type { DestinationValues } from './destination-form.ts'
+import type { RetryValues } from './destination-form.ts'
 
 type Retry = Status['retry']
 
@@ -12,11 +12,11 @@ const longestMs = 7_200_000
 /** Of each pause so much is waited on average: at least half, the rest is random. */
 const waitedShare = 3 / 4
 
-/** The schedule at a destination, as far as it is typed; the rest is the node's. */
-export function retryOf(
-  { retryWindowHours, retryPauses: { firstSeconds, maxSeconds } }: DestinationValues,
-  ofNode: Retry,
-): Retry {
+/** The schedule at an endpoint, as far as it is typed there, else at its destination; the rest is the node's. */
+export function retryOf(ofNode: Retry, destination: RetryValues, endpoint: RetryValues = destination): Retry {
+  const retryWindowHours = endpoint.retryWindowHours || destination.retryWindowHours
+  const firstSeconds = endpoint.retryPauses.firstSeconds || destination.retryPauses.firstSeconds
+  const maxSeconds = endpoint.retryPauses.maxSeconds || destination.retryPauses.maxSeconds
   const windowMs = retryWindowHours === '' ? ofNode.windowMs : retryWindowHours * 3_600_000
   const grownMs = retryWindowHours === '' ? 0 : Math.min(longestMs, windowMs * longestShare)
   return {

@@ -14,17 +14,28 @@ const maxWindowHours = 72
 const maxFirstSeconds = 3_600
 const longestSeconds = { min: 10, max: 43_200 }
 
+interface Props {
+  form: UseFormReturnType<DestinationValues>
+  /** Place of the endpoint in the form whose schedule it is; absent: it is that of the destination. */
+  endpoint?: number
+}
+
 /** For how long an event is retried, how often, and what comes of it. */
-export function RetrySchedule({ form }: { form: UseFormReturnType<DestinationValues> }) {
+export function RetrySchedule({ form, endpoint }: Props) {
   const ofNode = useQuery(statusQuery).data?.retry
-  const retry = ofNode && retryOf(form.getValues(), ofNode)
+  const values = form.getValues()
+  const isOfEndpoint = endpoint !== undefined
+  const options = isOfEndpoint ? values.webhooks[endpoint]?.options : undefined
+  const retry = ofNode && retryOf(ofNode, values, options)
+  const path = isOfEndpoint ? `webhooks.${endpoint}.options.` : ''
+  const otherwise = isOfEndpoint ? 'as at the destination' : 'as the node is set up'
   return (
     <>
       <WholeNumberField
         form={form}
-        path="retryWindowHours"
+        path={`${path}retryWindowHours`}
         label="Retry window"
-        description="How long after its first attempt an event is retried, 1 to 72 hours; empty: as the node is set up"
+        description={`How long after its first attempt an event is retried, 1 to 72 hours; empty: ${otherwise}`}
         min={1}
         max={maxWindowHours}
         suffix=" h"
@@ -32,18 +43,18 @@ export function RetrySchedule({ form }: { form: UseFormReturnType<DestinationVal
       <Group align="start">
         <WholeNumberField
           form={form}
-          path="retryPauses.firstSeconds"
+          path={`${path}retryPauses.firstSeconds`}
           label="First pause"
-          description="Each further one is twice as long; empty: as the node is set up"
+          description={`Each further one is twice as long; empty: ${otherwise}`}
           min={1}
           max={maxFirstSeconds}
           suffix=" s"
         />
         <WholeNumberField
           form={form}
-          path="retryPauses.maxSeconds"
+          path={`${path}retryPauses.maxSeconds`}
           label="Longest pause"
-          description="Pauses grow no further; empty: as the node is set up"
+          description={`Pauses grow no further; empty: ${otherwise}`}
           min={longestSeconds.min}
           max={longestSeconds.max}
           suffix=" s"
@@ -51,8 +62,9 @@ export function RetrySchedule({ form }: { form: UseFormReturnType<DestinationVal
       </Group>
       {retry && (
         <Text size="sm" c="dimmed">
-          An endpoint that fails all the time gets about {attemptsIn(retry)} attempts in {formatSpan(retry.windowMs)}:
-          the first pause is {formatSpan(retry.initialMs)}, the longest {formatSpan(retry.maxMs)}.
+          {isOfEndpoint ? 'This endpoint, if it' : 'An endpoint that'} fails all the time{isOfEndpoint && ','} gets
+          about {attemptsIn(retry)} attempts in {formatSpan(retry.windowMs)}: the first pause is{' '}
+          {formatSpan(retry.initialMs)}, the longest {formatSpan(retry.maxMs)}.
         </Text>
       )}
     </>
