@@ -21,7 +21,7 @@ import { failureTypes } from '../src/contracts/delivery.ts'
 import { leaveLine, readPendingAttempts } from './activities.ts'
 import { deliverToDestination, type DeliveryContext, type DestinationDelivery } from './deliver-to-destination.ts'
 import type { Runs } from './endpoint-attempts.ts'
-import { createEndReport } from './end-report.ts'
+import { createEndReport, createGivenUpReport } from './end-report.ts'
 import { createMeeting } from './meeting.ts'
 import { createTurns } from './one-at-a-time.ts'
 import { createOutcomeReport, writeOutcome } from './outcome-attribute.ts'
@@ -53,6 +53,7 @@ export async function deliverEvent(given: HeldEventInput): Promise<DeliverEventR
     noteResult,
     firstsOver,
     onResting,
+    onGivenUp: createGivenUpReport(),
     onEnded,
     runs,
   }

@@ -7,6 +7,7 @@ import type {
   DeliveryTarget,
   DestinationResult,
   DestinationStanding,
+  EndpointResult,
 } from '../src/contracts/delivery.ts'
 import type { Wait } from '../src/contracts/next-step.ts'
 import { retryAt } from '../src/contracts/retry-window.ts'
@@ -43,6 +44,8 @@ export interface DeliveryContext {
   onResting(): void
   /** Activities that wait or run. */
   runs: Runs
+  /** An endpoint was given up while others of its destination go on. */
+  onGivenUp(target: DeliveryTarget, endpoint: EndpointResult): void
   /** A destination has ended. */
   onEnded(result: DestinationResult): void
 }
@@ -107,9 +110,9 @@ export function deliverToDestination(
 async function endOf(
   progress: Progress,
   target: DeliveryTarget,
-  { outcomes, inTurn }: DeliveryContext,
+  { outcomes, inTurn, onGivenUp }: DeliveryContext,
 ): Promise<DestinationResult> {
-  await settlePursuits(progress, target, outcomes)
+  await settlePursuits(progress, target, outcomes, (endpoint) => onGivenUp(target, endpoint))
   if (target.ticket !== undefined) await leaveLine(inTurn, target.ticket)
   return destinationResult(target, progress)
 }

@@ -60,16 +60,19 @@ function firstResult({ retry }: HeldEventInput, endpointId: string, first: Attem
   return endpointResult({ endpointId, attempts, lastAttempt }, step.kind === 'settle' ? step : { end: 'superseded' })
 }
 
-/** Waits for the endpoints that go on; once the event is delivered, they get no more than an attempt that is owed to them. */
+/** Waits for the endpoints that go on; once the event is delivered, they get no more than an attempt that is owed to them.
+ *  @param onGivenUp  called with each that failed while others go on */
 export function settlePursuits(
   progress: Progress,
   { destinationId, successPolicy }: DeliveryTarget,
   outcomes: Pick<OutcomeReport, 'report'>,
+  onGivenUp: (endpoint: EndpointResult) => void,
 ): Promise<unknown> {
   const { pursuits, settled } = progress
   const settle = async ({ result }: Pursuit): Promise<void> => {
     const endpoint = await result
     settled.set(endpoint.endpointId, endpoint)
+    if (endpoint.outcome === 'failed' && [...pursuits.keys()].some((id) => !settled.has(id))) onGivenUp(endpoint)
     if (endpoint.outcome !== 'delivered' || successPolicy !== 'any') return
     progress.isDelivered = true
     supersedeAll(pursuits)

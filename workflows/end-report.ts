@@ -1,7 +1,14 @@
-/** Tells of destinations that ended without success while others go on. */
+/** Tells of destinations, and of endpoints, that ended without success while others go on. */
 
 import { patched, upsertMemo } from '@temporalio/workflow'
-import { endedInMemo, type HeldEventInput, type DestinationResult } from '../src/contracts/delivery.ts'
+import {
+  endedInMemo,
+  givenUpInMemo,
+  type DeliveryTarget,
+  type DestinationResult,
+  type EndpointResult,
+  type HeldEventInput,
+} from '../src/contracts/delivery.ts'
 
 /** @returns to be called once for each destination that ends */
 export function createEndReport({ targets, resumed = [] }: HeldEventInput): (ended: DestinationResult) => void {
@@ -17,10 +24,23 @@ export function createEndReport({ targets, resumed = [] }: HeldEventInput): (end
   }
 }
 
+/** @returns to be called once for each endpoint that was given up while others of its destination go on. It tells of those that may end
+ *  long before the others, since windows differ there. */
+export function createGivenUpReport(): (target: DeliveryTarget, endpoint: EndpointResult) => void {
+  const givenUp: EndpointResult[] = []
+  return ({ retryAtEndpoints }, endpoint) => {
+    if (retryAtEndpoints === undefined) return
+    givenUp.push(withoutAttempt(endpoint))
+    upsertMemo({ [givenUpInMemo]: givenUp })
+  }
+}
+
 const isGivenUp = ({ outcome }: DestinationResult): boolean => outcome !== 'delivered'
 
 /** The history has the attempts. */
 const withoutAttempts = ({ endpoints, ...result }: DestinationResult): DestinationResult => ({
   ...result,
-  endpoints: endpoints.map(({ lastAttempt: _, ...endpoint }) => endpoint),
+  endpoints: endpoints.map(withoutAttempt),
 })
+
+const withoutAttempt = ({ lastAttempt: _, ...endpoint }: EndpointResult): EndpointResult => endpoint

@@ -319,6 +319,10 @@ export interface DeliverEventResult {
 /** Name in the memo of a delivery that runs on: results of the destinations that have ended without success. */
 export const endedInMemo = 'ended'
 
+/** Name in the memo of a delivery that runs on: results of endpoints that were given up while others of their destination, with a longer
+ *  retry window, are tried on. */
+export const givenUpInMemo = 'givenUp'
+
 /** Values of the search attribute `PostriderOutcome`, which is set on the unhappy path only. */
 export type OutcomeAttribute = 'retrying' | 'held' | 'delivered' | 'partly_delivered' | 'discarded'
 

@@ -3,11 +3,13 @@
 import { distinctAttempts } from '../contracts/attempts.ts'
 import {
   endedInMemo,
+  givenUpInMemo,
   type Attempt,
   type DeliverEventInput,
   type HeldEventInput,
   type DeliveryTarget,
   type DestinationResult,
+  type EndpointResult,
   type PendingAttempts,
   type SteeringTrace,
 } from '../contracts/delivery.ts'
@@ -140,11 +142,15 @@ function pendingOf(
   return pendingEndpoints(activities, [...timers.values()], endpointIds, (endpointId) => paused.has(endpointId))
 }
 
-/** The end of a delivery tells of all destinations, its memo of those that ended before it, each answer of one endpoint. */
+/** The end of a delivery tells of all destinations, its memo of those that ended before it and of endpoints that were given up, each answer
+ *  of one endpoint. */
 function factsOf({ memo }: ExecutionInfo, { given, refusals, results }: DeliveryStory): EndpointFacts {
-  const payload = memo?.fields?.[endedInMemo]
-  const ended = payload ? (decode(payload) as DestinationResult[]) : []
-  const facts = factsOfResults(given, [...ended, ...results])
+  const [ended, givenUp] = [memo?.fields?.[endedInMemo], memo?.fields?.[givenUpInMemo]]
+  const endpoints = [
+    ...(givenUp ? (decode(givenUp) as EndpointResult[]) : []),
+    ...[...(ended ? (decode(ended) as DestinationResult[]) : []), ...results].flatMap((one) => one.endpoints),
+  ]
+  const facts = factsOfResults(given, endpoints)
   for (const [endpointId, reason] of refusals)
     if (!facts.has(endpointId)) facts.set(endpointId, { status: 'failed', attempts: 1, reason })
   return facts

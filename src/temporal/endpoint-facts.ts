@@ -1,6 +1,6 @@
 /** What Temporal tells of the endpoints of a delivery beyond their attempts: those that have ended, and why. */
 
-import type { DestinationResult, DestinationStanding, EndpointResult } from '../contracts/delivery.ts'
+import type { DestinationStanding, EndpointResult } from '../contracts/delivery.ts'
 import type { EndpointProgress, EventProgress } from '../contracts/parcels.ts'
 import type { EndpointStatus } from '../schemas/delivery.ts'
 
@@ -15,14 +15,13 @@ export interface EndpointFact {
 export type EndpointFacts = ReadonlyMap<string, EndpointFact>
 
 /** @param given  where destinations stood when the delivery began: in its parcel, or in an earlier run
- *  @param ended  results of destinations that have ended */
+ *  @param ended  results of endpoints that have ended since */
 export function factsOfResults(
   given: readonly DestinationStanding[],
-  ended: readonly DestinationResult[],
+  ended: readonly EndpointResult[],
 ): Map<string, EndpointFact> {
   const before = given.flatMap((standing) => (standing.kind === 'held' ? standing.settled : standing.result.endpoints))
-  const endpoints = [...before, ...ended.flatMap((destination) => destination.endpoints)]
-  return new Map(endpoints.map((endpoint) => [endpoint.endpointId, factOfResult(endpoint)]))
+  return new Map([...before, ...ended].map((endpoint) => [endpoint.endpointId, factOfResult(endpoint)]))
 }
 
 const factOfResult = ({ outcome, attempts, reason }: EndpointResult): EndpointFact => ({

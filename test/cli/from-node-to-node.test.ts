@@ -161,6 +161,8 @@ destinations:
         successStatuses: [409, 300-303]
         maxPerSecond: 10
         maxConcurrent: 2
+        retryWindowHours: 72
+        retryPauses: { firstSeconds: 1, maxSeconds: 60 }
         headers: { X-Tenant: a1, Authorization: { env: TOKEN } }
       - url: https://other.example.com/
   - name: Lists

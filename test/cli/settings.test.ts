@@ -146,19 +146,29 @@ describe('destinations', () => {
       '10',
       '--max-concurrent',
       '2',
+      '--endpoint-retry-window',
+      '3d',
+      '--endpoint-retry-pauses',
+      '1s..1m',
     ]
     const bounds = { maxPerSecond: 10, maxConcurrent: 2 }
+    const retry = { retryWindowHours: 72, retryPauses: { firstSeconds: 1, maxSeconds: 60 } }
     const options = {
       ...{ method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404, '410-412'] },
       ...bounds,
+      ...retry,
     }
     const all = (await shell.json<Destination>(put)).settings.webhooks
     expect(all).toMatchObject([{ ...options, headers: { 'X-Tenant': 'a1' } }, options])
-    const shown = 'PUT, form, 20 s, takes 404 410-412, 10/s, 2 at a time'
+    const shown = 'PUT, form, 20 s, takes 404 410-412, 10/s, 2 at a time, retried for 72 h, pauses 1 to 60 s, doubling'
     expect((await shell.run(['destinations', 'show', 'CRM'])).stdout).toContain(shown)
     const unbounded = ['destinations', 'update', 'CRM', '--max-per-second', 'none', '--max-concurrent', 'none']
     for (const webhook of (await shell.json<Destination>(unbounded)).settings.webhooks)
       for (const bound of Object.keys(bounds)) expect(webhook).not.toHaveProperty(bound)
+    const asDestination = ['--endpoint-retry-window', 'none', '--endpoint-retry-pauses', 'none']
+    const { settings } = await shell.json<Destination>(['destinations', 'update', 'CRM', ...asDestination])
+    for (const webhook of settings.webhooks)
+      for (const member of Object.keys(retry)) expect(webhook).not.toHaveProperty(member)
     const filter = join(shell.folder, 'orders.yaml')
     await writeFile(filter, 'events: [Order *]\nsample: 0.5\n')
     const filtered = ['destinations', 'update', 'CRM', '--filter', filter]
@@ -447,6 +457,8 @@ destinations:
         successStatuses: [409, 300-303]
         maxPerSecond: 10
         maxConcurrent: 2
+        retryWindowHours: 72
+        retryPauses: { firstSeconds: 1, maxSeconds: 60 }
         headers:
           X-Tenant: a1
           Authorization: { env: WAREHOUSE_TOKEN }
@@ -488,6 +500,7 @@ audiences:
       webhooks: [
         {
           ...{ timeoutSeconds: 20, maxPerSecond: 10, maxConcurrent: 2 },
+          ...{ retryWindowHours: 72, retryPauses: { firstSeconds: 1, maxSeconds: 60 } },
           headers: { 'X-Tenant': 'a1', Authorization: 'Bearer token-one' },
         },
       ],
@@ -523,6 +536,7 @@ audiences:
       .replace('timeoutSeconds: 20', 'method: PUT')
       .replace('successStatuses: [409, 300-303]', 'successStatuses: []')
       .replace('        maxPerSecond: 10\n        maxConcurrent: 2\n', '')
+      .replace(/^ {8}retry.*\n/gm, '')
     const path = join(shell.folder, 'changed.yaml')
     await writeFile(path, changed)
     const answer = await shell.run(['apply', path, '--yes', '--json'], { env: { ...env, OTHER_TOKEN: 'token-two' } })

@@ -90,6 +90,12 @@ const mistakes: [line: string, code: number, said: string | RegExp][] = [
   [`${toCrm} --timeout 31s`, 2, /'31s' is invalid\. It must be a duration from 1s to 30s, in whole seconds\.$/],
   [`${toCrm} --timeout 1500ms`, 2, /'1500ms' is invalid\. It must be a duration from 1s to 30s, in whole seconds\.$/],
   [`${toCrm} --retry-window 100h`, 2, /'100h' is invalid\. It must be a duration from 1h to 72h, in whole hours\.$/],
+  [
+    `${toCrm} --endpoint-retry-window 90m`,
+    2,
+    /'90m' is invalid\. It must be a duration from 1h to 72h, in whole hours\.$/,
+  ],
+  ['destinations create New --endpoint-retry-pauses 1s..1m', 2, '--endpoint-retry-pauses needs --url'],
   [`${toCrm} --retry-pauses 15m..30s`, 2, /The first pause must not be longer than the longest one\.$/],
   [`${toCrm} --order-per-user 2d`, 2, /'2d' is invalid\. It must be a duration from 1s to 1d, in whole seconds\.$/],
   [

@@ -280,6 +280,26 @@ function inboxSuite(database: () => Database): void {
     expect(failed.map(({ input, refusal }) => [input.messageId, refusal])).toEqual([['src-0', 'never taken']])
   })
 
+  it('gives up no event before the longest window of its endpoints is over', async () => {
+    await database().query(
+      `insert into destinations (id, name, type, enabled, success_policy, retry_window_hours, created_at)
+       values ('dst', 'Patient', 'webhooks', true, 'any', 1, now())`,
+    )
+    await database().query(
+      `insert into endpoints (id, destination_id, position, url, headers_encrypted, options)
+       values ('ep-own', 'dst', 1, 'http://a', '', '{"retryWindowHours":3}'), ('ep', 'dst', 2, 'http://b', '', '{}')`,
+    )
+    await add('src', 1)
+    const giveUpAfter = async (age: string) => {
+      await database().query('update inbox set received_at = now() - $1::interval', [age])
+      return giveUpOverdue(database(), turnOf('src', 'dst'), 1_000, 'never taken', 10)
+    }
+    expect(await giveUpAfter('170 minutes')).toBe(0)
+    await database().query(`update endpoints set options = '{}'`)
+    expect(await giveUpAfter('50 minutes')).toBe(0)
+    expect(await giveUpAfter('70 minutes')).toBe(1)
+  })
+
   const move = (name: string, turns: string[], perTurn = 100) => moveIntoParcels(database(), name, turns, perTurn)
   const placesOf = (parcelId: string) =>
     database().query<{ place: number; message_id: string; status: string }>(
@@ -742,6 +762,7 @@ describe('the inbox on PGlite', () => {
     await database.query('delete from inbox')
     await database.query('delete from parcels')
     await database.query('delete from user_lines')
+    await database.query('delete from destinations')
   })
   afterAll(async () => {
     await database.close()

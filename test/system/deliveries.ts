@@ -3,14 +3,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure, WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client'
-import type { DeliverEventInput, DeliverEventResult, RetrySchedule } from '../../src/contracts/delivery.ts'
+import type {
+  DeliverEventInput,
+  DeliverEventResult,
+  DestinationStanding,
+  RetrySchedule,
+} from '../../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
+import { ownRetry } from '../../src/contracts/retry-window.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { MessageBody } from '../../src/schemas/message.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import type { Temporal } from '../../src/temporal/connection.ts'
 import { startDelivery } from '../../src/temporal/start-delivery.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
+import type { TestApp } from '../support/app.ts'
 
 export type DeliveryHandle = WorkflowHandle<typeof deliverEvent>
 
@@ -29,24 +36,44 @@ export async function onlyDeliveryOf(client: Client, { id }: Pick<Source, 'id'>)
   return client.workflow.getHandle<typeof deliverEvent>(found ?? '')
 }
 
+/** Gives the last endpoint of a destination a window of an hour, with short pauses. @returns the destination as it is then */
+export async function withPatientLast(
+  { api }: Pick<TestApp, 'api'>,
+  { id, settings }: Destination,
+): Promise<Destination> {
+  const webhooks = settings.webhooks.map(({ id: endpointId, url }) => ({ id: endpointId, url }))
+  const own = { retryWindowHours: 1, retryPauses: { firstSeconds: 1, maxSeconds: 10 } }
+  const change = { settings: { webhooks: [...webhooks.slice(0, -1), { ...webhooks.at(-1), ...own }] } }
+  const { status, body } = await api<Destination>('PATCH', `/destinations/${id}`, change)
+  if (status !== 200) throw new Error(`not changed: ${status} ${JSON.stringify(body)}`)
+  return body
+}
+
 /** Starts the delivery of a track event; for what ingest does not let a caller choose. */
 export async function deliver(
   temporal: Temporal,
   source: Source,
   destinations: Destination[],
-  options: { messageId?: string; message?: MessageBody; retry?: Partial<RetrySchedule> } = {},
+  options: {
+    messageId?: string
+    message?: MessageBody
+    retry?: Partial<RetrySchedule>
+    resumed?: DestinationStanding[]
+  } = {},
 ): Promise<DeliveryHandle> {
-  const { messageId = randomUUID(), message = trackMessage(messageId), retry } = options
+  const { messageId = randomUUID(), message = trackMessage(messageId), retry, resumed } = options
   const input: DeliverEventInput = {
     sourceId: source.id,
     messageId,
     message,
-    targets: destinations.map(({ id, successPolicy, settings }) => ({
+    targets: destinations.map(({ id, successPolicy, settings, ...its }) => ({
       destinationId: id,
       endpointIds: settings.webhooks.map((webhook) => webhook.id),
       successPolicy,
+      ...ownRetry({ settings, ...its }),
     })),
     retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
+    ...(resumed && { resumed }),
   }
   await startDelivery(temporal, input)
   return deliveryOf(temporal, source, messageId)

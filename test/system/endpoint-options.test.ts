@@ -130,6 +130,8 @@ describe.concurrent('an endpoint', () => {
       timeoutSeconds: 20,
       maxPerSecond: 5,
       maxConcurrent: 2,
+      retryWindowHours: 48,
+      retryPauses: { firstSeconds: 1, maxSeconds: 60 },
     } as const
     const { id, settings } = await node.connect([], ['http://127.0.0.1:9/hook'], { options })
     expect(settings.webhooks).toMatchObject([options])
@@ -137,9 +139,12 @@ describe.concurrent('an endpoint', () => {
       (await node.api<Destination>('PATCH', `/destinations/${id}`, { settings: { webhooks: [webhook] } })).body
     const moved = await change({ url: 'http://127.0.0.1:9/moved', timeoutSeconds: 5, maxPerSecond: null })
     const [{ id: endpointId, url, headers }] = moved.settings.webhooks as [Destination['settings']['webhooks'][number]]
-    const left = { method: 'PATCH', contentType: 'form', maxConcurrent: 2 }
+    const { retryWindowHours, retryPauses } = options
+    const left = { method: 'PATCH', contentType: 'form', maxConcurrent: 2, retryWindowHours, retryPauses }
     expect(moved.settings.webhooks).toEqual([{ id: endpointId, url, headers, ...left }])
-    const usual = await change({ id: endpointId, url, method: 'POST', contentType: 'json', maxConcurrent: null })
+    const asUsual = { method: 'POST', contentType: 'json', maxConcurrent: null } as const
+    const asDestination = { retryWindowHours: null, retryPauses: null }
+    const usual = await change({ id: endpointId, url, ...asUsual, ...asDestination })
     expect(usual.settings.webhooks).toEqual([{ id: endpointId, url, headers }])
   })
 
@@ -155,10 +160,24 @@ describe.concurrent('an endpoint', () => {
     ['maxPerSecond', 2.5],
     ['maxConcurrent', 0],
     ['maxConcurrent', 129],
+    ['retryWindowHours', 0],
+    ['retryWindowHours', 73],
+    ['retryWindowHours', 1.5],
   ])('whose %s is %j is refused by the name of the member', async (member, value) => {
     const settings = { webhooks: [{ url: 'http://127.0.0.1:9/', [member]: value }] }
     const answer = await node.api('POST', '/destinations', { name: 'Odd', type: 'webhooks', settings })
     expect(answer).toMatchObject({ status: 400, body: { path: `settings.webhooks[0].${member}` } })
+  })
+
+  it.each([
+    [{ firstSeconds: 0, maxSeconds: 60 }, 'firstSeconds'],
+    [{ firstSeconds: 1, maxSeconds: 9 }, 'maxSeconds'],
+    [{ firstSeconds: 61, maxSeconds: 60 }, 'maxSeconds'],
+    [{ firstSeconds: 1 }, 'maxSeconds'],
+  ])('whose pauses are %j is refused by the name of the member', async (retryPauses, member) => {
+    const settings = { webhooks: [{ url: 'http://127.0.0.1:9/', retryPauses }] }
+    const answer = await node.api('POST', '/destinations', { name: 'Odd', type: 'webhooks', settings })
+    expect(answer).toMatchObject({ status: 400, body: { path: `settings.webhooks[0].retryPauses.${member}` } })
   })
 
   it.each([503, 299, '404', '499-400', '400-500', '300 - 302'])(

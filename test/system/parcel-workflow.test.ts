@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { signals, type RetrySchedule } from '../../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import type { ParcelResult } from '../../src/contracts/parcels.ts'
+import { ownRetry } from '../../src/contracts/retry-window.ts'
 import type { Database } from '../../src/db/database.ts'
 import { addToInbox, turnsInInbox, type NewInboxEvent } from '../../src/db/inbox.ts'
 import { migrate } from '../../src/db/migrate.ts'
@@ -25,6 +26,7 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
+import { withPatientLast } from './deliveries.ts'
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => `m-${n}`)
 const ok = { status: 200 }
@@ -72,10 +74,11 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
   async function send(destinations: Destination[], messageIds: string[], options: ParcelOptions = {}) {
     const { userIds = [], sourceId = `src_${randomUUID()}`, age = 0 } = options
     const retry = { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...options.retry }
-    const targets = destinations.map(({ id, successPolicy, settings }) => ({
+    const targets = destinations.map(({ id, successPolicy, settings, ...its }) => ({
       destinationId: id,
       endpointIds: settings.webhooks.map((webhook) => webhook.id),
       successPolicy,
+      ...ownRetry({ settings, ...its }),
     }))
     const events = messageIds.map((messageId, n) => ({
       receivedAt: new Date(Date.now() - age),
@@ -271,6 +274,49 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     for (const [n, [, attempts]] of outcomes.entries()) expect([counts[n], (counts[n] ?? 0) - 1]).toContain(attempts)
   })
 
+  it.concurrent.for(['any', 'all'] as const)(
+    'gives up an endpoint when its window is over, and goes on at one whose own is longer, where %s is needed',
+    { timeout: 300_000 },
+    async (successPolicy, { expect }) => {
+      await using short = await startReceiver()
+      await using patient = await startReceiver()
+      for (const one of [short, patient]) one.answer(down)
+      const destination = await node.connect([], [short.url, patient.url], { successPolicy })
+      const sourceId = `src_${randomUUID()}`
+      const options = { sourceId, retry: { windowMs: 5_000 } }
+      const parcel = await send([await withPatientLast(node, destination)], ids(3), options)
+      const path = (n: number) => `/deliveries/${encodeURIComponent(eventWorkflowId(sourceId, `m-${n}`))}`
+      const detailOf = async (n: number) => (await node.api<DeliveryDetail>('GET', path(n))).body
+      for (const n of [0, 1, 2]) {
+        const { status, destinations } = await until('the first endpoint is given up', async () => {
+          const detail = await detailOf(n)
+          return detail.destinations[0]?.endpoints[0]?.status === 'failed' && detail
+        })
+        expect(status).toBe('retrying')
+        const reason = expect.stringContaining('503') as string
+        expect(destinations).toMatchObject([
+          { status: 'retrying', endpoints: [{ reason }, { status: 'retrying', retryWindowMs: 3_600_000 }] },
+        ])
+        expect(destinations[0]?.endpoints[0]).not.toHaveProperty('retryWindowMs')
+      }
+      const [atShort, atPatient] = [countsAt(short, 3), countsAt(patient, 3)]
+      expect(Math.min(...atShort)).toBeGreaterThan(1)
+      // One event leaves the parcel, and takes the window along.
+      expect((await node.api('POST', `${path(0)}/retry`)).status).toBe(200)
+      await until('all were tried again', () => countsAt(patient, 3).every((count, n) => count > (atPatient[n] ?? 0)))
+      patient.answer(ok)
+      const outcome = successPolicy === 'any' ? 'delivered' : 'failed'
+      const { counts } = successPolicy === 'any' ? await parcel.handle.result() : (await failureOf(parcel)).result
+      expect(counts).toEqual({ left: 1, [outcome]: 2 })
+      await until('the one that left has ended', async () => (await detailOf(0)).status === outcome)
+      for (const n of [0, 1, 2])
+        expect((await detailOf(n)).destinations).toMatchObject([
+          { status: outcome, endpoints: [{ status: 'failed' }, { status: 'delivered' }] },
+        ])
+      expect(countsAt(short, 3)).toEqual(atShort)
+    },
+  )
+
   it.concurrent('waits for as long as an endpoint asks, from the first answer on', async ({ expect }) => {
     await using receiver = await startReceiver()
     receiver.answerInTurn(
@@ -371,6 +417,25 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     await parcel.tell(destination)
     expect((await parcel.handle.result()).counts).toEqual({ delivered: 3 })
     expect(await parcel.outcomes()).toEqual(before.map((count) => ['delivered', count + 1]))
+  })
+
+  it.concurrent('lets the window of each endpoint stand still while held', async ({ expect }) => {
+    await using short = await startReceiver()
+    await using patient = await startReceiver()
+    for (const one of [short, patient]) one.answer(down)
+    const connected = await node.connect([], [short.url, patient.url], { successPolicy: 'all' })
+    const destination = await withPatientLast(node, connected)
+    const retry = { windowMs: 10_000, initialMs: 500, maxMs: 500 }
+    const parcel = await send([destination], ids(3), { retry })
+    await until('each was tried again', () => countsAt(short, 3).every((count) => count > 1))
+    await patch(destination, { paused: true })
+    await parcel.untilAll('held')
+    const heldAt = Date.now()
+    await until('the pause is longer than the window', () => Date.now() - heldAt > retry.windowMs + 500)
+    for (const one of [short, patient]) one.answer(ok)
+    await patch(destination, { paused: false })
+    await parcel.tell(destination)
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 3 })
   })
 
   it.concurrent('does not fail at the end of the window while its destination is paused', async ({ expect }) => {
