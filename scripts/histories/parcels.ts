@@ -4,6 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client'
 import { signals, type RetrySchedule } from '../../src/contracts/delivery.ts'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
 import { steerInParcel, type ParcelSteering } from '../../src/contracts/parcels.ts'
+import { ownRetry } from '../../src/contracts/retry-window.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import { startParcel } from '../../src/temporal/start-parcel.ts'
 import type { Answer } from '../../test/support/receiver.ts'
@@ -39,6 +40,7 @@ export function parcelPaths({ app, call, destinationFor }: Recorder): Paths {
         destinationId: destination.id,
         endpointIds: destination.settings.webhooks.map((webhook) => webhook.id),
         successPolicy: destination.successPolicy,
+        ...ownRetry(destination),
       })),
       receivedAt: '2026-01-01T00:00:00.000Z',
     }))
@@ -115,6 +117,12 @@ export function parcelPaths({ app, call, destinationFor }: Recorder): Paths {
     },
     'parcel-window-over': async () =>
       send('window', [await destinationFor([down])], { windowMs: 2_000, initialMs: 20_000, maxMs: 20_000 }),
+    'parcel-window-over-at-one-endpoint': async () => {
+      const destination = await destinationFor([down], failing(7))
+      const [, patient] = destination.settings.webhooks
+      Object.assign(patient ?? {}, { retryWindowHours: 1, retryPauses: { firstSeconds: 1, maxSeconds: 10 } })
+      return send('own-endpoint-window', [destination], { windowMs: 3_000 })
+    },
     'parcel-exhausted': async () => send('exhausted', [await destinationFor([down])], { windowMs: 3_000 }),
     'parcel-discarded-while-retrying': async () => {
       const destination = await destinationFor([down])

@@ -106,11 +106,11 @@ it('pause between attempts as is set there, whether events travel alone or toget
 it('are patient with a destination of syncs, too', { timeout: limit }, async () => {
   await using receiver = await startReceiver()
   receiver.answer({ status: 503 })
-  const [{ id }, other] = [await node.connect([], [receiver.url]), await node.connect([], [receiver.url])]
+  // The window is that of its endpoint, and the pauses are the destination's.
+  const { id } = await node.connect([], [receiver.url], { options: { retryWindowHours: 1 } })
+  const other = await node.connect([], [receiver.url])
   const retryPauses = { firstSeconds: 30, maxSeconds: 30 }
-  expect(await node.api('PATCH', `/destinations/${id}`, { retryWindowHours: 1, retryPauses })).toMatchObject({
-    status: 200,
-  })
+  expect(await node.api('PATCH', `/destinations/${id}`, { retryPauses })).toMatchObject({ status: 200 })
   const patient = await createAudience(node, [id], { name: 'Patient' })
   const short = await createAudience(node, [other.id], { name: 'Short' })
 
