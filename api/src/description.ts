@@ -1977,6 +1977,8 @@ export interface components {
                 endpointId: string;
                 /** @description Why it was given up, or is attempted again */
                 reason: string | null;
+                /** @description How long after its first attempt it is tried there, in milliseconds; absent: as at the destination */
+                retryWindowMs?: number | undefined;
                 /**
                  * @description Where it stands at this endpoint
                  * @enum {string}
@@ -2179,6 +2181,10 @@ export interface components {
                      * @enum {string}
                      */
                     method?: ("POST" | "PUT" | "PATCH") | undefined;
+                    /** @description Pauses between attempts there; `null`: as at its destination */
+                    retryPauses?: (components["schemas"]["RetryPauses"] | null) | undefined;
+                    /** @description For how long after its first attempt an event is retried there, 1 to 72 hours; `null`: as at its destination */
+                    retryWindowHours?: (number | null) | undefined;
                     /** @description Statuses beside 2xx by which it takes an event: 300 to 499, or ranges as in `"400-404"`; at most 20 */
                     successStatuses?: (number | string)[] | undefined;
                     /** @description How long it has for the head of its answer, 1 to 30 seconds; 5 where it is absent */
@@ -2260,6 +2266,10 @@ export interface components {
                      * @enum {string}
                      */
                     method?: ("POST" | "PUT" | "PATCH") | undefined;
+                    /** @description Pauses between attempts there; `null`: as at its destination */
+                    retryPauses?: (components["schemas"]["RetryPausesInput"] | null) | undefined;
+                    /** @description For how long after its first attempt an event is retried there, 1 to 72 hours; `null`: as at its destination */
+                    retryWindowHours?: (number | null) | undefined;
                     /** @description Statuses beside 2xx by which it takes an event: 300 to 499, or ranges as in `"400-404"`; at most 20 */
                     successStatuses?: (number | string)[] | undefined;
                     /** @description How long it has for the head of its answer, 1 to 30 seconds; 5 where it is absent */
@@ -2597,6 +2607,10 @@ export interface components {
                      * @enum {string}
                      */
                     method?: ("POST" | "PUT" | "PATCH") | undefined;
+                    /** @description Pauses between attempts there; `null`: as at its destination */
+                    retryPauses?: (components["schemas"]["RetryPausesInput"] | null) | undefined;
+                    /** @description For how long after its first attempt an event is retried there, 1 to 72 hours; `null`: as at its destination */
+                    retryWindowHours?: (number | null) | undefined;
                     /** @description Statuses beside 2xx by which it takes an event: 300 to 499, or ranges as in `"400-404"`; at most 20 */
                     successStatuses?: (number | string)[] | undefined;
                     /** @description How long it has for the head of its answer, 1 to 30 seconds; 5 where it is absent */
@@ -6161,6 +6175,10 @@ export interface operations {
                              * @enum {string}
                              */
                             method?: ("POST" | "PUT" | "PATCH") | undefined;
+                            /** @description Pauses between attempts there; `null`: as at its destination */
+                            retryPauses?: (components["schemas"]["RetryPausesInput"] | null) | undefined;
+                            /** @description For how long after its first attempt an event is retried there, 1 to 72 hours; `null`: as at its destination */
+                            retryWindowHours?: (number | null) | undefined;
                             /** @description Statuses beside 2xx by which it takes an event: 300 to 499, or ranges as in `"400-404"`; at most 20 */
                             successStatuses?: (number | string)[] | undefined;
                             /** @description How long it has for the head of its answer, 1 to 30 seconds; 5 where it is absent */
