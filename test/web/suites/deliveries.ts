@@ -170,14 +170,15 @@ export const deliveries = (web: WebTest) =>
 
       // Of several endpoints, the one that is not tried again is named, and what becomes of the others.
       const both = await web.node.createSource('Corner shop')
-      const { id } = await web.node.connect([both], [`${receiver.url}/gone`, `${receiver.url}/busy`])
+      const urls = [`${receiver.url}/gone`, `${receiver.url}/busy`]
+      const { id } = await web.node.connect([both], urls, { options: { retryWindowHours: 20 } })
       await web.node.api('PATCH', `/destinations/${id}`, { retryWindowHours: 12 })
       await web.node.post('/track', both.writeKey, { userId: 'ada', event: 'Half', messageId: 'half' })
       await eventually(() => statuses(both.id)).toEqual(['retrying'])
       const gone = `${receiver.url}/gone is not tried again: its answer HTTP 404 is final.`
       await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${both.id}/half`)}`)
       await page.getByText(`${gone} What is left will be tried again until`).waitFor()
-      await page.getByText(', 12 h after its first attempt').waitFor()
+      await page.getByText(', 20 h after its first attempt').waitFor()
       await web.node.connect([other], [`${receiver.url}/taken`])
       receiver.answer(({ path }) => ({ status: path === '/taken' ? 200 : 404 }))
       await web.node.post('/track', other.writeKey, { userId: 'ada', event: 'Partly', messageId: 'partly' })

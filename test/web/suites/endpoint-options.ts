@@ -26,6 +26,11 @@ export const endpointOptions = (web: WebTest) =>
       await page.keyboard.press('Enter')
       await page.getByLabel('Requests a second').fill('50')
       await page.getByLabel('At a time').fill('2')
+      const options = page.getByRole('region', { name: 'Options of endpoint 1' })
+      await options.getByLabel('Retry window').fill('48')
+      await options.getByLabel('First pause').fill('60')
+      await options.getByLabel('Longest pause').fill('3600')
+      await options.getByText('gets about 69 attempts in 2 d: the first pause is 1 min, the longest 1 h').waitFor()
       await page.getByRole('button', { name: 'Test endpoint 1' }).click()
       await page.getByText('The endpoint accepted the event').waitFor()
       await eventually(async () => sent().map(({ method }) => method)).toEqual(['PUT'])
@@ -35,6 +40,7 @@ export const endpointOptions = (web: WebTest) =>
         {
           ...{ method: 'PUT', contentType: 'form', timeoutSeconds: 20, successStatuses: [404] },
           ...{ maxPerSecond: 50, maxConcurrent: 2 },
+          ...{ retryWindowHours: 48, retryPauses: { firstSeconds: 60, maxSeconds: 3_600 } },
         },
       ])
 
@@ -52,12 +58,17 @@ export const endpointOptions = (web: WebTest) =>
       await page.getByRole('combobox', { name: 'Method' }).click()
       await page.getByRole('option', { name: 'POST' }).click()
       await page.getByLabel('Requests a second').fill('')
+      await options.getByLabel('First pause').fill('')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await options.getByText('is missing').waitFor()
+      await options.getByLabel('Longest pause').fill('')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await eventually(async () => (await stored())[0]?.method).toBeUndefined()
       const [left] = await stored()
       expect(left).toMatchObject({ timeoutSeconds: 20, maxConcurrent: 2 })
-      expect(left).not.toHaveProperty('maxPerSecond')
-      expect(errors).toEqual([])
+      expect(left).toMatchObject({ retryWindowHours: 48 })
+      for (const member of ['maxPerSecond', 'retryPauses']) expect(left).not.toHaveProperty(member)
+      expect(errors).toEqual([expect.stringContaining('400 (Bad Request)')])
     })
 
     it('leave a user in order, and say where that was not to be', async () => {
