@@ -10,7 +10,6 @@ import type {
   EndpointResult,
 } from '../src/contracts/delivery.ts'
 import type { Wait } from '../src/contracts/next-step.ts'
-import { retryAt } from '../src/contracts/retry-window.ts'
 import { leaveLine, local } from './activities.ts'
 import {
   createProgress,
@@ -45,7 +44,7 @@ export interface DeliveryContext {
   /** Activities that wait or run. */
   runs: Runs
   /** An endpoint was given up while others of its destination go on. */
-  onGivenUp(target: DeliveryTarget, endpoint: EndpointResult): void
+  onGivenUp: (target: DeliveryTarget, endpoint: EndpointResult) => void
   /** A destination has ended. */
   onEnded(result: DestinationResult): void
 }
@@ -79,18 +78,15 @@ export function deliverToDestination(
     outcomes.explain(wait)
   }
   const untilResumed = waitTogether(hold, destinationId, outcomes)
-  const shared = { destinationId, clock, steering, inTurn, noteWait, untilResumed, runs }
+  const shared = { input, target, clock, steering, inTurn, noteWait, untilResumed, runs }
 
   const deliver = async (): Promise<DestinationResult> => {
     const firsts = resumed === undefined ? await firstRound(context, target) : heldFirsts(resumed)
     const waiting = settleFirsts(progress, input, target, firsts)
     if (progress.isDelivered && waiting.length > 0) outcomes.report(destinationId, 'delivered')
     else if (waiting.length > 0) context.noteResult(destinationId, resumed === undefined ? 'delivering' : 'held')
-    for (const [endpointId, first] of waiting) {
-      const own = { ...input, retry: retryAt(input.retry, target, endpointId) }
-      const pursuit = pursueEndpoint({ ...shared, input: own }, endpointId, first, before.get(endpointId))
-      progress.pursuits.set(endpointId, pursuit)
-    }
+    for (const [endpointId, first] of waiting)
+      progress.pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before.get(endpointId)))
     ended = await endOf(progress, target, context)
     context.onEnded(ended)
     return ended

@@ -4,12 +4,14 @@ import { CancellationScope, isCancellation, patched, Trigger } from '@temporalio
 import { withoutEvidence } from '../src/contracts/attempts.ts'
 import type {
   AttemptOutcome,
+  DeliveryTarget,
   HeldEventInput,
   DestinationState,
   EndpointResult,
   HeldEndpoint,
 } from '../src/contracts/delivery.ts'
 import { destinationGone, endpointResult, notAttempted, type Wait } from '../src/contracts/next-step.ts'
+import { retryAt } from '../src/contracts/retry-window.ts'
 import { readDestination } from './activities.ts'
 import { collapsed, readsOnce } from './change-reads.ts'
 import { createEndpointAttempts, createPause, type Runs } from './endpoint-attempts.ts'
@@ -18,11 +20,10 @@ import type { InTurn } from './one-at-a-time.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { Steering } from './steering.ts'
 
-/** What a pursuit needs to know of the delivery and the destination it belongs to. */
+/** What a pursuit shares with the destination it belongs to. */
 export interface PursuitContext {
-  /** With the retry schedule of the endpoint. */
   input: HeldEventInput
-  destinationId: string
+  target: DeliveryTarget
   clock: RetryClock
   steering: Steering
   inTurn: InTurn
@@ -53,7 +54,8 @@ export function pursueEndpoint(
   first: AttemptOutcome,
   resumed?: HeldEndpoint,
 ): Pursuit {
-  const { destinationId, steering } = context
+  const { steering } = context
+  const { destinationId } = context.target
   const scope = new CancellationScope()
   const result = new Trigger<EndpointResult>()
   const course = createCourse(context, endpointId, first, resumed, {
@@ -117,7 +119,9 @@ function createCourse(
   resumed: HeldEndpoint | undefined,
   { onSettled, onStopped }: { onSettled: (result: EndpointResult) => void; onStopped: () => void },
 ): Course {
-  const { input, inTurn, destinationId, clock, steering, noteWait, untilResumed, runs } = context
+  const { target, inTurn, clock, steering, noteWait, untilResumed, runs } = context
+  const { destinationId } = target
+  const input = { ...context.input, retry: retryAt(context.input.retry, target, endpointId) }
   let seenChanges = resumed === undefined ? 0 : undefined
   const onBegin = (): void => {
     seenChanges = steering.changes(destinationId)

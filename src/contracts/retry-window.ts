@@ -45,8 +45,8 @@ export function ownRetry({ settings, ...destination }: DestinationSettings): Ret
 }
 
 const ownOf = ({ retryWindowHours, retryPauses }: OwnSettings): OwnRetry => ({
-  ...(retryWindowHours != null && { retryWindowMs: retryWindowHours * 3_600_000 }),
-  ...(retryPauses != null && {
+  ...(retryWindowHours && { retryWindowMs: retryWindowHours * 3_600_000 }),
+  ...(retryPauses && {
     retryPauses: { initialMs: retryPauses.firstSeconds * 1_000, maxMs: retryPauses.maxSeconds * 1_000 },
   }),
 })
