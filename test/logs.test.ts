@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fastify, { type FastifyBaseLogger } from 'fastify'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { AppError } from '../src/errors.ts'
 import { answerErrors } from '../src/http/errors.ts'
 import { createLogger, libraryLine, type LogOptions, type Logger } from '../src/logger.ts'
 import { logSdkLines } from '../src/temporal/sdk-log.ts'
@@ -123,6 +124,23 @@ it('tells of a fault what failed where, without query, row or id of a delivery',
     stack: expect.stringContaining('logs.test.ts') as unknown,
   })
   expect(JSON.stringify(line)).not.toContain('secret')
+})
+
+it('tells of a request that nothing can take why, in a short line', async () => {
+  const { logger, text } = await fileLogger()
+  const loggerInstance: FastifyBaseLogger = logger
+  const server = fastify({ loggerInstance })
+  onTestFinished(() => server.close())
+  answerErrors(server)
+  server.post('/v1/track', () => {
+    throw new AppError('unavailable', 'nothing takes events now', { cause: new Error('No space left on device') })
+  })
+  expect((await server.inject({ method: 'POST', url: '/v1/track' })).statusCode).toBe(503)
+  const line = await until('it is told', async () =>
+    linesIn(await text()).find(({ msg }) => msg === 'request.unavailable'),
+  )
+  expect(line).toMatchObject({ level: 'warn', error: 'nothing takes events now: No space left on device' })
+  expect(line).not.toHaveProperty('stack')
 })
 
 it('takes of a line of the SDK what holds nothing of an event', async () => {

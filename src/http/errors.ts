@@ -103,9 +103,14 @@ function logError(known: AppError, error: unknown, request: FastifyRequest): voi
   const { log } = request
   const { code, status } = known
   const facts = { method: request.method, path: pathOf(request), status, code }
-  if (code === 'internal_error') log.error({ ...facts, ...described(error) }, 'request.failed')
+  if (code === 'internal_error')
+    log.error(
+      { ...facts, error: reasonOf(error), stack: error instanceof Error ? error.stack : undefined },
+      'request.failed',
+    )
   else if (status >= 500 && !(known instanceof PartAwayError))
-    log.warn({ ...facts, ...described(known) }, 'request.unavailable')
+    // Without a stack: while nothing takes events there are many of them, and all from one place.
+    log.warn({ ...facts, error: reasonOf(known) }, 'request.unavailable')
   else log.debug({ ...facts, member: known.path }, 'request.refused')
 }
 
@@ -113,8 +118,8 @@ function logError(known: AppError, error: unknown, request: FastifyRequest): voi
 const pathOf = ({ url }: FastifyRequest): string => url.replace(/\?.*/s, '').replace(/[^/]*%2F[^/]*/gi, ':id')
 
 /** Nothing else of an error is logged: those of the database carry rows. */
-const described = (error: unknown): { error: string; stack?: string | undefined } => {
-  if (!(error instanceof Error)) return { error: String(error) }
-  const { message, stack, cause } = error
-  return { error: cause instanceof Error ? `${message}: ${cause.message}` : message, stack }
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, cause } = error
+  return cause instanceof Error ? `${message}: ${cause.message}` : message
 }
