@@ -13,6 +13,7 @@ import { workflowCode } from '../temporal/workflow-code.ts'
 import { CommandError, exitCodes } from './shared/failure.ts'
 import type { Output } from './shared/output.ts'
 import { receivedLine } from './shared/received-text.ts'
+import { createRemarks } from './shared/remarks.ts'
 import { report } from './shared/report.ts'
 import { readyFacts, startUpText } from './start-up-text.ts'
 
@@ -74,10 +75,11 @@ const onlyRole = ({ api, worker }: Roles): { role?: keyof Roles } =>
 const roleText = (does: Roles): string => (['api', 'worker'] as const).filter((role) => does[role]).join(',')
 
 /** People read remarks about what is going on; where programs read standard error, these are lines of the log. */
-const tellProgress =
-  (out: Output, logger: Logger, format: 'json' | 'pretty') =>
-  (name: 'node.opening' | 'node.stopping' | 'node.stopped', text: string): void =>
-    format === 'pretty' ? out.note(text) : logger.info({ text }, name)
+const tellProgress = (out: Output, logger: Logger, format: 'json' | 'pretty') => {
+  const remark = createRemarks((text) => out.note(text), process.stderr)
+  return (name: 'node.opening' | 'node.stopping' | 'node.stopped', text: string): void =>
+    format === 'pretty' ? remark(text) : logger.info({ text }, name)
+}
 
 /** Temporal's own log goes into ours, and its signal handlers stay out: a stop drains in an order of its own.
  *  @throws StartError when the address of its figures is in use, or none of this machine */

@@ -35,7 +35,12 @@ export interface Shell extends AsyncDisposable {
   /** Runs a line of the shell, in which `postrider` is the command. */
   sh(line: string): Promise<Ended>
   /** Runs it at a terminal, where `answer` is typed once `question` is shown. */
-  atTerminal(args: string[], question?: string, answer?: string): Promise<{ code: number | null; shown: string }>
+  atTerminal(
+    args: string[],
+    question?: string,
+    answer?: string,
+    env?: Record<string, string>,
+  ): Promise<{ code: number | null; shown: string }>
   /** Runs with `--json`, expects exit code 0 and reads the document. */
   json<Value>(args: string[], options?: { env?: Record<string, string> }): Promise<Value>
   start(args: string[], env?: Record<string, string>): Running
@@ -88,9 +93,9 @@ export async function openShell(url?: string, command = commandInTest): Promise<
       child.stdin.end()
       return ended
     },
-    async atTerminal(args, question, answer = '') {
+    async atTerminal(args, question, answer = '', env = {}) {
       const line = [process.execPath, ...command, ...args].map(quoted).join(' ')
-      const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder, env: environment })
+      const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder, env: { ...environment, ...env } })
       const { texts, ended } = follow(child)
       const type = (): void => {
         if (question === undefined || !texts.stdout.includes(question)) return
