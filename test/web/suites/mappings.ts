@@ -114,6 +114,8 @@ export const mappings = (web: WebTest) =>
       await page.getByRole('button', { name: 'Discard changes to the mapping' }).waitFor({ state: 'hidden' })
       await ways.getByRole('radio', { name: 'Form' }).press('Space')
       const expression = page.getByLabel('Expression')
+      await expression.fill('{ "at": ')
+      await page.getByText(/^Not tried yet\. Correct the fields above first\. Must be JSONata: /).waitFor()
       await expression.fill('{ "at": $now() }')
       await save.click()
       // The preview says so, too, in words of its own.

@@ -21,3 +21,9 @@ export function explainAtField(error: Error): string {
   if (member === undefined || !error.message.startsWith(member)) return explain(error)
   return sentence(error.message.slice(member.length).replace(/^:/, ''))
 }
+
+/** Why what a form would do could not be tried as it is typed. */
+export function notTried(error: Error): string {
+  const isOfField = error instanceof ApiError && error.path !== undefined
+  return `Not tried yet. ${isOfField ? 'Correct the fields above first. ' : ''}${explainAtField(error)}`
+}

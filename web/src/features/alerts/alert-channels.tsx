@@ -50,7 +50,9 @@ function ChannelRow({ channel, canChange }: { channel: AlertChannel; canChange: 
   return (
     <Table.Tr>
       <Table.Td miw={120}>
-        <Text fw={600}>{name}</Text>
+        <Text fw={600} dir="auto" style={{ overflowWrap: 'anywhere' }}>
+          {name}
+        </Text>
         <Text size="sm">
           {kind}: {target}
         </Text>

@@ -3,8 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { AlertPreview, AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertPreviewQuery } from '../../api/alerts.ts'
-import { ApiError } from '../../api/request.ts'
-import { explain } from '../../shared/error-notice.tsx'
+import { notTried } from '../../shared/form-errors.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { alertKinds } from './alert-kinds.ts'
 
@@ -38,10 +37,6 @@ export function RulesPreview({ rules }: { rules: AlertRules }) {
     </Stack>
   )
 }
-
-/** A member that is refused is one of the fields above, which says so when it is saved. */
-const notTried = (error: Error): string =>
-  `Not tried yet. ${error instanceof ApiError && error.path !== undefined ? 'Correct the fields above first.' : explain(error)}`
 
 function summaryOf(preview: AlertPreview | undefined): string {
   if (preview === undefined) return 'Looking …'

@@ -99,7 +99,9 @@ function PreviewTable({ preview }: { preview: Preview }) {
         <Table.Tbody>
           {preview.destinations.map(({ destinationId, added, removed, unchanged }) => (
             <Table.Tr key={destinationId}>
-              <Table.Td>{destinations.find(({ id }) => id === destinationId)?.name ?? destinationId}</Table.Td>
+              <Table.Td dir="auto" style={{ overflowWrap: 'anywhere' }}>
+                {destinations.find(({ id }) => id === destinationId)?.name ?? destinationId}
+              </Table.Td>
               <Table.Td>{added.toLocaleString()}</Table.Td>
               <Table.Td>{removed.toLocaleString()}</Table.Td>
               <Table.Td visibleFrom="xs">{unchanged.toLocaleString()}</Table.Td>

@@ -133,7 +133,7 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
             </Table.Td>
             <Table.Td visibleFrom="lg">
               {request.sourceIds.map((id) => (
-                <Link key={id} to="/sources/$id" params={{ id }} mr="xs">
+                <Link key={id} to="/sources/$id" params={{ id }} mr="xs" dir="auto">
                   {sources.find((source) => source.id === id)?.name ?? id}
                 </Link>
               ))}

@@ -7,7 +7,7 @@ import type { Rehearsal, RehearsedEvent, RehearsedOutcome } from '../../../../sr
 import { rehearsalQuery } from '../../api/destinations.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
-import { explain } from '../../shared/error-notice.tsx'
+import { notTried } from '../../shared/form-errors.ts'
 import { ShowButton } from '../../shared/show-button.tsx'
 import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
@@ -38,7 +38,7 @@ export function RehearsalPanel({ destinationId, title, draft }: Props) {
     <Stack gap="xs" component="section" aria-label={title}>
       <Text fw={600}>{title}</Text>
       <div aria-live="polite">
-        <Text size="sm">{query.error !== null ? `Not tried yet. ${explain(query.error)}` : summaryOf(query.data)}</Text>
+        <Text size="sm">{query.error !== null ? notTried(query.error) : summaryOf(query.data)}</Text>
       </div>
       {query.data !== undefined && query.data.items.length > 0 && <EventTable events={query.data.items} />}
     </Stack>

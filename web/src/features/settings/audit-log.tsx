@@ -69,7 +69,9 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
         <Table.Tbody>
           {entries.map((entry) => (
             <Table.Tr key={entry.id}>
-              <Table.Td visibleFrom="sm">{formatTime(entry.at)}</Table.Td>
+              <Table.Td visibleFrom="sm" style={{ whiteSpace: 'nowrap' }}>
+                {formatTime(entry.at)}
+              </Table.Td>
               <Table.Td visibleFrom="sm" dir="auto">
                 {entry.actor}
               </Table.Td>

@@ -46,7 +46,9 @@ export function Tokens() {
               <Table.Tbody>
                 {tokens.map(({ id, name, role, createdAt, lastUsedAt }) => (
                   <Table.Tr key={id}>
-                    <Table.Td style={{ overflowWrap: 'anywhere' }}>{name}</Table.Td>
+                    <Table.Td style={{ overflowWrap: 'anywhere' }} dir="auto">
+                      {name}
+                    </Table.Td>
                     <Table.Td>
                       <Badge variant="default">{role}</Badge>
                     </Table.Td>
