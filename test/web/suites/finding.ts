@@ -35,11 +35,24 @@ export const finding = (web: WebTest) =>
         await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
         await eventually(() => new URL(page.url()).pathname).toBe(path)
       }
+      const dialog = page.getByRole('dialog')
+      const rows = () => dialog.locator('[data-action]').allTextContents()
+      const selected = () => dialog.locator('[data-selected]').allTextContents()
       await type('m-find')
-      await page.getByText('1 delivery of message m-find').waitFor()
-      await page.getByText('No delivery of user m-find').waitFor()
+      // What is there comes first, and is taken with one key.
+      await eventually(rows).toEqual(['1 delivery of this messagem-find', 'No delivery of this userm-find'])
+      await eventually(selected).toEqual(['1 delivery of this messagem-find'])
+      await page.keyboard.press('Enter')
+      await eventually(() => new URL(page.url()).search).toBe('?messageId=m-find')
+      await type(source.id)
+      await eventually(rows).toEqual([
+        'Findable',
+        `No delivery of this user${source.id}`,
+        `No delivery of this message${source.id}`,
+      ])
+      await eventually(selected).toEqual(['Findable'])
       await page.getByRole('textbox', { name: 'Go to' }).fill('m-refused')
-      await page.getByText('Event m-refused, which was turned away').click()
+      await dialog.getByText('An event that was turned away').click()
       await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
       expect(errors).toEqual([])
     })

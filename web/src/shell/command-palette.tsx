@@ -70,21 +70,23 @@ export default function CommandPalette({ request }: { request: number }) {
     { group: 'Found', actions: wanted === '' ? [] : searches(wanted) },
   ]
 
+  /** What there is comes before what there is not. Ids tell places, so that the first stays selected when the numbers come. */
   function searches(id: string): SpotlightActionData[] {
     const deliveries = (['userId', 'messageId'] as const).map((member) => ({
-      id: `search-${member}`,
-      label: `${countText(found[member])} of ${member === 'userId' ? 'user' : 'message'} ${id}`,
+      isFound: (found[member] ?? 0) > 0,
+      label: `${countText(found[member])} of this ${member === 'userId' ? 'user' : 'message'}`,
       leftSection: <IconSend size={20} aria-hidden />,
       onClick: () => void navigate({ to: '/deliveries', search: { [member]: id } }),
     }))
-    if (!found.isTurnedAway) return deliveries
-    const turnedAway: SpotlightActionData = {
-      id: 'search-turned-away',
-      label: `Event ${id}, which was turned away`,
+    const turnedAway = {
+      isFound: true,
+      label: 'An event that was turned away',
       leftSection: <IconFilterOff size={20} aria-hidden />,
       onClick: () => void navigate({ to: '/turned-away', search: { messageId: id } }),
     }
-    return [...deliveries, turnedAway]
+    return [...deliveries, ...(found.isTurnedAway ? [turnedAway] : [])]
+      .sort((one, other) => Number(other.isFound) - Number(one.isFound))
+      .map(({ isFound: _, ...search }, place) => ({ ...search, id: `search-${place}`, description: id }))
   }
 
   return (
