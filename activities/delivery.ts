@@ -267,8 +267,11 @@ async function makeAttempt(dependencies: AttemptDependencies, admitted: Admitted
     return told(outcome)
   } catch (error) {
     if (error instanceof CalledOffError) return userDeleted
-    const why = error instanceof SendAbortedError ? stoppedBecause() : undefined
+    if (!(error instanceof SendAbortedError)) throw error
+    const why = stoppedBecause()
     if (why === undefined) throw error
+    // It was not begun, and so not made.
+    if (!error.isBegun) return { kind: 'deferred', pausedTotalMs: pausedSoFarMs(destination) }
     const outcome = stopped(at, why)
     traced?.end(outcome)
     dependencies.observe({ ...observation(input, outcome, context), isStopped: true })

@@ -33,7 +33,7 @@ export function sendWithinBounds({ gate, endpoint, goesOn, send }: BoundedCall):
         return { kind: 'unavailable', code: 'saturated', reason, durationMs: 0 }
       await sleep(Math.min(inMs, longestPauseMs))
     }
-    throw new SendAbortedError()
+    throw new SendAbortedError(false)
   }
 }
 

@@ -29,11 +29,14 @@ export class FailedExchange extends Error {
   override name = 'FailedExchange'
   override readonly cause: Error
   readonly durationMs: number
-  /** @param durationMs  how long the exchange ran, in milliseconds */
-  constructor(cause: Error, durationMs: number) {
+  /** Whether it had begun: with a connection, or to open one. */
+  readonly isBegun: boolean
+  /** @param durationMs  how long the exchange ran, in milliseconds; undefined where it had not begun */
+  constructor(cause: Error, durationMs: number | undefined) {
     super(cause.message)
     this.cause = cause
-    this.durationMs = durationMs
+    this.durationMs = durationMs ?? 0
+    this.isBegun = durationMs !== undefined
   }
 }
 
@@ -197,7 +200,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #fail(error: Error): void {
     this.#signal?.removeEventListener('abort', this.#onAbort)
-    const durationMs = this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt
+    const durationMs = this.#startedAt === undefined ? undefined : performance.now() - this.#startedAt
     this.#waiting.reject(new FailedExchange(error, durationMs))
     this.#finish(false)
   }

@@ -41,7 +41,6 @@ export function createMailbox(store: MailboxStore): Mailbox {
   const ask = async ({ isCalledOff, ...request }: Outbound, signal?: AbortSignal): Promise<number> => {
     if (isClosed) throw new ConnectionsClosedError('No more requests are taken.')
     if (isCalledOff?.() === true) throw new CalledOffError()
-    signal?.throwIfAborted()
     const id = newListenRequestId()
     await store.add({ id, ...request })
     await lookout.wait(id, request.timeoutMs, signal)
@@ -54,6 +53,7 @@ export function createMailbox(store: MailboxStore): Mailbox {
 
   return {
     async exchange(outbound, signal) {
+      if (signal?.aborted === true) throw new FailedExchange(signal.reason as Error, undefined)
       const startedAt = performance.now()
       const asked = ask(outbound, signal)
       underWay.add(asked)

@@ -76,6 +76,12 @@ export interface Sender {
 /** The attempt was stopped from this side: nothing is known about the endpoint. */
 export class SendAbortedError extends Error {
   override name = 'AbortError'
+  /** Whether it had begun: with a connection, or to open one. */
+  readonly isBegun: boolean
+  constructor(isBegun: boolean, cause?: unknown) {
+    super('The attempt was stopped.', { cause })
+    this.isBegun = isBegun
+  }
 }
 
 /** A sender with its connections.
@@ -100,11 +106,11 @@ export const createSender = (options: SenderOptions): Sender => {
     const { origin, host, path } = target
     const read = (answer: Answer): SendOutcome => classifyAnswer(answer, successStatuses, () => secretsOf(headers))
     const fail = (thrown: unknown): SendOutcome => {
-      const [error, durationMs] = thrown instanceof FailedExchange ? [thrown.cause, thrown.durationMs] : [thrown, 0]
+      const failed = thrown instanceof FailedExchange ? thrown : new FailedExchange(thrown as Error, undefined)
+      const { cause: error, durationMs, isBegun } = failed
       if (error instanceof CalledOffError) throw error
-      if (signal?.aborted === true || error instanceof ConnectionsClosedError) {
-        throw new SendAbortedError('The attempt was stopped.', { cause: error })
-      }
+      if (signal?.aborted === true || error instanceof ConnectionsClosedError)
+        throw new SendAbortedError(isBegun, error)
       return classifyFailure(error, { host, timeoutMs, durationMs })
     }
     const { mailbox } = options

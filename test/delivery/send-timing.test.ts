@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createSender } from '../../src/delivery/send.ts'
+import { createSender, type SendAbortedError } from '../../src/delivery/send.ts'
 import type { Sender, SenderOptions, SendOutcome } from '../../src/delivery/send.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Receiver } from '../support/receiver.ts'
@@ -164,8 +164,11 @@ describe('cancelling', () => {
     const ends = Promise.allSettled([running, waiting, connecting])
     await receiver.received(1)
     cancel.abort(new Error('operator said stop'))
+    const isBegunOf = (await ends).map((end) => end.status === 'rejected' && (end.reason as SendAbortedError).isBegun)
     expect(await ends).toEqual(Array(3).fill({ status: 'rejected', reason: aborted }))
-    await expect(sender.send({ url: receiver.url, ...request }, cancel.signal)).rejects.toThrow(aborted)
+    expect(isBegunOf).toEqual([true, false, true])
+    const late = sender.send({ url: receiver.url, ...request }, cancel.signal)
+    await expect(late).rejects.toMatchObject({ name: 'AbortError', isBegun: false })
     await sender.close()
     expect(receiver.requests).toHaveLength(1)
   })
