@@ -29,8 +29,13 @@ export function explain(error: Error): string {
   const own = ownSentences[error.code]
   if (own !== undefined) return own
   if (error.code !== 'not_found') return sentence(error.message)
-  return sentence(`${error.message.replace(/\.$/, '')}: it may have been deleted, or it is older than what is kept`)
+  const why = isKeptUntilDeleted(error) ? '' : ', or it is older than what is kept'
+  return sentence(`${error.message.replace(/\.$/, '')}: it may have been deleted${why}`)
 }
+
+/** Such a thing is missing only because somebody deleted it; what is recorded ends by itself, too. */
+const isKeptUntilDeleted = ({ message }: ApiError): boolean =>
+  /^no (source|destination|audience|token|alert channel) /i.test(message)
 
 /** Likewise of something that was to be read, on a page that asks again until it is there. */
 export function explainReading(error: Error): string {
