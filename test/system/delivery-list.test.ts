@@ -205,3 +205,19 @@ it.each([
 
 const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString()) as { messageId: string; event: string }
 const messageIdOf = (request: { body: Buffer }): string => bodyOf(request).messageId
+
+it('has what is under way first, and then what ended latest', async () => {
+  await using receiver = await startReceiver()
+  receiver.answer((_request, index) => ({ status: index < 3 ? 200 : 503 }))
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  const shown = async (): Promise<string[]> =>
+    (await list({ sourceId: source.id })).map(({ messageId, status }) => `${messageId} ${status}`)
+  const send = async (messageId: string, status: string): Promise<void> => {
+    await node.post('/track', source.writeKey, { userId: 'u1', event: 'E', messageId })
+    await until(`${messageId} is ${status}`, async () => (await shown()).includes(`${messageId} ${status}`))
+  }
+  for (const messageId of ['first', 'second', 'third']) await send(messageId, 'delivered')
+  await send('open', 'retrying')
+  expect(await shown()).toEqual(['open retrying', 'third delivered', 'second delivered', 'first delivered'])
+})
