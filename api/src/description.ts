@@ -52,7 +52,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * A channel
+         * @description With an `ETag` for a change with `If-Match`. URLs and passwords are never shown.
+         */
+        get: operations["getAlertChannel"];
         put?: never;
         post?: never;
         /**
@@ -64,7 +68,7 @@ export interface paths {
         head?: never;
         /**
          * Change a channel; what is left out stays
-         * @description What is secret of it stays unless it is given anew.
+         * @description What is secret of it stays unless it is given anew. With `If-Match`, a change that would overwrite another one is refused with 409.
          */
         patch: operations["updateAlertChannel"];
         trace?: never;
@@ -3295,6 +3299,46 @@ export interface operations {
             };
             /** @description Made, as it is now */
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertChannel"];
+                };
+            };
+        };
+    };
+    getAlertChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Refused: code, message and the member at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Failed, or a part is away: code and message */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Done, or what was asked for */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -21,6 +21,12 @@ export interface StoredAlertChannel {
   appUrl: string | null
 }
 
+/** A channel as it is shown, and all that a change of it can overwrite, secrets too. */
+export interface AlertChannelAndContent {
+  channel: AlertChannel
+  content: Omit<AlertChannelPatch, 'settings'> & { settings: AlertChannelSettings | undefined }
+}
+
 interface ChannelRow extends Record<string, unknown> {
   id: string
   name: string
@@ -53,6 +59,15 @@ export async function alertChannelIds(database: Database): Promise<string[]> {
 /** @throws AppError not_found */
 export async function getAlertChannel(database: Database, secrets: SecretBox, id: string): Promise<AlertChannel> {
   return toChannel(await readRow(database, id), secrets)
+}
+
+/** @throws AppError not_found */
+export async function readAlertChannel(
+  database: Database,
+  secrets: SecretBox,
+  id: string,
+): Promise<AlertChannelAndContent> {
+  return withContent(await readRow(database, id), secrets)
 }
 
 /** @throws AppError not_found */
@@ -97,7 +112,7 @@ export async function updateAlertChannel(
   secrets: SecretBox,
   id: string,
   { name, settings, appUrl }: AlertChannelPatch,
-): Promise<AlertChannel> {
+): Promise<AlertChannelAndContent> {
   return database.transaction(async (tx) => {
     const before = await readRow(tx, id, 'for update')
     const changed = settings && changedSettings(settings, before, secrets)
@@ -117,7 +132,7 @@ export async function updateAlertChannel(
       ],
     )
     if (row === undefined) throw notFound(id)
-    return toChannel(row, secrets)
+    return withContent(row, secrets)
   })
 }
 
@@ -196,6 +211,11 @@ const toChannel = (row: ChannelRow, secrets: SecretBox): AlertChannel => ({
   lastToldAt: row.last_told_at?.toISOString() ?? null,
   lastError: row.last_error,
   createdAt: row.created_at.toISOString(),
+})
+
+const withContent = (row: ChannelRow, secrets: SecretBox): AlertChannelAndContent => ({
+  channel: toChannel(row, secrets),
+  content: { name: row.name, settings: openIfPossible(row, secrets), appUrl: row.app_url },
 })
 
 const notFound = (id: string): AppError => new AppError('not_found', `no alert channel has the id ${id}`)

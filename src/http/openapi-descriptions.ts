@@ -139,7 +139,9 @@ export const descriptions: Record<string, string | undefined> = {
   previewAlertRules: 'For somebody who sets them: whether they are too loud or too quiet.',
   listAlertChannels: 'URLs and passwords are never shown; how the last message went stands beside each.',
   createAlertChannel: 'A webhook, e-mail or Slack. Addresses are held to the rules of deliveries.',
-  updateAlertChannel: 'What is secret of it stays unless it is given anew.',
+  getAlertChannel: 'With an `ETag` for a change with `If-Match`. URLs and passwords are never shown.',
+  updateAlertChannel:
+    'What is secret of it stays unless it is given anew. With `If-Match`, a change that would overwrite another one is refused with 409.',
   deleteAlertChannel: 'Its open alerts go on, and others are told of them.',
   testAlertChannel: 'Answers whether it was taken, and if not, why.',
   applySettings:

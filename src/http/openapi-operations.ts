@@ -40,6 +40,7 @@ export const operations: Record<string, { id: string; summary?: string } | undef
   'post /api/v1/alert-rules/preview': { id: 'previewAlertRules' },
   'get /api/v1/alert-channels': { id: 'listAlertChannels' },
   'post /api/v1/alert-channels': { id: 'createAlertChannel' },
+  'get /api/v1/alert-channels/{id}': { id: 'getAlertChannel' },
   'patch /api/v1/alert-channels/{id}': { id: 'updateAlertChannel' },
   'delete /api/v1/alert-channels/{id}': { id: 'deleteAlertChannel' },
   'post /api/v1/alert-channels/{id}/test': { id: 'testAlertChannel' },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { AlertRules } from '../../src/schemas/alert.ts'
+import type { AlertChannel, AlertChannelPatch, AlertRules } from '../../src/schemas/alert.ts'
 import type { Audience } from '../../src/schemas/audience.ts'
 import type { Destination, DestinationView } from '../../src/schemas/destination.ts'
 import { adminToken, startTestApp, type TestApp } from '../support/app.ts'
@@ -100,4 +100,33 @@ it('refuses alert rules in place of others that were saved meanwhile', async () 
   expect((await node.api<AlertRules>('GET', '/alert-rules')).body).toEqual({ ...rules, inboxOlderThanSeconds: 77 })
   expect((await put({ endpointFailingAfterSeconds: 88 }, first.etag)).status).toBe(200)
   expect((await put({})).status).toBe(200)
+})
+
+it('refuses a change of a channel that another changed meanwhile, also of what is never shown', async () => {
+  const url = 'http://127.0.0.1:9/alerts'
+  const { body: channel } = await node.api<AlertChannel>('POST', '/alert-channels', {
+    name: 'Ops',
+    settings: { kind: 'webhook', url: `${url}/one`, sharedSecret: 'first' },
+  })
+  const path = `/alert-channels/${channel.id}`
+  const { etag: ifMatch } = await call('GET', path)
+  const patch = (body: AlertChannelPatch, tag = ifMatch) => call('PATCH', path, { ifMatch: tag, body })
+  const moved = await patch({ settings: { kind: 'webhook', url: `${url}/two` } })
+  expect(moved.status).toBe(200)
+  const second = await patch({ name: 'Night watch', settings: { kind: 'webhook', url: `${url}/three` } })
+  expect([second.status, second.message]).toEqual([
+    409,
+    'This was changed since it was read: settings.url. Read it again before you change it.',
+  ])
+  expect((await patch({ settings: { kind: 'webhook', sharedSecret: 'second' } })).status).toBe(200)
+  expect((await patch({ settings: { kind: 'webhook', sharedSecret: null } }, moved.etag)).status).toBe(409)
+  // How telling goes does not count.
+  const read = await call('GET', path)
+  await node.api('POST', `${path}/test`)
+  expect((await node.api<AlertChannel>('GET', path)).body).toMatchObject({
+    name: 'Ops',
+    lastError: expect.any(String) as string,
+  })
+  expect((await call('GET', path)).etag).toBe(read.etag)
+  expect((await patch({ name: 'Night watch' }, read.etag)).status).toBe(200)
 })

@@ -9,6 +9,7 @@ import {
   listAlertChannels,
   noteTold,
   openAlertChannel,
+  readAlertChannel,
   updateAlertChannel,
 } from '../../db/alert-channels.ts'
 import { previewAlerts, readAlertRules, replaceAlertRules } from '../../db/alert-rules.ts'
@@ -148,6 +149,24 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
     },
   )
 
+  app.get(
+    '/alert-channels/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'A channel',
+        params: IdParamsSchema,
+        response: { 200: AlertChannelSchema, ...errorResponses },
+      },
+    },
+    async (request, reply) => {
+      const { channel, content } = await readAlertChannel(database, secrets, request.params.id)
+      tagged(request, reply, content)
+      return channel
+    },
+  )
+
   app.patch(
     '/alert-channels/:id',
     {
@@ -160,9 +179,13 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
         response: { 200: AlertChannelSchema, ...errorResponses },
       },
     },
-    async ({ params, body }) => {
+    async (request, reply) => {
+      const { params, body } = request
       checkChannel(body.settings, guard)
-      return updateAlertChannel(database, secrets, params.id, body)
+      expectUnchanged(request, (await readAlertChannel(database, secrets, params.id)).content, body)
+      const { channel, content } = await updateAlertChannel(database, secrets, params.id, body)
+      tagged(request, reply, content)
+      return channel
     },
   )
 

@@ -141,7 +141,7 @@ export function settingsIn(
       async update(id, body) {
         const patch = read(AlertChannelPatchSchema, body)
         checkChannel(patch.settings, guard)
-        return updateAlertChannel(database, secrets, id, patch)
+        return (await updateAlertChannel(database, secrets, id, patch)).channel
       },
       delete: (id) => deleteAlertChannel(database, id),
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AlertRules } from '../../../src/schemas/alert.ts'
+import type { AlertChannel, AlertRules } from '../../../src/schemas/alert.ts'
 import type { Destination } from '../../../src/schemas/destination.ts'
 import type { Source } from '../../../src/schemas/source.ts'
 import { adminToken } from '../../support/app.ts'
@@ -133,6 +133,42 @@ export const edits = (web: WebTest) =>
       expect((await web.node.api<Source>('GET', `/sources/${id}`)).body.name).toBe('Shared by the first')
       await two.getByRole('button', { name: 'Overwrite theirs with mine' }).click()
       await two.getByRole('heading', { name: 'Shared by the second', level: 1 }).waitFor()
+    })
+
+    it('of two tabs: the later one learns of an alert channel that was changed meanwhile', async () => {
+      const settings = { kind: 'email', smtpUrl: 'smtp://127.0.0.1:9', from: 'a@example.com', to: ['b@example.com'] }
+      const { body: channel } = await web.node.api<AlertChannel>('POST', '/alert-channels', { name: 'Mail', settings })
+      const recipients = async () => {
+        const { body } = await web.node.api<AlertChannel>('GET', `/alert-channels/${channel.id}`)
+        return [body.name, body.target]
+      }
+      const { page: one } = await web.open({ signedInTo: web.node.url })
+      const { page: two } = await web.open({ signedInTo: web.node.url })
+      const dialog = (page: typeof one) => page.getByRole('dialog', { name: 'Change Mail' })
+      const to = (page: typeof one) => dialog(page).getByRole('textbox', { name: 'To' })
+      const save = (page: typeof one) => dialog(page).getByRole('button', { name: 'Save the channel' }).click()
+      for (const page of [one, two]) {
+        await page.goto(`${web.node.url}/alerts`)
+        await page.getByRole('row', { name: 'Mail' }).getByRole('button', { name: 'Change' }).click()
+        await to(page).waitFor()
+      }
+      await to(one).fill('c@example.com')
+      await save(one)
+      await dialog(one).waitFor({ state: 'detached' })
+      await to(two).fill('d@example.com')
+      await save(two)
+      const question = two.getByRole('alert').filter({ hasText: 'somebody else has changed this in the meantime' })
+      await question.getByText('This was changed since it was read: to.').waitFor()
+      expect(await recipients()).toEqual(['Mail', 'c@example.com'])
+      await question.getByRole('button', { name: 'Discard mine and show theirs' }).click()
+      await eventually(() => to(two).inputValue()).toBe('c@example.com')
+      await web.node.api('PATCH', `/alert-channels/${channel.id}`, { settings: { ...settings, to: ['e@example.com'] } })
+      await to(two).fill('f@example.com')
+      await save(two)
+      await question.getByRole('button', { name: 'Overwrite theirs with mine' }).click()
+      await dialog(two).waitFor({ state: 'detached' })
+      expect(await recipients()).toEqual(['Mail', 'f@example.com'])
+      await web.node.api('DELETE', `/alert-channels/${channel.id}`)
     })
 
     it('stay when the session ends, and are saved after signing in beside them', async () => {

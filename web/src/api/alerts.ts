@@ -32,6 +32,15 @@ export const alertChannelsQuery = queryOptions({
   refetchInterval: refreshMs,
 })
 
+/** To be changed: it is read anew each time. */
+export const alertChannelQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['alerts', 'channels', id],
+    queryFn: ({ signal }) => taggedOf(api.GET('/alert-channels/{id}', { params: { path: { id } }, signal })),
+    staleTime: 0,
+    gcTime: 0,
+  })
+
 export const muteAlert = (id: string, seconds: number) =>
   answerOf(api.POST('/alerts/{id}/mute', { params: { path: { id } }, body: { seconds } }))
 
@@ -41,8 +50,9 @@ export const saveAlertRules = (body: AlertRules, ifMatch: string | null) =>
 
 export const createAlertChannel = (body: NewAlertChannel) => answerOf(api.POST('/alert-channels', { body }))
 
-export const updateAlertChannel = (id: string, body: AlertChannelPatch) =>
-  answerOf(api.PATCH('/alert-channels/{id}', { params: { path: { id } }, body }))
+/** @param ifMatch  refuses it when somebody changed since what it would overwrite; null: does not */
+export const updateAlertChannel = (id: string, body: AlertChannelPatch, ifMatch: string | null) =>
+  answerOf(api.PATCH('/alert-channels/{id}', { params: { path: { id } }, headers: { 'if-match': ifMatch }, body }))
 
 export const testAlertChannel = (id: string) =>
   answerOf(api.POST('/alert-channels/{id}/test', { params: { path: { id } } }))

@@ -38,5 +38,5 @@ export function ChangedMeanwhile({ error, isSaving, onReload, onOverwrite }: Pro
 /** `… since it was read: settings.webhooks, onFailing. Read it …` → `… since it was read: webhooks, on failing.` */
 const inWords = (message: string): string =>
   `${message.split('. ')[0]}.`
-    .replace('settings.', '')
+    .replaceAll('settings.', '')
     .replace(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`)

@@ -1,11 +1,15 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AlertChannel, AlertChannelPatch } from '../../../../src/schemas/alert.ts'
-import { updateAlertChannel } from '../../api/alerts.ts'
+import { alertChannelQuery, updateAlertChannel } from '../../api/alerts.ts'
+import type { Tagged } from '../../api/request.ts'
+import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { QueryView } from '../../shared/query-view.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { channelFieldOf, ChannelFields, recipientsOf, type ChannelValues } from './channel-fields.tsx'
@@ -20,25 +24,45 @@ export function ChangeChannel({ channel }: { channel: AlertChannel }) {
         Change
       </Button>
       <Dialog opened={isOpen} onClose={close} title={`Change ${channel.name}`} closeOnClickOutside={false}>
-        <ChangeForm channel={channel} onDone={close} />
+        <ReadAndChange id={channel.id} onDone={close} />
       </Dialog>
     </>
   )
 }
 
-function ChangeForm({ channel, onDone }: { channel: AlertChannel; onDone: () => void }) {
+function ReadAndChange({ id, onDone }: { id: string; onDone: () => void }) {
+  const query = useQuery(alertChannelQuery(id))
+  return <QueryView query={query}>{(read) => <ChangeForm read={read} onDone={onDone} />}</QueryView>
+}
+
+/** Asks before unsaved edits are lost, and before those of others are. */
+function ChangeForm({ read, onDone }: { read: Tagged<AlertChannel>; onDone: () => void }) {
+  const client = useQueryClient()
+  /** What the form's values were before they were edited. */
+  const [{ answer: channel, etag }, setLoaded] = useState(read)
   const form = useForm<ChannelValues>({ mode: 'controlled', initialValues: valuesOf(channel) })
   const [isSigned, setSigned] = useState(true)
   const [problem, setProblem] = useState<string>()
   const save = useChange({
-    change: () => updateAlertChannel(channel.id, changeOf(form.getValues(), isSigned)),
+    change: (ifMatch: string | null) => updateAlertChannel(channel.id, changeOf(form.getValues(), isSigned), ifMatch),
     stale: ['alerts'],
     done: `${form.getValues().name} has been saved`,
     onDone,
-    onFailed: (error) => setProblem(placeError(error, channelFieldOf, form.setFieldError)),
+    onFailed: (error) =>
+      setProblem(isChangedMeanwhile(error) ? undefined : placeError(error, channelFieldOf, form.setFieldError)),
   })
+  const reload = async (): Promise<void> => {
+    save.reset()
+    const saved = await client.fetchQuery(alertChannelQuery(channel.id))
+    const values = valuesOf(saved.answer)
+    form.setInitialValues(values)
+    form.setValues(values)
+    form.clearErrors()
+    setSigned(true)
+    setLoaded(saved)
+  }
   return (
-    <form onSubmit={form.onSubmit(() => save.mutate())}>
+    <form onSubmit={form.onSubmit(() => save.mutate(etag))}>
       <UnsavedGuard isDirty={form.isDirty() || !isSigned} />
       <Stack>
         <ChannelFields form={form} isKnown />
@@ -50,6 +74,12 @@ function ChangeForm({ channel, onDone }: { channel: AlertChannel; onDone: () => 
           />
         )}
         <FormProblem title="Not saved" problem={problem} />
+        <ChangedMeanwhile
+          error={save.error}
+          isSaving={save.isPending}
+          onReload={() => void reload()}
+          onOverwrite={() => save.mutate(null)}
+        />
         <Group>
           <Button type="submit" loading={save.isPending}>
             Save the channel
