@@ -37,8 +37,9 @@ interface DestinationSettings extends OwnSettings {
 type RetryOfTarget = Pick<DeliveryTarget, 'retryWindowMs' | 'retryPauses' | 'retryAtEndpoints'>
 
 /** What a destination and its endpoints have of their own, as events take it along. */
-export function ownRetry({ settings, ...destination }: DestinationSettings): RetryOfTarget {
-  const ofEndpoints = settings.webhooks
+export function ownRetry(destination: DestinationSettings): RetryOfTarget {
+  // Not copied: a destination's secrets are decrypted when they are read.
+  const ofEndpoints = destination.settings.webhooks
     .map((endpoint) => [endpoint.id, ownOf(endpoint)] as const)
     .filter(([, own]) => Object.keys(own).length > 0)
   return { ...ownOf(destination), ...(ofEndpoints.length > 0 && { retryAtEndpoints: Object.fromEntries(ofEndpoints) }) }
