@@ -23,7 +23,7 @@ import type {
   HeldParcelEvent,
   ParcelRetryRecord,
 } from '../src/contracts/parcels.ts'
-import { commonRetryAt } from '../src/contracts/retry-window.ts'
+import { commonRetries } from '../src/contracts/retry-window.ts'
 import { deliveredAtOnce } from '../src/contracts/taken-at-once.ts'
 import type { Database } from '../src/db/database.ts'
 import { commonTurn } from '../src/db/inbox.ts'
@@ -86,11 +86,14 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
           recorder.note(event)
           underWay.through()
         }
-        const targets = events.map((event) => event.targets)
-        const paceAt = perEndpoint((destinationId, endpointId): Pace => {
-          const common = commonRetryAt(retry, targets, destinationId, endpointId)
+        const retries = commonRetries(
+          retry,
+          events.map(({ targets }) => targets),
+        )
+        const paceAt = (destinationId: string, endpointId: string): Pace => {
+          const common = retries(destinationId, endpointId)
           return { retry: common, windowEndsAt: now + common.windowMs }
-        })
+        }
         const turn = () => load.precedence.turnOf(parcelId())
         const evidenceBytes = evidenceBytesOf(progress)
         const round = { kind: 'first', paceAt, dueBy: now, turn, evidenceBytes, onThrough } as const
@@ -164,23 +167,14 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
   }
 }
 
-/** What is found once for each endpoint. */
-function perEndpoint<Found>(find: (destinationId: string, endpointId: string) => Found): typeof find {
-  const found = new Map<string, Found>()
-  return (destinationId, endpointId) => {
-    const known = found.get(endpointId) ?? find(destinationId, endpointId)
-    found.set(endpointId, known)
-    return known
+/** The pace at the endpoints of an activity, whose time is what is left of the longest of their windows. */
+function paceWithin({ retry, retryAtEndpoints = {} }: ParcelRetryInput): PaceAt {
+  const longestEndsAt = windowEndsAt()
+  return (endpointId) => {
+    const own = retryAtEndpoints[endpointId] ?? retry
+    return { retry: own, windowEndsAt: longestEndsAt - (retry.windowMs - own.windowMs) }
   }
 }
-
-/** The pace at the endpoints of an activity, whose time is what is left of the longest of their windows. */
-const paceWithin =
-  ({ retry, retryAtEndpoints = {} }: ParcelRetryInput): PaceAt =>
-  (endpointId) => {
-    const own = retryAtEndpoints[endpointId] ?? retry
-    return { retry: own, windowEndsAt: windowEndsAt() - (retry.windowMs - own.windowMs) }
-  }
 
 /** Whether a window of some endpoints is over while others are tried on: the workflow ends it. */
 const endsBeforeOthers = (round: NextRound, paceAt: PaceAt): boolean =>

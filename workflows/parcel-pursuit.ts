@@ -14,7 +14,7 @@ import {
   type Pace,
   type PaceAt,
 } from '../src/contracts/parcel-progress.ts'
-import { commonRetryAt, longestOf } from '../src/contracts/retry-window.ts'
+import { commonRetries, longestOf } from '../src/contracts/retry-window.ts'
 import type { EndpointProgress, ParcelRetryInput, ParcelRetryRecord, RoundTimes } from '../src/contracts/parcels.ts'
 import { readDestination } from './activities.ts'
 import { createHold, type Hold } from './hold.ts'
@@ -43,13 +43,15 @@ interface Pursuit {
 /** Ends when every event is settled at the destination.
  *  @param times  what the first round told */
 export async function pursueInParcel(parcel: Parcel, destinationId: string, times: RoundTimes = {}): Promise<void> {
+  const targets = parcel.progress().map(({ place }) => parcel.eventAt(place).targets)
+  const retries = commonRetries(parcel.retry, targets)
   const clock = createRetryClock()
   parcel.clocks.set(destinationId, clock)
   const hold = createHold(destinationId, parcel.steering, parcel.inTurn, () => undefined)
   const pursuit: Pursuit = {
     parcel,
     destinationId,
-    retryAt: schedulesAt(parcel, destinationId),
+    retryAt: (endpointId) => retries(destinationId, endpointId),
     clock,
     hold,
     isChanged: false,
@@ -68,17 +70,6 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string, time
     else await pauseAndTryOn(pursuit)
   }
   stopListening()
-}
-
-/** The schedule that the events of a parcel have in common at each endpoint of a destination. */
-function schedulesAt(parcel: Parcel, destinationId: string): (endpointId: string) => RetrySchedule {
-  const targets = parcel.progress().map(({ place }) => parcel.eventAt(place).targets)
-  const known = new Map<string, RetrySchedule>()
-  return (endpointId) => {
-    const schedule = known.get(endpointId) ?? commonRetryAt(parcel.retry, targets, destinationId, endpointId)
-    known.set(endpointId, schedule)
-    return schedule
-  }
 }
 
 /** Finds out whether the destination was switched off or deleted. The next round sees one that stays, or that cannot be read now. */

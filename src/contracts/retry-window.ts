@@ -61,19 +61,26 @@ export function retryAt(retry: RetrySchedule, target: RetryOfTarget, endpointId:
   return { ...retry, windowMs, maxMs, ...retryPauses }
 }
 
-/** What several events at one endpoint have in common: the longest of their windows, and its pauses.
+/** What several events have in common at an endpoint: the longest of their windows, and its pauses. It is found once for each.
  *  @param targets  where each of the events goes */
-export function commonRetryAt(
+export function commonRetries(
   retry: RetrySchedule,
   targets: readonly (readonly DeliveryTarget[])[],
-  destinationId: string,
-  endpointId: string,
-): RetrySchedule {
-  const found = targets.flatMap((ofEvent) => ofEvent.filter((target) => target.destinationId === destinationId))
-  return longestOf(
-    found.map((target) => retryAt(retry, target, endpointId)),
-    retry,
-  )
+): (destinationId: string, endpointId: string) => RetrySchedule {
+  const known = new Map<string, RetrySchedule>()
+  const find = (destinationId: string, endpointId: string): RetrySchedule => {
+    const found = targets.flatMap((ofEvent) => ofEvent.filter((target) => target.destinationId === destinationId))
+    return longestOf(
+      found.map((target) => retryAt(retry, target, endpointId)),
+      retry,
+    )
+  }
+  return (destinationId, endpointId) => {
+    const key = `${destinationId}/${endpointId}`
+    const schedule = known.get(key) ?? find(destinationId, endpointId)
+    known.set(key, schedule)
+    return schedule
+  }
 }
 
 /** The schedule with the longest window.

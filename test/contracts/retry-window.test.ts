@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeliveryTarget, OwnRetry } from '../../src/contracts/delivery.ts'
-import { commonRetryAt, longestOf, ownRetry, retryAt } from '../../src/contracts/retry-window.ts'
+import { commonRetries, longestOf, ownRetry, retryAt } from '../../src/contracts/retry-window.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -38,7 +38,7 @@ describe('the retry schedule at an endpoint', () => {
     expect(retryAt(ofNode, { ...target('a'), retryPauses }, 'ep')).toEqual({ ...ofNode, ...retryPauses })
     const both = { ...target('a', 72 * hour), retryPauses }
     expect(retryAt(ofNode, both, 'ep')).toEqual({ windowMs: 72 * hour, ...retryPauses })
-    expect(commonRetryAt(ofNode, [[target('a', hour)], [both]], 'a', 'ep')).toEqual({
+    expect(commonRetries(ofNode, [[target('a', hour)], [both]])('a', 'ep')).toEqual({
       windowMs: 72 * hour,
       ...retryPauses,
     })
@@ -57,12 +57,12 @@ describe('the retry schedule at an endpoint', () => {
 
   it('of events together has the longest of their windows', () => {
     const targets = [[target('a', 8 * hour), target('b', hour)], [target('a')], [target('b', 2 * hour)]]
-    expect(commonRetryAt(ofNode, targets, 'a', 'ep').windowMs).toBe(8 * hour)
-    expect(commonRetryAt(ofNode, targets, 'b', 'ep').windowMs).toBe(2 * hour)
-    expect(commonRetryAt(ofNode, targets, 'c', 'ep')).toBe(ofNode)
+    expect(commonRetries(ofNode, targets)('a', 'ep').windowMs).toBe(8 * hour)
+    expect(commonRetries(ofNode, targets)('b', 'ep').windowMs).toBe(2 * hour)
+    expect(commonRetries(ofNode, targets)('c', 'ep')).toBe(ofNode)
     const own = [[target('a', hour, { retryWindowMs: 3 * hour })], [target('a', 2 * hour)]]
-    expect(commonRetryAt(ofNode, own, 'a', 'ep').windowMs).toBe(3 * hour)
-    expect(commonRetryAt(ofNode, own, 'a', 'ep-other').windowMs).toBe(2 * hour)
+    expect(commonRetries(ofNode, own)('a', 'ep').windowMs).toBe(3 * hour)
+    expect(commonRetries(ofNode, own)('a', 'ep-other').windowMs).toBe(2 * hour)
   })
 
   it('of several is the one with the longest window', () => {
