@@ -1,7 +1,7 @@
 import type { StoredDestination } from '../db/stored-destination.ts'
 import type { Suppression } from '../deletions/suppression.ts'
-import { compileFilter, type EventFilter } from '../filters/filter.ts'
-import type { IngestPort, IngestSource } from '../ingest/port.ts'
+import { compileFilter } from '../filters/filter.ts'
+import type { IngestDestination, IngestPort, IngestSource } from '../ingest/port.ts'
 import type { LiveEvents } from '../live/live-events.ts'
 import { deliveryTarget } from '../settings/delivery-target.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -17,11 +17,11 @@ export function createIngestPort(
   liveSink: LiveEvents['sink'],
   { isSuppressed }: Pick<Suppression, 'isSuppressed'>,
 ): IngestPort {
-  const filterOf = filtersOfDestinations()
+  const prepare = prepareDestinations()
   return {
     findSource: (writeKey) => {
       const source = settings.sourceByWriteKey(writeKey)
-      return source && toIngestSource(source, filterOf)
+      return source && toIngestSource(source, prepare)
     },
     accept: (events) => intake.accept(events),
     count: (...fate) => ledger.count(...fate),
@@ -33,26 +33,33 @@ export function createIngestPort(
   }
 }
 
-type FilterOf = (destination: StoredDestination) => EventFilter | undefined
+type Prepare = (destination: StoredDestination) => IngestDestination | undefined
 
-/** Filters are made ready once for each version of a destination: one that is changed is another object. */
-function filtersOfDestinations(): FilterOf {
-  const ready = new WeakMap<StoredDestination, EventFilter>()
+/** Destinations are made ready once for each version of them: one that is changed is another object. Those that get nothing now have none. */
+function prepareDestinations(): Prepare {
+  const ready = new WeakMap<StoredDestination, { prepared: IngestDestination | undefined }>()
   return (destination) => {
-    const { id, filter } = destination
-    if (filter === null) return undefined
-    const known = ready.get(destination) ?? compileFilter(filter, id)
-    ready.set(destination, known)
-    return known
+    const { prepared } = ready.get(destination) ?? { prepared: toIngestDestination(destination) }
+    ready.set(destination, { prepared })
+    return prepared
   }
 }
 
-const toIngestSource = ({ id, enabled, destinations }: ConnectedSource, filterOf: FilterOf): IngestSource => ({
+function toIngestDestination(destination: StoredDestination): IngestDestination | undefined {
+  const { id, name, filter } = destination
+  const target = deliveryTarget(destination)
+  return (
+    target && {
+      ...target,
+      integration: 'Webhooks',
+      name,
+      filter: filter === null ? undefined : compileFilter(filter, id),
+    }
+  )
+}
+
+const toIngestSource = ({ id, enabled, destinations }: ConnectedSource, prepare: Prepare): IngestSource => ({
   id,
   enabled,
-  destinations: destinations.flatMap((destination) => {
-    const target = deliveryTarget(destination)
-    if (target === undefined) return []
-    return [{ ...target, integration: 'Webhooks' as const, name: destination.name, filter: filterOf(destination) }]
-  }),
+  destinations: destinations.flatMap((destination) => prepare(destination) ?? []),
 })
