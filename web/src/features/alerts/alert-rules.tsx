@@ -1,17 +1,17 @@
 import { Button, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
 import type { AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertRulesQuery, saveAlertRules } from '../../api/alerts.ts'
 import type { Tagged } from '../../api/request.ts'
-import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useTaggedForm } from '../../shared/use-tagged-form.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { RulesPreview } from './rules-preview.tsx'
 
@@ -38,32 +38,21 @@ const maxHours = 30 * 24
 
 /** Asks before unsaved edits are lost, and before those of others are. */
 function Rules({ rules }: { rules: Tagged<AlertRules> }) {
-  const client = useQueryClient()
   const form = useForm({ mode: 'controlled', initialValues: toValues(rules.answer) })
-  /** What the form's values were before they were edited. */
-  const [loaded, setLoaded] = useState(rules)
+  const { loaded, problem, load, reload, tell } = useTaggedForm({
+    form,
+    current: rules,
+    query: alertRulesQuery,
+    toValues,
+  })
   const canChange = useCanChange()
-  const [problem, setProblem] = useState<string>()
-  const load = (saved: Tagged<AlertRules>): void => {
-    const values = toValues(saved.answer)
-    form.setInitialValues(values)
-    form.setValues(values)
-    form.clearErrors()
-    setLoaded(saved)
-    setProblem(undefined)
-  }
   const save = useChange({
     change: (ifMatch: string | null) => saveAlertRules(toRules(form.getValues()), ifMatch),
     stale: ['alerts'],
     done: 'Saved. It counts from the next look on.',
     onDone: load,
-    onFailed: (error) =>
-      setProblem(isChangedMeanwhile(error) ? undefined : placeError(error, fieldOf, form.setFieldError)),
+    onFailed: (error) => tell(error, (told) => placeError(told, fieldOf, form.setFieldError)),
   })
-  const reload = async (): Promise<void> => {
-    save.reset()
-    load(await client.fetchQuery({ ...alertRulesQuery, staleTime: 0 }))
-  }
   return (
     <form onSubmit={form.onSubmit(() => save.mutate(loaded.etag))}>
       <UnsavedGuard isDirty={form.isDirty()} />
@@ -76,7 +65,10 @@ function Rules({ rules }: { rules: Tagged<AlertRules> }) {
             <ChangedMeanwhile
               error={save.error}
               isSaving={save.isPending}
-              onReload={() => void reload()}
+              onReload={() => {
+                save.reset()
+                void reload()
+              }}
               onOverwrite={() => save.mutate(null)}
             />
             <Group>

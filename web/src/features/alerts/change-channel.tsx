@@ -1,17 +1,18 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AlertChannel, AlertChannelPatch } from '../../../../src/schemas/alert.ts'
 import { alertChannelQuery, updateAlertChannel } from '../../api/alerts.ts'
 import type { Tagged } from '../../api/request.ts'
-import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useTaggedForm } from '../../shared/use-tagged-form.ts'
 import { channelFieldOf, ChannelFields, recipientsOf, type ChannelValues } from './channel-fields.tsx'
 
 /** A button that opens the channel to be changed. */
@@ -37,30 +38,23 @@ function ReadAndChange({ id, onDone }: { id: string; onDone: () => void }) {
 
 /** Asks before unsaved edits are lost, and before those of others are. */
 function ChangeForm({ read, onDone }: { read: Tagged<AlertChannel>; onDone: () => void }) {
-  const client = useQueryClient()
-  /** What the form's values were before they were edited. */
-  const [{ answer: channel, etag }, setLoaded] = useState(read)
-  const form = useForm<ChannelValues>({ mode: 'controlled', initialValues: valuesOf(channel) })
+  const form = useForm<ChannelValues>({ mode: 'controlled', initialValues: valuesOf(read.answer) })
   const [isSigned, setSigned] = useState(true)
-  const [problem, setProblem] = useState<string>()
+  const { loaded, problem, reload, tell } = useTaggedForm({
+    form,
+    current: read,
+    query: alertChannelQuery(read.answer.id),
+    toValues: valuesOf,
+    onLoad: () => setSigned(true),
+  })
+  const { answer: channel, etag } = loaded
   const save = useChange({
     change: (ifMatch: string | null) => updateAlertChannel(channel.id, changeOf(form.getValues(), isSigned), ifMatch),
     stale: ['alerts'],
     done: `${form.getValues().name} has been saved`,
     onDone,
-    onFailed: (error) =>
-      setProblem(isChangedMeanwhile(error) ? undefined : placeError(error, channelFieldOf, form.setFieldError)),
+    onFailed: (error) => tell(error, (told) => placeError(told, channelFieldOf, form.setFieldError)),
   })
-  const reload = async (): Promise<void> => {
-    save.reset()
-    const saved = await client.fetchQuery(alertChannelQuery(channel.id))
-    const values = valuesOf(saved.answer)
-    form.setInitialValues(values)
-    form.setValues(values)
-    form.clearErrors()
-    setSigned(true)
-    setLoaded(saved)
-  }
   return (
     <form onSubmit={form.onSubmit(() => save.mutate(etag))}>
       <UnsavedGuard isDirty={form.isDirty() || !isSigned} />
@@ -77,7 +71,10 @@ function ChangeForm({ read, onDone }: { read: Tagged<AlertChannel>; onDone: () =
         <ChangedMeanwhile
           error={save.error}
           isSaving={save.isPending}
-          onReload={() => void reload()}
+          onReload={() => {
+            save.reset()
+            void reload()
+          }}
           onOverwrite={() => save.mutate(null)}
         />
         <Group>

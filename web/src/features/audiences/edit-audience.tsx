@@ -1,40 +1,35 @@
 import { Alert, Button, Group, MultiSelect, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
 import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, changeAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { ApiError, type Tagged } from '../../api/request.ts'
-import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useTaggedForm } from '../../shared/use-tagged-form.ts'
 import { fieldOf, headersError, toPatch, toValues, type AudienceValues } from './audience-form.ts'
 import { GuardFields, OriginFields } from './edit-fields.tsx'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 /** All that can be changed of it. A name that leads to another trait asks which one to go on with. */
 export function EditAudience({ current }: { current: Tagged<Audience> }) {
-  const client = useQueryClient()
-  /** What the form's values were before they were edited. */
-  const [loaded, setLoaded] = useState(current)
-  const audience = loaded.answer
   const form = useForm<AudienceValues>({
     mode: 'controlled',
-    initialValues: toValues(audience),
+    initialValues: toValues(current.answer),
     validate: { headers: (lines, { from }) => (from === 'http' ? headersError(lines) : null) },
   })
-  const [problem, setProblem] = useState<string>()
+  const { loaded, problem, load, reload, tell } = useTaggedForm({
+    form,
+    current,
+    query: audienceQuery(current.answer.id),
+    toValues,
+  })
+  const audience = loaded.answer
   const destinations = useQuery(destinationsQuery).data ?? []
-  const load = (saved: Tagged<Audience>): void => {
-    const values = toValues(saved.answer)
-    form.setInitialValues(values)
-    form.setValues(values)
-    setLoaded(saved)
-    setProblem(undefined)
-  }
   const save = useChange({
     change: ({ keepKey, ifMatch = loaded.etag }: { keepKey?: boolean; ifMatch?: string | null }) =>
       changeAudience(audience.id, toPatch(form.getValues(), audience, keepKey), ifMatch),
@@ -42,14 +37,8 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
     done: 'Saved',
     onDone: load,
     onFailed: (error) =>
-      setProblem(
-        asksForKey(error) || isChangedMeanwhile(error) ? undefined : placeError(error, fieldOf, form.setFieldError),
-      ),
+      tell(error, (told) => (asksForKey(told) ? undefined : placeError(told, fieldOf, form.setFieldError))),
   })
-  const reload = async (): Promise<void> => {
-    save.reset()
-    load(await client.fetchQuery({ ...audienceQuery(audience.id), staleTime: 0 }))
-  }
   return (
     <form onSubmit={form.onSubmit(() => save.mutate({}))}>
       <UnsavedGuard isDirty={form.isDirty()} />
@@ -83,7 +72,10 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
         <ChangedMeanwhile
           error={save.error}
           isSaving={save.isPending}
-          onReload={() => void reload()}
+          onReload={() => {
+            save.reset()
+            void reload()
+          }}
           onOverwrite={() => save.mutate({ ifMatch: null })}
         />
         <div>

@@ -1,16 +1,15 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
 import { changeDestination, destinationQuery } from '../../api/destinations.ts'
 import type { Tagged } from '../../api/request.ts'
-import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useTaggedForm } from '../../shared/use-tagged-form.ts'
 import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { OrderPerUser } from './order-per-user.tsx'
@@ -21,20 +20,14 @@ import { WhileFailing } from './while-failing.tsx'
 
 /** The settings of a destination: asks before unsaved edits are lost, and before those of others are. */
 export function SettingsForm({ destination }: { destination: Tagged<Destination> }) {
-  const client = useQueryClient()
   const form = useForm<DestinationValues>({ mode: 'controlled', initialValues: toValues(destination.answer) })
-  /** What the form's values were before they were edited. */
-  const [loaded, setLoaded] = useState(destination)
-  const [problem, setProblem] = useState<string>()
-  const load = (saved: Tagged<Destination>): void => {
-    const values = toValues(saved.answer)
-    form.setInitialValues(values)
-    form.setValues(values)
-    form.clearErrors()
-    setLoaded(saved)
-    setProblem(undefined)
-  }
-  const { id } = loaded.answer
+  const { id } = destination.answer
+  const { loaded, problem, load, reload, tell } = useTaggedForm({
+    form,
+    current: destination,
+    query: destinationQuery(id),
+    toValues,
+  })
   const save = useChange({
     change: (ifMatch: string | null) => changeDestination(id, toPatch(form.getValues()), ifMatch),
     stale: ['destinations'],
@@ -42,15 +35,9 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
     onDone: load,
     onFailed: (error) => {
       const values = form.getValues()
-      setProblem(
-        isChangedMeanwhile(error) ? undefined : placeError(error, (path) => fieldOf(path, values), form.setFieldError),
-      )
+      tell(error, (told) => placeError(told, (path) => fieldOf(path, values), form.setFieldError))
     },
   })
-  const reload = async (): Promise<void> => {
-    save.reset()
-    load(await client.fetchQuery({ ...destinationQuery(id), staleTime: 0 }))
-  }
   return (
     <Section title="Settings">
       <UnsavedGuard isDirty={form.isDirty()} />
@@ -69,7 +56,10 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
           <ChangedMeanwhile
             error={save.error}
             isSaving={save.isPending}
-            onReload={() => void reload()}
+            onReload={() => {
+              save.reset()
+              void reload()
+            }}
             onOverwrite={() => save.mutate(null)}
           />
           <Group>

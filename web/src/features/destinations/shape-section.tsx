@@ -1,11 +1,10 @@
 import { Button, Group, SegmentedControl, Stack, Text, Textarea } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
 import { changeDestination, destinationQuery } from '../../api/destinations.ts'
 import type { Tagged } from '../../api/request.ts'
-import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { explain } from '../../shared/error-notice.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
@@ -13,6 +12,7 @@ import { monospaced } from '../../shared/monospaced.ts'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useTaggedForm } from '../../shared/use-tagged-form.ts'
 import type { FilterValues } from './filter-form.ts'
 import type { MappingValues } from './mapping-form.ts'
 import { RehearsalPanel } from './rehearsal.tsx'
@@ -64,31 +64,27 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
     mode: kind.toValues(shape) === undefined ? 'json' : 'form',
     json: textOf(shape),
   })
-  const client = useQueryClient()
-  const [loaded, setLoaded] = useState(destination)
+  const valuesOf = (answer: Destination): Values => kind.toValues(answer[name]) ?? kind.empty()
   const [draft, setDraft] = useState(() => draftOf(destination.answer[name]))
-  const [problem, setProblem] = useState<string>()
   const form = useForm<Values>({
     mode: 'controlled',
-    initialValues: kind.toValues(destination.answer[name]) ?? kind.empty(),
+    initialValues: valuesOf(destination.answer),
+  })
+  const { loaded, problem, setProblem, load, reload, tell } = useTaggedForm({
+    form,
+    current: destination,
+    query: destinationQuery(destination.answer.id),
+    toValues: valuesOf,
+    onLoad: ({ [name]: shape }) => setDraft({ ...draftOf(shape), ...(draft.mode === 'json' && { mode: 'json' }) }),
   })
   const { id, [name]: saved } = loaded.answer
-  const load = (next: Tagged<Destination>): void => {
-    const values = kind.toValues(next.answer[name]) ?? kind.empty()
-    form.setInitialValues(values)
-    form.setValues(values)
-    form.clearErrors()
-    setDraft({ ...draftOf(next.answer[name]), ...(draft.mode === 'json' && { mode: 'json' }) })
-    setLoaded(next)
-    setProblem(undefined)
-  }
   const save = useChange({
     change: ({ shape, ifMatch }: { shape: Destination[Name]; ifMatch: string | null }) =>
       changeDestination(id, { [name]: shape }, ifMatch),
     stale: ['destinations', 'rehearsal'],
     done: kind.saved,
     onDone: load,
-    onFailed: (error) => setProblem(isChangedMeanwhile(error) ? undefined : place(error)),
+    onFailed: (error) => tell(error, place),
   })
   /** In JSON the member that is wrong stands in the sentence. */
   const place = (error: Error): string | undefined =>
@@ -99,10 +95,6 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
   const submit = (ifMatch: string | null): void => {
     if (typed === undefined) setProblem('This is not JSON: check it for a missing quote, comma or bracket.')
     else save.mutate({ shape: typed, ifMatch })
-  }
-  const reload = async (): Promise<void> => {
-    save.reset()
-    load(await client.fetchQuery({ ...destinationQuery(id), staleTime: 0 }))
   }
   const change = (mode: Mode): void => {
     const values = typed === undefined ? undefined : kind.toValues(typed)
@@ -157,7 +149,10 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
           <ChangedMeanwhile
             error={save.error}
             isSaving={save.isPending}
-            onReload={() => void reload()}
+            onReload={() => {
+              save.reset()
+              void reload()
+            }}
             onOverwrite={() => submit(null)}
           />
           <Group>
