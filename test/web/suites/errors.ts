@@ -106,7 +106,9 @@ export const errors = (web: WebTest) =>
       const open = (): Promise<Response> => fetch(url, { headers, signal: end.signal })
       const opened = await Promise.all(Array.from({ length: maxStreams + 1 }, open))
       // A stream that nobody refers to any more is closed by the garbage collector.
-      onTestFinished(() => opened.forEach(({ body }) => body?.cancel().catch(() => undefined)))
+      onTestFinished(async () => {
+        for (const { body } of opened) await body?.cancel().catch(() => undefined)
+      })
       expect(opened.map(({ status }) => status)).toContain(429)
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/sources/${source.id}`)
