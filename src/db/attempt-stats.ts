@@ -13,10 +13,12 @@ export interface AttemptMinute {
   latency: number[]
   /** The same attempts per bucket of the time that each took alone. */
   durations: number[]
+  /** Of the deliveries of `latency`, those that have a finer bucket, per such bucket; empty: none. */
+  slowLatency: number[]
 }
 
 /** Columns that count per bucket. */
-type Histogram = 'latency' | 'durations'
+type Histogram = 'latency' | 'durations' | 'slow_latency'
 
 /** The latest attempt at an endpoint. */
 export interface EndpointHealth {
@@ -37,16 +39,17 @@ export interface EndpointSighting extends EndpointHealth {
 /** Adds to the counts in one statement; each minute of an endpoint at most once in `minutes`. */
 export async function addAttemptMinutes(database: Queryable, minutes: readonly AttemptMinute[]): Promise<void> {
   await database.query(
-    `insert into attempt_stats (minute, endpoint_id, destination_id, delivered, failed, latency, durations)
+    `insert into attempt_stats (minute, endpoint_id, destination_id, delivered, failed, latency, durations, slow_latency)
      select minute, endpoint_id, destination_id, delivered, failed, string_to_array(latency, ',')::bigint[],
-       string_to_array(durations, ',')::bigint[]
-     from unnest($1::timestamptz[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
-       as added(minute, endpoint_id, destination_id, delivered, failed, latency, durations)
+       string_to_array(durations, ',')::bigint[], string_to_array(nullif(slow_latency, ''), ',')::bigint[]
+     from unnest($1::timestamptz[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[])
+       as added(minute, endpoint_id, destination_id, delivered, failed, latency, durations, slow_latency)
      on conflict (minute, endpoint_id) do update set
        delivered = attempt_stats.delivered + excluded.delivered,
        failed = attempt_stats.failed + excluded.failed,
        latency = ${sumOfBuckets('latency')},
-       durations = ${sumOfBuckets('durations')}`,
+       durations = ${sumOfBuckets('durations')},
+       slow_latency = ${sumOfBuckets('slow_latency')}`,
     [
       minutes.map(({ minute }) => minute),
       minutes.map(({ endpointId }) => endpointId),
@@ -55,12 +58,14 @@ export async function addAttemptMinutes(database: Queryable, minutes: readonly A
       minutes.map(({ failed }) => failed),
       minutes.map(({ latency }) => latency.join(',')),
       minutes.map(({ durations }) => durations.join(',')),
+      minutes.map(({ slowLatency }) => slowLatency.join(',')),
     ],
   )
 }
 
+/** One of the two may have no buckets: the sum are those of the other. */
 const sumOfBuckets = (column: Histogram): string =>
-  `(select array_agg(a + b order by position)
+  `(select array_agg(coalesce(a, 0) + coalesce(b, 0) order by position)
     from unnest(attempt_stats.${column}, excluded.${column}) with ordinality as bucket(a, b, position))`
 
 /** Adds to what is known of endpoints, whichever node tells first: an endpoint fails since the first failure after its newest

@@ -42,6 +42,8 @@ import { usedUserKeys } from './migrations/0112-used-user-keys.ts'
 import { takenAtOnce } from './migrations/0113-taken-at-once.ts'
 import { behindInLine } from './migrations/0114-behind-in-line.ts'
 import { wakesInOrder } from './migrations/0115-wakes-in-order.ts'
+import { slowLatency } from './migrations/0116-slow-latency.ts'
+import { cancelledInInbox } from './migrations/0117-cancelled-in-inbox.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -88,6 +90,8 @@ const migrations: readonly { name: string; sql: string }[] = [
   takenAtOnce,
   behindInLine,
   wakesInOrder,
+  slowLatency,
+  cancelledInInbox,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -9,8 +9,11 @@ const maxEndpoints = 1_000
 /** Upper bounds in seconds: an attempt ends by its time limit, 5 s or up to 30. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** Upper bounds in seconds, up to the default retry window of 4 hours. */
-const latencyBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400]
+/** Upper bounds in seconds, up to the default retry window of 4 hours: above 10 s, where a backlog is told, each at most twice the one before. */
+const latencyBuckets = [
+  ...[0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  ...[20, 30, 60, 90, 120, 180, 300, 450, 600, 900, 1_800, 3_600, 7_200, 14_400],
+]
 
 /** @returns takes note of an attempt */
 export function measureAttempts(registry: Registry): (observation: AttemptObservation) => void {

@@ -12,7 +12,7 @@ import type { Database } from '../db/database.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { writeGathered } from '../gathered-writes.ts'
 import type { Logger } from '../logger.ts'
-import { bucketOf, emptyBuckets } from './latency-buckets.ts'
+import { bucketOf, emptyBuckets, emptySlowBuckets, slowBucketOf } from './latency-buckets.ts'
 
 const writePauseMs = 2_000
 
@@ -47,8 +47,13 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     if (failure !== undefined) entry.failed++
     else {
       entry.delivered++
-      addTo(entry.latency, latencyMs)
-      addTo(entry.durations, durationMs)
+      addTo(entry.latency, bucketOf(latencyMs))
+      addTo(entry.durations, bucketOf(durationMs))
+      const slowBucket = slowBucketOf(latencyMs)
+      if (slowBucket !== undefined) {
+        if (entry.slowLatency.length === 0) entry.slowLatency = emptySlowBuckets()
+        addTo(entry.slowLatency, slowBucket)
+      }
     }
   }
 
@@ -97,15 +102,18 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   }
 }
 
-const emptyCounts = () => ({ delivered: 0, failed: 0, latency: emptyBuckets(), durations: emptyBuckets() })
+const emptyCounts = () => ({
+  ...{ delivered: 0, failed: 0 },
+  ...{ latency: emptyBuckets(), durations: emptyBuckets(), slowLatency: [] as number[] },
+})
 
-function addTo(buckets: number[], ms: number): void {
-  const bucket = bucketOf(ms)
+function addTo(buckets: number[], bucket: number): void {
   buckets[bucket] = (buckets[bucket] ?? 0) + 1
 }
 
+/** One of the two may have no buckets. */
 const sumOf = (one: readonly number[], other: readonly number[]): number[] =>
-  one.map((count, bucket) => count + (other[bucket] ?? 0))
+  (one.length === 0 ? other : one).map((_, bucket) => (one[bucket] ?? 0) + (other[bucket] ?? 0))
 
 function mergeMinutes(
   older: Map<string, AttemptMinute>,
@@ -122,6 +130,7 @@ function mergeMinutes(
         failed: before.failed + entry.failed,
         latency: sumOf(entry.latency, before.latency),
         durations: sumOf(entry.durations, before.durations),
+        slowLatency: sumOf(entry.slowLatency, before.slowLatency),
       })
   }
   return merged

@@ -6,7 +6,13 @@ import { readClaims, sessionKeys, writeClaims } from '../../src/access/session.t
 import { openPglite } from '../../src/db/pglite.ts'
 import { createTokenStore } from '../../src/db/tokens.ts'
 import { createLiveEvents } from '../../src/live/live-events.ts'
-import { bucketOf, emptyBuckets, percentile } from '../../src/observation/latency-buckets.ts'
+import {
+  bucketOf,
+  emptyBuckets,
+  emptySlowBuckets,
+  percentile,
+  slowBucketOf,
+} from '../../src/observation/latency-buckets.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { until } from '../support/wait.ts'
 
@@ -76,6 +82,40 @@ describe('percentiles', () => {
     expect(percentile(counts, 0.95)).toBeGreaterThan(500)
     expect(percentile(counts, 0.95)).toBeLessThanOrEqual(1_000)
     expect(percentile(counts, 1)).toBe(14_400_000)
+  })
+
+  /** Counts of one latency, as this version has them and as an earlier one. */
+  const countsOf = (latencyMs: number, times = 1) => {
+    const [counts, slow] = [emptyBuckets(), emptySlowBuckets()]
+    counts[bucketOf(latencyMs)] = times
+    const bucket = slowBucketOf(latencyMs)
+    if (bucket !== undefined) slow[bucket] = times
+    return { counts, slow }
+  }
+
+  it('tell latencies from ten seconds to three days to half of their size', () => {
+    for (let latencyMs = 10_001; latencyMs <= 72 * 3_600_000; latencyMs *= 1.07) {
+      const { counts, slow } = countsOf(latencyMs)
+      for (const share of [0.5, 0.95, 1]) {
+        const told = percentile(counts, share, slow) ?? NaN
+        expect(told, `${latencyMs} ms`).toBeGreaterThanOrEqual(latencyMs / 1.5)
+        expect(told, `${latencyMs} ms`).toBeLessThanOrEqual(latencyMs * 1.5)
+      }
+    }
+    const { counts, slow } = countsOf(100_000)
+    expect(percentile(counts, 0.5, slow)).toBe(105_000)
+    const longer = countsOf(100 * 3_600_000)
+    expect(percentile(longer.counts, 0.5, longer.slow)).toBe(72 * 3_600_000)
+  })
+
+  it('spread over finer buckets what only an earlier version counted', () => {
+    const sum = (one: number[], other: number[]): number[] => one.map((count, index) => count + (other[index] ?? 0))
+    const [known, earlier] = [countsOf(100_000, 24), countsOf(250_000, 24)]
+    const counts = sum(known.counts, earlier.counts)
+    // 3 count as 60 to 90 s, 27 as 90 to 120 s, and 6 each as up to 180, 240 and 300 s.
+    expect(percentile(counts, 33 / 48, known.slow)).toBe(150_000)
+    expect(percentile(counts, 1, known.slow)).toBe(300_000)
+    expect(percentile(countsOf(20 * 3_600_000).counts, 1, emptySlowBuckets())).toBe(4 * 3_600_000)
   })
 })
 

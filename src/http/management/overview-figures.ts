@@ -53,11 +53,12 @@ export async function readOverview(dependencies: OverviewDependencies, query: Ov
   const door = { ...range, sourceIds: sourcesOf(settings, query) }
   const attempts = { ...range, destinationIds: destinationsOf(settings, query) }
   const stepMs = stepOf(range)
-  const [atDoor, doorSteps, attemptSteps, latency, durations, failing, depth, deliveries] = await Promise.all([
+  const [atDoor, doorSteps, attemptSteps, latency, slow, durations, failing, depth, deliveries] = await Promise.all([
     countAtDoor(database, door),
     countAtDoorPerStep(database, door, stepMs),
     countAttemptsPerStep(database, attempts, stepMs),
     sumBuckets(database, 'latency', attempts),
+    sumBuckets(database, 'slow_latency', attempts),
     sumBuckets(database, 'durations', attempts),
     listFailingEndpoints(database, attempts, maxFailingEndpoints),
     inboxDepth(database),
@@ -67,16 +68,16 @@ export async function readOverview(dependencies: OverviewDependencies, query: Ov
     funnel: { ...doorFunnel(atDoor), ...deliveries },
     rejectedReasons: rejectedReasons(atDoor),
     series: series(range, stepMs, doorSteps, attemptSteps),
-    latency: percentiles(latency),
+    latency: percentiles(latency, slow),
     attemptDuration: percentiles(durations),
     failingEndpoints: failing.flatMap((health) => failingEndpoint(settings, health)),
     inboxDepth: depth,
   }
 }
 
-const percentiles = (buckets: readonly number[]): Overview['latency'] => ({
-  p50Ms: percentile(buckets, 0.5),
-  p95Ms: percentile(buckets, 0.95),
+const percentiles = (buckets: readonly number[], slow?: readonly number[]): Overview['latency'] => ({
+  p50Ms: percentile(buckets, 0.5, slow),
+  p95Ms: percentile(buckets, 0.95, slow),
 })
 
 interface Range {
