@@ -1,25 +1,22 @@
 /** Walks the deliveries of a bulk steering, oldest first, at a bounded rate. */
 
-import { CancelledFailure, Context } from '@temporalio/activity'
+import { Context } from '@temporalio/activity'
 import type { DestinationState } from '../src/contracts/delivery.ts'
-import {
-  noteFailure,
-  type SteerDeliveriesInput,
-  type SteeringActivities,
-  type SteeringProgress,
+import type {
+  SteerDeliveriesInput,
+  SteeringActivities,
+  SteeringOrder,
+  SteeringProgress,
 } from '../src/contracts/steering.ts'
 import type { Database } from '../src/db/database.ts'
 import { destinationToRecheck, endRecheck } from '../src/db/destination-rechecks.ts'
 import { carriedOldestFirst, openParcelsFor } from '../src/db/parcel-steering.ts'
-import { AppError } from '../src/errors.ts'
 import type { DeliveryFilter } from '../src/schemas/delivery.ts'
 import type { OldWorkflow } from '../src/temporal/oldest-first.ts'
 import type { CarriedSteering } from '../src/temporal/parcel-steering.ts'
 import type { Steering } from '../src/temporal/steering.ts'
-
-/** Deliveries steered at a time, and in a second: live ones keep most of the server. */
-const concurrency = 8
-const maxPerSecond = 100
+import { concurrency, counted, maxPerSecond, steerGroup } from './steer-group.ts'
+import { steerInbox, type InboxOrder } from './steer-inbox.ts'
 
 /** Longest usual time of a first round, in milliseconds: one that is longer is told for nothing. */
 const firstRoundMs = 10_000
@@ -41,6 +38,10 @@ export interface SteeringActivityDependencies {
   oldestFirst: (query: string, from: Date, until: Date) => AsyncIterable<OldWorkflow[]>
   /** A moment before which none of a query started. */
   beforeOldest: (query: string, until: Date) => Promise<Date>
+  /** Resolves when Temporal's lists show what has started before. */
+  untilListed: () => Promise<void>
+  /** When the event of a delivery was accepted, ISO 8601; undefined where that is not known. */
+  acceptedAt: (deliveryId: string) => Promise<string | undefined>
   readDestination: (destinationId: string) => Promise<DestinationState>
   /** Query of the deliveries that wait for a destination.
    *  @param untriedSince  deliveries that began later and have no outcome yet are left out */
@@ -69,23 +70,36 @@ export function createSteeringActivities(dependencies: SteeringActivityDependenc
   }
 }
 
-type Walk = Pick<SteerDeliveriesInput, 'order' | 'query' | 'carried' | 'trace'> & { until: Date }
+type Walk = Pick<SteerDeliveriesInput, 'order' | 'queued' | 'query' | 'carried' | 'trace'> & { until: Date }
 
 async function steerMatching(dependencies: SteeringActivityDependencies, walk: Walk): Promise<SteeringProgress> {
-  const { steering, oldestFirst, beforeOldest } = dependencies
-  const { query, until, order, carried, trace } = walk
+  const { steering, beforeOldest } = dependencies
+  const { query, until, order, queued, carried, trace } = walk
   const context = Context.current()
   const progress = (context.info.heartbeatDetails as SteeringProgress | undefined) ?? {
     done: 0,
     failed: 0,
-    position: (await beforeOldest(query, until)).toISOString(),
+    position: (query === undefined ? until : await beforeOldest(query, until)).toISOString(),
   }
   context.heartbeat(progress)
-  for await (const group of oldestFirst(query, new Date(progress.position), until))
-    await steerGroup(progress, group, async (few) => {
-      await Promise.all(few.map(({ workflowId }) => counted(progress, steering.carryOut(order, workflowId, trace))))
-      progress.position = (few.at(-1)?.startedAt ?? until).toISOString()
-    })
+  if (queued !== undefined && isForInbox(order) && progress.queuedUntil === undefined) {
+    const isFollowed = query !== undefined
+    await steerInbox(dependencies, { order, filter: queued.filter, isFollowed, trace }, progress)
+    progress.queuedUntil = new Date().toISOString()
+    // What has left it last is to be found among the others.
+    await dependencies.untilListed()
+  }
+  if (query !== undefined)
+    for await (const group of startedOldestFirst(dependencies, { ...walk, query }, progress))
+      await steerGroup(progress, group, async (few) => {
+        await Promise.all(
+          few.map(async ({ workflowId, startedAt }) => {
+            if (startedAt < until || (await cameBefore(dependencies, workflowId, until)))
+              await counted(progress, steering.carryOut(order, workflowId, trace))
+          }),
+        )
+        progress.position = (few.at(-1)?.startedAt ?? until).toISOString()
+      })
   if (carried === undefined || order.action === 'recheck') return progress
   for await (const group of carriedOf(dependencies, carried, progress))
     await steerGroup(progress, group, async (few) => {
@@ -96,43 +110,36 @@ async function steerMatching(dependencies: SteeringActivityDependencies, walk: W
   return progress
 }
 
+const isForInbox = (order: SteeringOrder): order is InboxOrder =>
+  order.action === 'cancel' || order.action === 'redeliver'
+
+/** Those that started before `until`, and all that started while the inbox was walked: what was in it may be among them. */
+async function* startedOldestFirst(
+  { oldestFirst }: SteeringActivityDependencies,
+  { query, until, order, queued }: Walk & { query: string },
+  { position, queuedUntil }: SteeringProgress,
+): AsyncGenerator<OldWorkflow[]> {
+  yield* oldestFirst(query, new Date(position), until)
+  if (queued === undefined || queuedUntil === undefined || order.action !== 'cancel') return
+  const from = Math.max(Date.parse(position), Date.parse(queued.orderedAt), until.getTime())
+  yield* oldestFirst(query, new Date(from), new Date(queuedUntil))
+}
+
+/** Whether the event of a delivery was accepted before a moment. */
+async function cameBefore(
+  { acceptedAt }: SteeringActivityDependencies,
+  deliveryId: string,
+  until: Date,
+): Promise<boolean> {
+  const at = await acceptedAt(deliveryId)
+  return at !== undefined && Date.parse(at) < until.getTime()
+}
+
 const carriedOf = (
   { database, pausedDestinations }: SteeringActivityDependencies,
   filter: DeliveryFilter,
   { carried }: SteeringProgress,
 ) => carriedOldestFirst(database, { ...filter, paused: pausedDestinations() }, carried)
-
-/** Steers deliveries a few at a time, and at a bounded rate. */
-async function steerGroup<Item>(
-  progress: SteeringProgress,
-  group: readonly Item[],
-  steer: (few: readonly Item[]) => Promise<void>,
-): Promise<void> {
-  const context = Context.current()
-  for (let start = 0; start < group.length; start += concurrency) {
-    if (context.cancellationSignal.aborted) throw new CancelledFailure('stopped', [progress])
-    const few = group.slice(start, start + concurrency)
-    const pause = new Promise((resolve) => setTimeout(resolve, (few.length / maxPerSecond) * 1_000))
-    await steer(few)
-    context.heartbeat(progress)
-    await pause
-  }
-}
-
-/** Said in place of the sentence that names the delivery: those have it in common. */
-const notKept = 'its time in Temporal is over'
-
-/** Counts a delivery as done, or as failed where it ended meanwhile or cannot be steered; the others go on. */
-async function counted(progress: SteeringProgress, steered: Promise<void>): Promise<void> {
-  try {
-    await steered
-    progress.done++
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    progress.failed++
-    noteFailure((progress.failures ??= []), error.code === 'not_found' ? notKept : error.message)
-  }
-}
 
 /** Sends one signal to each parcel: in the first round to all that have something open at the destination, then to those that are
  *  held.

@@ -772,7 +772,7 @@ export interface paths {
         put?: never;
         /**
          * Stop all deliveries that match
-         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.
+         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself, and begins with what waits in the inbox.
          */
         post: operations["cancelMatching"];
         delete?: never;
@@ -812,7 +812,7 @@ export interface paths {
         put?: never;
         /**
          * Send the events of all deliveries that match once more
-         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.
+         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself, and begins with what failed or was cancelled in the inbox.
          */
         post: operations["redeliverMatching"];
         delete?: never;
@@ -832,7 +832,7 @@ export interface paths {
         put?: never;
         /**
          * Attempt all waiting deliveries that match now
-         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.
+         * @description Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself. Events in the inbox are left to their turn.
          */
         post: operations["retryMatching"];
         delete?: never;

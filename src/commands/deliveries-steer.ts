@@ -173,7 +173,7 @@ const obstacleTexts: Record<SteeringObstacle, string> = {
   held: 'paused destinations hold them; resume those to send them',
   over: 'they have already ended',
   under_way: 'they have not ended yet',
-  queued: 'they are still in the inbox',
+  queued: 'they wait in the inbox and are sent in their turn',
   no_destination: 'their destinations were deleted or are switched off',
   gone: 'they no longer exist',
 }

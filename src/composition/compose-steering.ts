@@ -1,11 +1,13 @@
 /** Everything of a node that steers deliveries: retries, repeats and cancels them, and tells those that are held of changes. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createSteeringActivities } from '../../activities/index.ts'
 import type { Config } from '../config.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { SteeringActivities } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
 import { isDeletedSince } from '../db/deleted-users.ts'
+import { countQueued } from '../db/inbox-count.ts'
 import { countCarried, sumOf } from '../db/parcel-count.ts'
 import { findCarried } from '../db/parcel-list.ts'
 import { endLostParcel } from '../db/parcels.ts'
@@ -13,10 +15,12 @@ import { openDestinations } from '../delivery-log/delivery-destinations.ts'
 import type { DeliveryLog } from '../delivery-log/delivery-log.ts'
 import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steering.ts'
 import type { Temporal } from '../temporal/connection.ts'
+import { readDelivery } from '../temporal/delivery-detail.ts'
 import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { createCarriedSteering } from '../temporal/parcel-steering.ts'
 import { createSteering, type QueuedSteering, type Steering } from '../temporal/steering.ts'
+import { visibilityLagMs } from '../temporal/visibility-lag.ts'
 import { withoutLimit } from '../within.ts'
 import type { DestinationQuestions } from './destination-questions.ts'
 
@@ -61,6 +65,7 @@ export function composeSteering(
     temporal,
     pausedDestinations: paused,
     countCarried: async (filter) => sumOf(await countCarried(database, { ...filter, paused: paused() })),
+    countQueued: (filter) => countQueued(database, filter),
   })
   const activities = createSteeringActivities({
     database,
@@ -72,6 +77,8 @@ export function composeSteering(
     heldQuery: (destinationId) => heldQuery(destinationId, without(destinationId, paused())),
     oldestFirst: (...range) => oldestFirst(temporal, ...range),
     beforeOldest: (...range) => beforeOldest(temporal, ...range),
+    untilListed: () => sleep(visibilityLagMs),
+    acceptedAt: async (deliveryId) => (await readDelivery(temporal, deliveryId, () => false))?.input?.acceptedAt,
   })
   return { steering, bulkSteerings, activities }
 }

@@ -1,7 +1,7 @@
 /** What crosses the Temporal boundary when many deliveries are steered at once. */
 
 import type { SteeringTrace } from './delivery.ts'
-import type { DeliveryFilter, RedeliveryPart } from '../schemas/delivery.ts'
+import type { DeliveryFilter, DeliveryStatus, RedeliveryPart, SteeringAction } from '../schemas/delivery.ts'
 
 /** What of a delivery is sent again. */
 export interface RedeliveryChoice {
@@ -26,12 +26,37 @@ export type SteeringOrder =
       destinationId: string
     }
 
+/** Where an event in the inbox may stand. */
+export type InboxStatus = 'queued' | 'failed' | 'cancelled'
+
+/** Events of the inbox that an order for all that match acts on: those that wait start in their turn, so that they are not retried. */
+const inInbox: Record<SteeringAction, InboxStatus[]> = {
+  retry: [],
+  cancel: ['queued'],
+  redeliver: ['failed', 'cancelled'],
+}
+
+/** Where events of the inbox stand that an order for all that match acts on.
+ *  @param asked  the status that they must have; undefined: any */
+export const steeredInInbox = (action: SteeringAction, asked: DeliveryStatus | undefined): InboxStatus[] =>
+  inInbox[action].filter((status) => asked === undefined || status === asked)
+
+/** Events of the inbox that are steered. */
+export interface SteeredInbox {
+  /** Which ones. */
+  filter: DeliveryFilter
+  /** When that was ordered: what has left the inbox since is steered where it is now. ISO 8601. */
+  orderedAt: string
+}
+
 /** Input of the workflow `steerDeliveries`. */
 export interface SteerDeliveriesInput {
   /** What is done to each. */
   order: SteeringOrder
-  /** Visibility query of the deliveries, without their start times. */
-  query: string
+  /** Events of the inbox, which come first; absent: none. */
+  queued?: SteeredInbox
+  /** Visibility query of the deliveries, without their start times; absent: none of those that have started. */
+  query?: string
   /** Only deliveries that started before; ISO 8601. */
   until: string
   /** Which events of parcels; absent: none. */
@@ -68,6 +93,10 @@ export interface SteeringProgress {
   failed: number
   /** Why some failed: at most 10 reasons; absent before the first, and in accounts of early versions. */
   failures?: SteeringFailure[]
+  /** The last event of the inbox that was steered, by its position there. */
+  queued?: string
+  /** When the last event of the inbox was steered, and the others began; ISO 8601. */
+  queuedUntil?: string
   /** Deliveries that started before are settled; ISO 8601. */
   position: string
   /** Events of parcels up to this one are settled; they follow the others. */

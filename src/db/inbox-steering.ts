@@ -1,8 +1,17 @@
-/** What an operator does to single events of the inbox. The lease decides: what a node is about to start can neither be
+/** What an operator does to events of the inbox. The lease decides: what a node is about to start can neither be
  *  cancelled here nor started by another. */
 
 import type { SteeringTrace } from '../contracts/delivery.ts'
-import { leasedEvent, leasedColumns, type LeasedEvent, type LeasedRow } from './inbox.ts'
+import type { DeliveryFilter } from '../schemas/delivery.ts'
+import {
+  filterValues,
+  isWaiting,
+  leasedEvent,
+  leasedColumns,
+  matchesFilter,
+  type LeasedEvent,
+  type LeasedRow,
+} from './inbox.ts'
 import type { Queryable } from './database.ts'
 import { leaveLinesOf } from './user-lines.ts'
 
@@ -21,6 +30,66 @@ export async function cancelInInbox(
     [workflowId, by ?? null, why ?? null],
   )
   return rows.length > 0
+}
+
+/** An event of the inbox that is steered with others. */
+export interface SteeredInInbox {
+  /** Position by arrival. */
+  seq: string
+  workflowId: string
+}
+
+/** Cancels the oldest events that match and wait, and whose positions are behind `after`, in one step.
+ *  @returns those that it came to, and of each whether it is cancelled; if not, a node is about to start it, or has it started */
+export async function cancelOldestInInbox(
+  database: Queryable,
+  filter: DeliveryFilter,
+  { by, why }: SteeringTrace,
+  after: string | undefined,
+  limit: number,
+): Promise<(SteeredInInbox & { isCancelled: boolean })[]> {
+  return database.query(
+    // Locked in the order of all who lock several, and without waiting for those that a node has.
+    `with oldest as (
+       select seq, workflow_id from inbox
+       where ${matchesFilter} and settled_at is null and cancelled_at is null and seq > $10 order by seq limit $11),
+     free as (
+       select seq from inbox where seq in (select seq from oldest) and ${isFree} order by seq for no key update),
+     cancelled as (
+       update inbox set cancelled_at = now(), cancelled_by = $12, cancelled_why = $13
+       where seq in (select seq from free) returning seq)
+     select seq, workflow_id as "workflowId", seq in (select seq from cancelled) as "isCancelled"
+     from oldest order by seq`,
+    [...filterValues(filter), after ?? '0', limit, by ?? null, why ?? null],
+  )
+}
+
+/** The oldest events that match and were cancelled or refused, and whose positions are behind `after`. */
+export async function oldestEndedInInbox(
+  database: Queryable,
+  filter: DeliveryFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<SteeredInInbox[]> {
+  return database.query(
+    `select seq, workflow_id as "workflowId" from inbox
+     where ${matchesFilter} and (settled_at is not null or cancelled_at is not null) and seq > $10
+     order by seq limit $11`,
+    [...filterValues(filter), after ?? '0', limit],
+  )
+}
+
+/** Takes events that were cancelled for `leaseMs` milliseconds, oldest first, to end what is to be done about them: they take no turns. */
+export async function leaseCancelled(database: Queryable, limit: number, leaseMs: number): Promise<LeasedEvent[]> {
+  const rows = await database.query<LeasedRow>(
+    `update inbox set leased_until = now() + make_interval(secs => $2 / 1000.0)
+     where seq in (
+       select seq from inbox where ${isWaiting} and cancelled_at is not null order by seq limit $1
+       for update skip locked)
+     returning ${leasedColumns}`,
+    [limit, leaseMs],
+  )
+  return rows.map(leasedEvent)
 }
 
 /** Takes one event out of its turn for `leaseMs` milliseconds, and out of the lines of its user; one that Temporal refused waits again.

@@ -153,8 +153,8 @@ export async function turnsInInbox(database: Queryable, after: string, limit: nu
   )
 }
 
-/** Takes the oldest events of each turn that nobody else has, and that need not wait for others of their user, for `leaseMs` milliseconds; a node that dies loses its leases
- *  then.
+/** Takes the oldest events of each turn that nobody else has or has cancelled, and that need not wait for others of their user, for `leaseMs`
+ *  milliseconds; a node that dies loses its leases then.
  *  @param perTurn  at most so many of each
  *  @returns in order of arrival */
 export async function leaseFromInbox(
@@ -169,7 +169,7 @@ export async function leaseFromInbox(
        update inbox set leased_until = now() + make_interval(secs => $3 / 1000.0)
        where seq in (
          select oldest.seq from unnest($1::text[]) as turn(id) cross join lateral (
-           select seq from inbox where ${isWaiting} and turn = turn.id and ${mayStart}
+           select seq from inbox where ${isWaiting} and turn = turn.id and cancelled_at is null and ${mayStart}
            order by seq limit $2 for update skip locked) as oldest)
        returning ${leasedColumnsWith(startedInput)}, waits_until),
      noted as (${noteTaken('leased')})

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { eventName, shownText } from '../contracts/event-name.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
+import type { InboxStatus } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
 import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import { countQueued } from '../db/inbox-count.ts'
@@ -30,9 +31,6 @@ import { sentRequests, type SentRequestsDependencies } from './sent-requests.ts'
 
 /** Destinations that are down for which it is counted what waits for them; of more, the first. */
 const mostDown = 200
-
-/** Where an event in the inbox may stand. */
-export type InboxStatus = 'queued' | 'failed' | 'cancelled'
 
 /** Each call is told how to wait for what asks Temporal. */
 export interface DeliveryLog {

@@ -1,6 +1,7 @@
 /** How many deliveries an action can act on, and what keeps it from the others: of all that match, or of single ones. */
 
 import { eventIdOf, redeliveryNumberOf, redeliveryWorkflowId } from '../contracts/names.ts'
+import { steeredInInbox, type InboxStatus } from '../contracts/steering.ts'
 import { isOpenStatus } from '../db/parcel-statuses.ts'
 import { AppError } from '../errors.ts'
 import type {
@@ -37,7 +38,7 @@ export interface SteerableDependencies {
 
 /** Both wait for Temporal as long as it takes. */
 export interface SteerableCounts {
-  /** Of all that match; events in the inbox are none of what an action on all acts on. */
+  /** Of all that match, those in the inbox included. */
   ofFilter(action: SteeringAction, filter: DeliveryFilter): Promise<Steerable>
   /** Of single ones, by their ids. */
   ofIds(action: SteeringAction, ids: readonly string[]): Promise<Steerable>
@@ -107,8 +108,12 @@ export function createSteerableCounts({ log, isPaused, isLeft, known }: Steerabl
       const [inboxed, started] = await Promise.all([log.countInboxed(rest), countStarted(rest)])
       const tally = new Tally()
       const fits = ([one]: [string, number]): boolean => status === undefined || one === status
-      for (const [, count] of Object.entries(inboxed).filter(fits)) tally.count('queued', count)
       let unsure = 0
+      for (const [one, count] of (Object.entries(inboxed) as [InboxStatus, number][]).filter(fits)) {
+        const obstacle = obstacleInInbox(action, one)
+        tally.count(obstacle, count)
+        if (obstacle === undefined && mayHaveObstacle(action, one)) unsure += count
+      }
       for (const [one, count] of (Object.entries(started) as [StartedStatus, number][]).filter(fits)) {
         tally.count(obstacleTo(action, one), count)
         if (mayHaveObstacle(action, one)) unsure += count
@@ -174,6 +179,12 @@ class Tally {
 function obstacleTo(action: SteeringAction, status: StartedStatus): SteeringObstacle | undefined {
   if (action === 'redeliver') return isOpenStatus(status) ? 'under_way' : undefined
   return isOpenStatus(status) ? undefined : 'over'
+}
+
+/** What keeps an action on all that match from an event of the inbox; a single one can be steered that was refused. */
+function obstacleInInbox(action: SteeringAction, status: InboxStatus): SteeringObstacle | undefined {
+  if (steeredInInbox(action, status).length > 0) return undefined
+  return status === 'queued' ? 'queued' : 'over'
 }
 
 /** Whether something may keep an action from a delivery of this status that the status does not tell. */

@@ -90,11 +90,11 @@ export const descriptions: Record<string, string | undefined> = {
   redeliver:
     'For one that is over, with the settings of now; optionally to some destinations or endpoints alone. Receivers know the repeat by its `messageId`.',
   redeliverMatching:
-    'Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.',
+    'Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself, and begins with what failed or was cancelled in the inbox.',
   retryMatching:
-    'Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.',
+    'Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself. Events in the inbox are left to their turn.',
   cancelMatching:
-    'Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself.',
+    'Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself, and begins with what waits in the inbox.',
   getBulkSteering:
     'Of a retry, a redelivery or a cancellation of all that match: how many were looked at and acted on so far.',
   stopBulkSteering: 'What it has acted on stays so; the rest is left as it is.',

@@ -27,6 +27,9 @@ const expiredTogether = 5_000
  *  Temporal free for the others. */
 const trialsTogether = 4
 
+/** How often it is looked for what was cancelled, in milliseconds. */
+const settlePauseMs = 500
+
 /** How long a look at the turns is used while only one of them has events to start, in milliseconds. */
 const turnsAgeMs = 250
 
@@ -54,6 +57,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const starts = createTurnStarts({ ...dependencies, stopping: stopping.signal })
   const look = createLook(inboxTurns, starts)
   const trials = createTrials(starts, pause.wake, failures.failed)
+  const settling = createSettling(starts, stopping.signal, failures.failed)
   const giveUp = giveUpNowAndThen(database, windowMs)
   let expiredLookAt = 0
 
@@ -73,6 +77,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     if (!isIdle) await endWaits()
     await giveUp([...turns.shut, ...turns.probe])
     trials.begin(turns)
+    settling.begin()
     const started = await starts.start(free(starts, turns.open))
     if (started > 0) return 0
     return isIdle ? idlePauseMs : Math.max(shutPauseMs, pausePerLook * lookMs)
@@ -102,7 +107,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     async stop() {
       stopping.abort()
       pause.wake()
-      await Promise.all([parcels?.stop(), draining, trials.over()])
+      await Promise.all([parcels?.stop(), draining, trials.over(), settling.over()])
     },
   }
 }
@@ -144,6 +149,31 @@ function createTrials(starts: TurnStarts, onStarted: () => void, onFailed: (erro
   return {
     begin: (turns: NextTurns): void => void (trying ??= tryThem(turns)),
     over: (): Promise<void> | undefined => trying,
+  }
+}
+
+/** Sees to what was cancelled, which takes no turn; the drainer goes on meanwhile. */
+function createSettling(starts: TurnStarts, stopping: AbortSignal, onFailed: (error: unknown) => void) {
+  let settling: Promise<void> | undefined
+  let nextAt = 0
+  const settle = async (): Promise<void> => {
+    try {
+      let found: number
+      do found = await starts.settleCancelled()
+      while (found > 0 && !stopping.aborted)
+    } catch (error) {
+      onFailed(error)
+    } finally {
+      nextAt = performance.now() + settlePauseMs
+      settling = undefined
+    }
+  }
+
+  return {
+    begin(): void {
+      if (performance.now() >= nextAt) settling ??= settle()
+    },
+    over: (): Promise<void> | undefined => settling,
   }
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { maxParcelEvents } from '../contracts/parcels.ts'
 import type { Database } from '../db/database.ts'
 import { leaseFromInbox, releaseUntried, turnIdOf, type LeasedEvent } from '../db/inbox.ts'
+import { leaseCancelled } from '../db/inbox-steering.ts'
 import type { InboxTurns } from './inbox-turns.ts'
 import { maxSingles, type ParcelStarts } from './start-parcels.ts'
 import type { SingleStarts } from './start-singles.ts'
@@ -31,6 +32,9 @@ export interface TurnStarts {
   start: (turns: readonly string[]) => Promise<number>
   /** Starts one event of each of these turns, to find out whether its endpoints answer. */
   probe: (turns: readonly string[]) => Promise<void>
+  /** Sees to the oldest events that were cancelled, whatever their endpoints take: Temporal may have begun a delivery of one, which
+   *  is cancelled then. @returns how many it came to */
+  settleCancelled: () => Promise<number>
   /** Whether many events of the turn waited a moment ago, so that it is served in parcels. */
   isBehind: (turn: string) => boolean
   /** Whether no more events of the turn should be started now. */
@@ -105,6 +109,11 @@ export function createTurnStarts(dependencies: TurnStartsDependencies): TurnStar
     },
     async probe(turns) {
       if (turns.length > 0) await singles.start(await leaseFromInbox(database, turns, 1, leaseMs), stopping)
+    },
+    async settleCancelled() {
+      const cancelled = await leaseCancelled(database, singlesBatch, leaseMs)
+      if (cancelled.length > 0) await singles.start(cancelled, stopping)
+      return cancelled.length
     },
     isBehind,
     isBusy: (turn) => parcels?.isBusy(turn) === true,

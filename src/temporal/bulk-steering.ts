@@ -6,6 +6,7 @@ import { WorkflowNotFoundError } from '@temporalio/client'
 import type { SteeringTrace } from '../contracts/delivery.ts'
 import { taskQueue } from '../contracts/names.ts'
 import {
+  steeredInInbox,
   steeringWorkflowId,
   type SteerDeliveriesInput,
   type SteeringOrder,
@@ -22,6 +23,9 @@ import { visibilityLagMs } from './visibility-lag.ts'
 
 type BulkOrder = Exclude<SteeringOrder, { action: 'recheck' }>
 
+/** Only what was there before `until`. */
+type BoundedFilter = DeliveryFilter & { until: string }
+
 export interface BulkSteerings {
   /** Starts to steer all deliveries that match now. */
   start(order: BulkOrder, filter: DeliveryFilter, trace: SteeringTrace): Promise<BulkSteering>
@@ -37,39 +41,56 @@ export interface BulkSteeringDependencies {
   pausedDestinations: () => string[]
   /** How many events of parcels match. */
   countCarried: (filter: DeliveryFilter) => Promise<number>
+  /** How many events of the inbox match. */
+  countQueued: (filter: DeliveryFilter) => Promise<number>
 }
 
 export function createBulkSteerings(dependencies: BulkSteeringDependencies): BulkSteerings {
-  const { temporal, pausedDestinations, countCarried } = dependencies
+  const { temporal, pausedDestinations, countCarried, countQueued } = dependencies
 
-  const begin = async (input: Omit<SteerDeliveriesInput, 'matched'> & { carried: DeliveryFilter }) => {
-    const { order, query, until, carried } = input
-    const [{ count }, inParcels] = await Promise.all([
-      temporal.client.workflow.count(`${query} AND StartTime < '${until}'`),
-      countCarried(carried),
-    ])
-    const matched = count + inParcels
-    const id = randomUUID()
-    await temporal.client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
-      workflowId: steeringWorkflowId(id),
-      taskQueue,
-      args: [{ ...input, matched }],
-      staticSummary: `${order.action}: ${matched} deliveries`,
-    })
-    return { id, matched }
+  /** What of the deliveries that have started is steered. */
+  const ofStarted = (filter: BoundedFilter): Pick<SteerDeliveriesInput, 'query' | 'carried'> => {
+    if (filter.status === 'queued') return {}
+    const { until: _, ...asked } = filter
+    return { query: deliveryQuery(storedFilter(asked, temporal.names), pausedDestinations()), carried: filter }
   }
+
+  const count = async ({ query, carried, until }: SteerDeliveriesInput, queued: DeliveryFilter[]): Promise<number> => {
+    const counts = await Promise.all([
+      ...queued.map(countQueued),
+      ...(carried === undefined ? [] : [countCarried(carried)]),
+      ...(query === undefined ? [] : [countStarted(`${query} AND StartTime < '${until}'`)]),
+    ])
+    return counts.reduce((sum, one) => sum + one, 0)
+  }
+  const countStarted = async (query: string): Promise<number> => (await temporal.client.workflow.count(query)).count
 
   return {
     async start(order, filter, trace) {
-      if (filter.status === 'queued')
-        throw new AppError('bad_request', 'status: queued events have no delivery yet', { path: 'status' })
-      const { since, until = new Date().toISOString(), ...rest } = filter
+      const orderedAt = new Date().toISOString()
+      const until = toUtc(filter.until ?? orderedAt)
+      const bounded = { ...filter, until }
+      const queued = steeredInInbox(order.action, filter.status).map((status) => ({ ...bounded, status }))
+      const [inInbox, ...others] = queued
+      if (filter.status === 'queued' && inInbox === undefined)
+        throw new AppError('bad_request', 'status: queued events can only be cancelled, and start in their turn', {
+          path: 'status',
+        })
       // So that it matches what its caller saw happen.
       await sleep(visibilityLagMs)
-      const asked = storedFilter({ ...rest, ...(since !== undefined && { since }) }, temporal.names)
-      const query = deliveryQuery(asked, pausedDestinations())
-      const carried = { ...filter, until }
-      const { id, matched } = await begin({ order, query, until: toUtc(until), carried, trace })
+      const input = {
+        ...{ order, until, trace, matched: 0 },
+        ...(inInbox !== undefined && { queued: { filter: others.length === 0 ? inInbox : bounded, orderedAt } }),
+        ...ofStarted(bounded),
+      }
+      const matched = await count(input, queued)
+      const id = randomUUID()
+      await temporal.client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
+        workflowId: steeringWorkflowId(id),
+        taskQueue,
+        args: [{ ...input, matched }],
+        staticSummary: `${order.action}: ${matched} deliveries`,
+      })
       return { id, action: order.action, status: 'running', matched, done: 0, failed: 0, failures: [] }
     },
     read: (id) => notFoundAs404(id, () => read(temporal, id)),
@@ -90,13 +111,15 @@ async function read({ client, payloads }: Temporal, id: string): Promise<BulkSte
   const completed = events.at(-1)?.workflowExecutionCompletedEventAttributes
   const stopped = events.find((event) => event.activityTaskCanceledEventAttributes)?.activityTaskCanceledEventAttributes
   const progress = first<SteeringProgress>(completed?.result ?? pending?.heartbeatDetails ?? stopped?.details)
+  const { done = 0, failed = 0 } = progress ?? {}
   return {
     id,
     action: input.order.action === 'recheck' ? 'retry' : input.order.action,
     status: statuses[status.name] ?? 'failed',
-    matched: input.matched,
-    done: progress?.done ?? 0,
-    failed: progress?.failed ?? 0,
+    // What left the inbox while it was counted was not counted.
+    matched: Math.max(input.matched, done + failed),
+    done,
+    failed,
     failures: progress?.failures ?? [],
   }
 }

@@ -62,6 +62,9 @@ export interface Steering {
   retry(deliveryId: string, trace: SteeringTrace, whilePresent?: WhilePresent): Promise<DeliverySteered>
   /** Stops a delivery. @param whilePresent  as in `retry` @throws AppError not_found; conflict when it is over */
   cancel(deliveryId: string, trace: SteeringTrace, whilePresent?: WhilePresent): Promise<DeliverySteered>
+  /** Sees to it that an event of the inbox is never started. @returns false when it is not there, or has started meanwhile
+   *  @throws AppError as `QueuedSteering.cancel` */
+  cancelQueued(deliveryId: string, trace: SteeringTrace): Promise<boolean>
   /** Delivers a finished one again, to the endpoints as they are now.
    *  @param choice  unless given, to all of its destinations, also where it was delivered again before
    *  @returns id of the new delivery
@@ -187,6 +190,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
         return 'cancelling' as const
       })
     },
+    cancelQueued: async (deliveryId, trace) => (await queued.cancel(deliveryId, trace)) !== undefined,
     redeliver,
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck')

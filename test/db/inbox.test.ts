@@ -26,7 +26,15 @@ import {
 } from '../../src/db/inbox.ts'
 import { createDeletionRequest } from '../../src/db/deletion-requests.ts'
 import { countQueued } from '../../src/db/inbox-count.ts'
-import { cancelInInbox, claimInInbox, removeSettled, settleCancelled } from '../../src/db/inbox-steering.ts'
+import {
+  cancelInInbox,
+  cancelOldestInInbox,
+  claimInInbox,
+  leaseCancelled,
+  oldestEndedInInbox,
+  removeSettled,
+  settleCancelled,
+} from '../../src/db/inbox-steering.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { recordedProgress, recordProgress } from '../../src/db/parcel-progress.ts'
 import {
@@ -255,9 +263,11 @@ function inboxSuite(database: () => Database): void {
     expect(await cancelInInbox(database(), idOf('src-2'), { by: 'ann', why: 'mistake' })).toBe(true)
     expect(await cancelInInbox(database(), idOf('src-2'), {})).toBe(false)
     expect(await claimInInbox(database(), idOf('src-2'), leaseMs)).toBeUndefined()
-    // Whoever leases it sees that it is not to be started, and cannot remove it as started.
-    const [cancelled, waiting] = await lease(turnsOf('src'))
+    // It takes no turn, and cannot be removed as started.
+    const [cancelled] = await leaseCancelled(database(), 10, leaseMs)
+    const [waiting] = await lease(turnsOf('src'))
     expect([cancelled?.cancelled, waiting?.cancelled]).toEqual([{ by: 'ann', why: 'mistake' }, undefined])
+    expect([cancelled, waiting].map((one) => one?.input.messageId)).toEqual(['src-2', 'src-3'])
     await removeFromInbox(database(), seqsOf([cancelled, waiting, taken].filter((one) => one !== undefined)))
     await settleCancelled(database(), cancelled?.seq ?? '', false)
     expect(await turnsIn()).toEqual([])
@@ -268,6 +278,43 @@ function inboxSuite(database: () => Database): void {
     expect(await listQueued(database(), {}, 10)).toHaveLength(2)
     await removeSettled(database(), new Date(Date.now() + 60_000))
     expect(await listQueued(database(), {}, 10)).toEqual([])
+  })
+
+  it('cancels all that match and wait, some at a time, and tells what a node is about to start', async () => {
+    await add('src', 5)
+    await add('other', 2)
+    const [taken, refused] = await lease(turnsOf('src'), 2)
+    await refuseInInbox(database(), refused?.seq ?? '', 'too large')
+    expect(await cancelInInbox(database(), idOf('src-3'), {})).toBe(true)
+    const cancelled: [string, boolean][] = []
+    for (let after: string | undefined; ;) {
+      const some = await cancelOldestInInbox(
+        database(),
+        { sourceId: 'src', status: 'queued' },
+        { by: 'ann', why: 'mistake' },
+        after,
+        2,
+      )
+      if (some.length === 0) break
+      expect(some.length).toBeLessThanOrEqual(2)
+      after = some.at(-1)?.seq
+      for (const { workflowId, isCancelled } of some) cancelled.push([workflowId, isCancelled])
+    }
+    expect(cancelled).toEqual([
+      [idOf('src-0'), false],
+      [idOf('src-2'), true],
+      [idOf('src-4'), true],
+    ])
+    expect(await lease(turnsOf('src'))).toEqual([])
+    await releaseInInbox(database(), seqsOf(taken ? [taken] : []))
+    expect(idsOf(await lease(turnsOf('src', 'other')))).toEqual(['src-0', 'other-0', 'other-1'])
+    const ended = (filter: DeliveryFilter) =>
+      oldestEndedInInbox(database(), { sourceId: 'src', ...filter }, undefined, 10)
+    const idsOfEnded = async (filter: DeliveryFilter) => (await ended(filter)).map(({ workflowId }) => workflowId)
+    expect(await idsOfEnded({})).toEqual(['src-1', 'src-2', 'src-3', 'src-4'].map((id) => idOf(id)))
+    expect(await idsOfEnded({ status: 'failed' })).toEqual([idOf('src-1')])
+    const [steered] = await leaseCancelled(database(), 1, leaseMs)
+    expect(steered?.cancelled).toEqual({ by: 'ann', why: 'mistake' })
   })
 
   it('gives up what waited for endpoints for as long as it may be tried, of that turn alone', async () => {
@@ -467,7 +514,7 @@ function inboxSuite(database: () => Database): void {
       expect(await leased()).toEqual(['b1'])
       await addInOrder({ messageId: 'c0', user: 'c' }, { messageId: 'c1', user: 'c' })
       expect(await cancelInInbox(database(), idOf('c0'), {})).toBe(true)
-      const [cancelled] = await lease(turns)
+      const [cancelled] = await leaseCancelled(database(), 10, leaseMs)
       await settleCancelled(database(), cancelled?.seq ?? '', false)
       expect(await leased()).toEqual(['c1'])
     })
@@ -492,11 +539,11 @@ function inboxSuite(database: () => Database): void {
       const claimed = await claimInInbox(database(), idOf('a2'), leaseMs)
       await removeFromInbox(database(), claimed ? [claimed.seq] : [])
       expect(await behind()).toEqual(['a4', 'a5'])
-      expect(await leased()).toEqual([])
-      await leave('a0/dst')
-      const [cancelled] = await lease(turns)
+      const [cancelled] = await leaseCancelled(database(), 10, leaseMs)
       expect(cancelled?.input.messageId).toBe('a1')
       await settleCancelled(database(), cancelled?.seq ?? '', false)
+      expect(await leased()).toEqual([])
+      await leave('a0/dst')
       const [parcel] = await move('group', turns)
       expect(parcel && messagesOf(parcel)).toEqual(['a3'])
       expect(await behind()).toEqual(['a5'])

@@ -11,7 +11,8 @@ import { addToInbox, findQueued, refuseInInbox } from '../../src/db/inbox.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience } from '../../src/schemas/audience.ts'
-import type { Delivery, DeliveryDetail, SteeringAction } from '../../src/schemas/delivery.ts'
+import type { BulkSteering, Delivery, DeliveryDetail, Steerable, SteeringAction } from '../../src/schemas/delivery.ts'
+import type { Overview } from '../../src/schemas/overview.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import type { EmbeddedServer } from '../../src/temporal/embedded-server.ts'
 import { readNote } from '../../src/temporal/server-process.ts'
@@ -349,6 +350,101 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     expect((await steer(node, idOf('early-19'), 'cancel')).status).toBe(409)
     expect((await steer(node, idOf('early-19'), 'redeliver')).status).toBe(200)
     await until('it is sent again', () => messageIdsOf(receiver).includes('early-19'), limitMs)
+  })
+
+  it('cancel, and send again, what waits in the inbox with all that match, and count it', async () => {
+    const site = await makeSite()
+    await using node = await site.start({ POSTRIDER_RETRY_WINDOW: '4h' })
+    await using hanging = await startReceiver()
+    hanging.answer(() => 'hang')
+    const [started, waiting, kept] = [await node.createSource(), await node.createSource(), await node.createSource()]
+    await node.connect([started, waiting, kept], [hanging.url])
+    const firsts = await saturate(node, started, hanging)
+    const behind = ids('behind', 40)
+    const late = ids('late', 150)
+    const others = ids('other', 5)
+    expect((await postBatch(node, started, behind)).status).toBe(200)
+    for (const some of [late.slice(0, 75), late.slice(75)])
+      expect((await postBatch(node, waiting, some)).status).toBe(200)
+    expect((await postBatch(node, kept, others)).status).toBe(200)
+    const count = async (query: string): Promise<number> =>
+      (await node.api<{ count: number }>('GET', `/deliveries/count?${query}`)).body.count
+    const bulk = async (action: SteeringAction, filter: object): Promise<BulkSteering> => {
+      const { status, body } = await node.api<BulkSteering>('POST', `/deliveries/${action}`, filter)
+      expect(status).toBe(202)
+      return until(
+        `${action} is done`,
+        async () => {
+          const now = await node.api<BulkSteering>('GET', `/deliveries/bulk/${body.id}`)
+          return now.body.status !== 'running' && now.body
+        },
+        limitMs,
+      )
+    }
+
+    // The list, its count, what is told before, and what is done are about the same ones.
+    const ofWaiting = `sourceId=${waiting.id}`
+    await until('all are listed', async () => (await listOf(node, ofWaiting)).length === late.length, limitMs)
+    expect(await count(ofWaiting)).toBe(late.length)
+    const { body: told } = await node.api<Steerable>('GET', `/deliveries/steerable?action=cancel&${ofWaiting}`)
+    expect(told).toEqual({ matched: late.length, steerable: late.length, obstacles: [] })
+    const why = 'sent by mistake'
+    const cancelled = await bulk('cancel', { sourceId: waiting.id, why })
+    expect(cancelled).toMatchObject({ status: 'completed', matched: late.length, done: late.length, failed: 0 })
+    await until(
+      'all are cancelled',
+      async () => (await count(`${ofWaiting}&status=cancelled`)) === late.length,
+      limitMs,
+    )
+
+    // Those that wait alone.
+    const { done } = await bulk('cancel', { sourceId: started.id, status: 'queued' })
+    expect(done).toBeGreaterThan(0)
+    expect(await count(`sourceId=${started.id}&status=queued`)).toBe(0)
+    expect(await count(`sourceId=${started.id}&status=cancelled`)).toBeLessThanOrEqual(behind.length)
+    expect(await node.api('POST', '/deliveries/retry', { status: 'queued' })).toMatchObject({
+      status: 400,
+      body: { code: 'bad_request', path: 'status' },
+    })
+
+    // They wait no longer, although their endpoint takes nothing.
+    await until(
+      'only the others wait',
+      async () => (await node.api<Overview>('GET', '/overview')).body.inboxDepth <= others.length,
+      limitMs,
+    )
+    const sent = new Set(messageIdsOf(hanging))
+    const never = late.filter((id) => !sent.has(id))
+    expect(never.length).toBeGreaterThan(late.length / 2)
+    hanging.answer({})
+    await until(
+      'the others have arrived',
+      () => [...firsts, ...others].every((id) => messageIdsOf(hanging).includes(id)),
+      limitMs,
+    )
+    await until(
+      'all of them are delivered',
+      async () => (await count(`sourceId=${kept.id}&status=delivered`)) === others.length,
+      limitMs,
+    )
+    expect(never.filter((id) => messageIdsOf(hanging).includes(id))).toEqual([])
+    const path = `/deliveries/${encodeURIComponent(eventWorkflowId(waiting.id, never[0] ?? ''))}`
+    expect((await node.api<DeliveryDetail>('GET', path)).body).toMatchObject({
+      status: 'cancelled',
+      attempts: 0,
+      steering: [{ action: 'cancel', by: 'admin', why }],
+    })
+
+    const ofCancelled = { sourceId: waiting.id, status: 'cancelled' }
+    const query = new URLSearchParams({ ...ofCancelled, action: 'redeliver' }).toString()
+    expect((await node.api<Steerable>('GET', `/deliveries/steerable?${query}`)).body).toEqual({
+      matched: late.length,
+      steerable: late.length,
+      obstacles: [],
+      redelivered: 0,
+    })
+    expect(await bulk('redeliver', ofCancelled)).toMatchObject({ matched: late.length, done: late.length, failed: 0 })
+    await until('all are sent', () => late.every((id) => messageIdsOf(hanging).includes(id)), limitMs)
   })
 
   it('go on after a start that Temporal refuses for good, and show it as failed', async () => {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/schemas/delivery.ts'
 import { startReceiver } from '../../support/receiver.ts'
+import { messageIdsOf } from '../../support/repeats.ts'
 import { until } from '../../support/wait.ts'
 import { eventually, type WebTest } from '../browser.ts'
 
@@ -342,6 +343,56 @@ export const deliveries = (web: WebTest) =>
       expect(done).toBeLessThan(many)
       await eventually(() => countOf('cancelled')).toBe(done)
       expect(await countOf('held')).toBe(many - done)
+    })
+
+    it('says how much more waits in the inbox, and cancels it with all that match', async () => {
+      await using hanging = await startReceiver()
+      hanging.answer(() => 'hang')
+      const source = await web.node.createSource('Backed up')
+      await web.node.connect([source], [hanging.url])
+      const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Backed up', messageId })
+      const countOf = async (query = ''): Promise<number> => {
+        const { body } = await web.node.api<{ count: number }>('GET', `/deliveries/count?sourceId=${source.id}${query}`)
+        return body.count
+      }
+      const firsts = Array.from({ length: 8 }, (_, n) => `first-${n}`)
+      await Promise.all(firsts.map((id) => web.node.post('/track', source.writeKey, track(id))))
+      await eventually(() => countOf('&status=retrying')).toBe(firsts.length)
+      const late = Array.from({ length: 60 }, (_, n) => `late-${n}`)
+      await web.node.post('/batch', source.writeKey, { batch: late.map(track) })
+      await eventually(() => countOf()).toBe(firsts.length + late.length)
+
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&status=retrying`)
+      await page.getByRole('link', { name: /^\d+ more waits? in the inbox$/ }).click()
+      await page
+        .getByRole('row', { name: /Queued/ })
+        .first()
+        .waitFor()
+      expect(new URL(page.url()).searchParams.get('status')).toBe('queued')
+      await page.getByRole('button', { name: 'Retry now …' }).click()
+      await page.getByText(/^Not possible for \d+: they wait in the inbox and are sent in their turn\.$/).waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
+
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await page.getByRole('button', { name: 'Cancel …' }).click()
+      await page.getByRole('button', { name: /^Cancel \d+$/ }).click()
+      const told = (await page.getByText(/^Done: \d+ of \d+$/).textContent()) ?? ''
+      const all = firsts.length + late.length
+      expect(told).toMatch(/^Done: (\d+) of \1$/)
+      await eventually(() => countOf('&status=cancelled')).toBe(all)
+      expect(await countOf('&status=queued')).toBe(0)
+      await page.getByRole('button', { name: 'Close' }).last().click()
+      await page.getByText(`Shown: 50 of ${all}`).waitFor()
+
+      const never = late.filter((id) => !messageIdsOf(hanging).includes(id))
+      expect(never.length).toBeGreaterThan(0)
+      hanging.answer({})
+      await web.node.post('/track', source.writeKey, track('afterwards'))
+      await eventually(() => countOf('&status=delivered')).toBe(1)
+      expect(messageIdsOf(hanging)).toContain('afterwards')
+      expect(never.filter((id) => messageIdsOf(hanging).includes(id))).toEqual([])
+      expect(errors).toEqual([])
     })
 
     it('keeps filters in the address bar', async () => {

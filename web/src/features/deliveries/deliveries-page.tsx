@@ -14,6 +14,7 @@ import { useCanChange } from '../../shared/use-role.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { DeliveryTable } from './delivery-table.tsx'
 import { FilterBar } from './filter-bar.tsx'
+import { InInbox } from './in-inbox.tsx'
 import { NothingHere } from './nothing-here.tsx'
 import { PartlyDelivered } from './partly-delivered.tsx'
 
@@ -22,6 +23,9 @@ const liveMs = 3_000
 
 /** How often all that fit are counted, in milliseconds. */
 const countMs = 10_000
+
+/** Statuses of what has started and goes on. */
+const startedStatuses: ReadonlySet<string | undefined> = new Set(['delivering', 'retrying', 'held'])
 
 /** With more pages than this on show, the list stands still: every refresh reads all of them. */
 const maxLivePages = 2
@@ -77,6 +81,7 @@ export function DeliveriesPage() {
         />
       )}
       {filter.status === 'failed' && filter.destinationId === undefined && <PartlyDelivered filter={filter} />}
+      {startedStatuses.has(filter.status) && <InInbox filter={filter} refreshMs={countMs} />}
       <QueryView query={query}>
         {() =>
           deliveries.length === 0 ? (

@@ -14,7 +14,7 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
   retry: {
     label: 'Retry now',
     one: 'The next attempt is made now instead of later.',
-    many: 'Deliveries that wait for their next attempt are tried now. Others stay as they are.',
+    many: 'Deliveries that wait for their next attempt are tried now. Others stay as they are; events in the inbox are sent in their turn.',
   },
   redeliver: {
     label: 'Redeliver',
@@ -25,7 +25,7 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
     label: 'Cancel',
     confirm: 'Cancel the delivery',
     one: 'The delivery stops. It can be redelivered later.',
-    many: 'Deliveries that have not ended stop. They can be redelivered later.',
+    many: 'Deliveries that have not ended stop, and events in the inbox are not sent. They can be redelivered later.',
   },
 }
 
@@ -34,7 +34,7 @@ export const obstacleTexts: Record<SteeringObstacle, string> = {
   held: 'paused destinations hold them; resume those to send them',
   over: 'they have already ended',
   under_way: 'they have not ended yet',
-  queued: 'they are still in the inbox',
+  queued: 'they wait in the inbox and are sent in their turn',
   no_destination: 'their destinations were deleted or are switched off',
   gone: 'they no longer exist',
 }

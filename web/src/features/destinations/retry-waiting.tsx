@@ -11,12 +11,14 @@ import { useChange } from '../../shared/use-change.ts'
 const refreshMs = 3_000
 const progressMs = 500
 
-/** After an endpoint was mended: those that wait for their next attempt make it now. */
+/** After an endpoint was mended: those that wait for their next attempt make it now; what is in the inbox follows. */
 export function RetryWaiting({ destinationId }: { destinationId: string }) {
   const filter = { destinationId, status: 'retrying' } as const
   const count = useQuery({ ...deliveryCountQuery(filter), refetchInterval: refreshMs }).data?.count ?? 0
+  const queued = { destinationId, status: 'queued' } as const
+  const inInbox = useQuery({ ...deliveryCountQuery(queued), refetchInterval: refreshMs }).data?.count ?? 0
   const { start, progress, error } = useRetry(filter)
-  if (count === 0 && progress === undefined) return null
+  if (count === 0 && inInbox === 0 && progress === undefined) return null
   return (
     <>
       {error !== null && <ErrorNotice error={error} />}
@@ -41,6 +43,15 @@ export function RetryWaiting({ destinationId }: { destinationId: string }) {
           <Link size="sm" to="/deliveries" search={filter}>
             Show them
           </Link>
+        )}
+        {inInbox > 0 && (
+          <Text size="sm">
+            <Link to="/deliveries" search={queued}>
+              {inInbox.toLocaleString()} {count > 0 ? 'more ' : ''}
+              {inInbox === 1 ? 'waits' : 'wait'} in the inbox
+            </Link>{' '}
+            and {inInbox === 1 ? 'is' : 'are'} sent in {inInbox === 1 ? 'its' : 'their'} turn.
+          </Text>
         )}
       </Group>
     </>

@@ -78,6 +78,7 @@ function FailingRow({ failing }: { failing: Failing }) {
           {/* Of a destination with several endpoints, it is the others that these wait for. */}
           {!(isFinal && isOneOfSeveral) && <CountLink destinationId={destinationId} status="retrying" />}
           {isPaused && <CountLink destinationId={destinationId} status="held" />}
+          <CountLink destinationId={destinationId} status="queued" />
           <CountLink destinationId={destinationId} status="failed" />
         </Group>
         <Group gap="sm" mt={4}>
@@ -105,6 +106,7 @@ const whilePaused: Advice = {
 
 const countTexts = {
   held: ['delivery waits until it is resumed', 'deliveries wait until it is resumed'],
+  queued: ['event waits in the inbox', 'events wait in the inbox'],
   retrying: ['delivery waits for its next attempt', 'deliveries wait for their next attempt'],
   failed: ['delivery failed for good', 'deliveries failed for good'],
 } as const
