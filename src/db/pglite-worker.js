@@ -36,10 +36,11 @@ class SyncedFolder extends NodeFS {
 }
 
 /** PGlite's own parameters but for -F, which leaves out syncs. Of the ways to sync only this one reaches the folder above.
- *  PostgreSQL's usual 128 MB of buffers would stay resident from the start on; pages beyond these come from the system's cache. */
+ *  PostgreSQL's usual 128 MB of buffers would stay resident from the start on; pages beyond these come from the system's cache. Files of
+ *  the log are kept to be written anew as long as they are no more than `max_wal_size`. */
 const startParams = [
   ...PGlite.defaultStartParams.filter((param) => param !== '-F'),
-  ...['-c', 'wal_sync_method=fsync', '-c', 'shared_buffers=16MB'],
+  ...['-c', 'wal_sync_method=fsync', '-c', 'shared_buffers=16MB', '-c', 'max_wal_size=256MB'],
 ]
 
 const database = await PGlite.create({ fs: new SyncedFolder(folder), startParams })

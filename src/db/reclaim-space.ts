@@ -11,11 +11,12 @@ const manyDead = 5_000
 const deadShare = 0.2
 
 /** What may be in the write-ahead log, in bytes, before the tables are synced and the log begins anew. A start after a hard kill goes through
- *  all of it. */
-const mostLogBytes = 128 * 1_048_576
+ *  all of it; each new beginning makes the log longer, for it has a whole copy of every page that is written for the first time since. */
+const mostLogBytes = 256 * 1_048_576
 
-/** Between two looks, in milliseconds. */
-const lookMs = 60_000
+/** Between two looks, in milliseconds. A flood writes 5 MB a second to the log. */
+const rowsLookMs = 60_000
+const logLookMs = 10_000
 
 /** Cleans up the tables that have many dead rows. @returns their names */
 export async function reclaimOnce(database: Queryable): Promise<string[]> {
@@ -38,11 +39,16 @@ export async function checkpointOnce(database: Queryable, mostBytes: number): Pr
   if (log?.isLong) await database.query('checkpoint')
 }
 
-/** Looks once a minute. */
+/** Looks for dead rows once a minute, and at the length of the log each 10 seconds. */
 export function reclaimSpace(database: Queryable, logger: Logger): Pick<Looking, 'stop'> {
-  const look = async (): Promise<void> => {
-    await reclaimOnce(database)
-    await checkpointOnce(database, mostLogBytes)
+  const often = { failure: 'database.space_not_reclaimed', beginsLater: true, logger }
+  const looks = [
+    keepLooking({ ...often, look: async () => void (await reclaimOnce(database)), pauseMs: rowsLookMs }),
+    keepLooking({ ...often, look: () => checkpointOnce(database, mostLogBytes), pauseMs: logLookMs }),
+  ]
+  return {
+    async stop() {
+      await Promise.all(looks.map((look) => look.stop()))
+    },
   }
-  return keepLooking({ look, failure: 'database.space_not_reclaimed', pauseMs: lookMs, beginsLater: true, logger })
 }
