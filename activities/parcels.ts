@@ -35,19 +35,12 @@ import {
   type ParcelRecord,
 } from '../src/db/parcel-progress.ts'
 import type { ParcelLoad } from '../src/delivery/parcel-load.ts'
-import { inGroups } from '../src/in-groups.ts'
 import { within } from '../src/within.ts'
 import type { AttemptDependencies } from './delivery.ts'
 import { heartbeating } from './heartbeating.ts'
+import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts'
 import { attemptRound, type RoundEvent, type RoundResult } from './parcel-round.ts'
 import { isWoken, recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './trying-on.ts'
-
-/** How long outcomes wait to be written while a round goes on, in milliseconds: what a node that dies did not write is sent again,
- *  and most rounds are over sooner. */
-const recordAfterMs = 50
-
-/** Most records of different parcels that are written in one statement: each statement costs a sync to the disk. */
-const maxRecords = 10
 
 /** Pause before the database is asked again what a lost round has sent, while it does not answer, in milliseconds. */
 const unreadPauseMs = 1_000
@@ -68,14 +61,14 @@ export interface ParcelDependencies extends AttemptDependencies {
 
 export function createParcelActivities(dependencies: ParcelDependencies): ParcelActivities {
   const { database, pendingRecord, startEvent, load, recovery } = dependencies
-  const writeRecord = inGroups(async (records: readonly ParcelRecord[]) => {
+  const outcomes = createOutcomeWriter(async (records) => {
     if (await recordProgress(database, records)) dependencies.onLineMoved()
-  }, maxRecords)
+  })
 
   return {
     async attemptParcel({ events, retry }) {
       const isFirst = load.isFresh(parcelId())
-      const recorder = createRecorder(database, parcelId(), (record) => writeRecord({ ...record, isFirst }))
+      const recorder = createRecorder(database, outcomes, { parcelId: parcelId(), isFirst })
       const underWay = load.begin(commonTurn(events), events.length)
       try {
         const known = isFirst ? new Map<number, KnownProgress>() : await recorder.known()
@@ -113,7 +106,7 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       const earlier = recordOfLastTry<ParcelRetryRecord>()
       const known = new Map(earlier?.progress.map((event) => [event.place, event]))
       const progress = events.map((event) => known.get(event.progress.place) ?? event.progress)
-      const recorder = createRecorder(database, parcelId(), (record) => writeRecord({ ...record, destinationId }))
+      const recorder = createRecorder(database, outcomes, { parcelId: parcelId(), destinationId })
       if (mayHaveLostRound(earlier, progress, destinationId)) {
         const recorded = await recorder.known().catch((error: unknown) => {
           throw tryAgain(failureTypes.endpointUnavailable, unreadable(error), { progress }, unreadPauseMs)
@@ -160,10 +153,10 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
     async startFromParcel({ place, input }) {
       const earlier = await recordedAttempts(database, parcelId(), place)
       await startEvent({ ...input, ...(earlier.length > 0 && { earlier }) }, parcelId())
-      await writeRecord({ parcelId: parcelId(), progress: [{ place, destinations: [], end: 'left' }] })
+      await outcomes.write({ parcelId: parcelId(), progress: [{ place, destinations: [], end: 'left' }] })
     },
 
-    recordParcel: (progress) => writeRecord({ parcelId: parcelId(), progress }),
+    recordParcel: (progress) => outcomes.write({ parcelId: parcelId(), progress }),
   }
 }
 
@@ -207,43 +200,40 @@ interface Recorder {
   end(events: readonly EventProgress[]): Promise<boolean>
 }
 
-/** Writes outcomes while a round goes on, and never holds it up for long: a database that is away gets them later. */
-function createRecorder(
-  database: Database,
-  id: string,
-  writeRecord: (record: ParcelRecord) => Promise<void>,
-): Recorder {
+/** Writes outcomes while a round goes on, and never holds it up for long: a database that is away gets them later.
+ *  @param round  of which parcel it is, and what its accounts tell of */
+function createRecorder(database: Database, outcomes: OutcomeWriter, round: Omit<ParcelRecord, 'progress'>): Recorder {
   let waiting: EventProgress[] = []
-  let timer: NodeJS.Timeout | undefined
-  let writing = Promise.resolve(true)
+  let isComing = false
+  let written = Promise.resolve(true)
 
-  const write = (events: readonly EventProgress[]): Promise<boolean> =>
-    within(recordLimitMs, 'the database', writeRecord({ parcelId: id, progress: events })).then(
+  const isDone = (writing: Promise<void>): Promise<boolean> =>
+    within(recordLimitMs, 'the database', writing).then(
       () => true,
       () => false,
     )
 
-  const writeWaiting = (): boolean | Promise<boolean> => {
-    const together = waiting
+  /** All that came until the statement begins. What comes during it has one of its own: nothing else may come for as long as an endpoint hangs. */
+  const takeWaiting = (): ParcelRecord => {
+    const progress = waiting
     waiting = []
-    return together.length === 0 || write(together)
+    isComing = false
+    return { ...round, progress }
   }
 
   return {
-    known: () => within(recordLimitMs, 'the database', recordedProgress(database, id)),
+    known: () => within(recordLimitMs, 'the database', recordedProgress(database, round.parcelId)),
     note(event) {
       waiting.push(event)
-      timer ??= setTimeout(() => {
-        // What comes during the write has a write of its own: nothing else may come for as long as an endpoint hangs.
-        timer = undefined
-        writing = writing.then((isWritten) => isWritten && writeWaiting())
-      }, recordAfterMs)
+      if (isComing) return
+      isComing = true
+      const [before, now] = [written, isDone(outcomes.writeSoon(takeWaiting))]
+      written = before.then(async (isWritten) => (await now) && isWritten)
     },
     async end(events) {
-      clearTimeout(timer)
-      // Events that were written on the way need no second write, unless the first one failed.
-      const rest = (await writing) ? waiting : events
-      return rest.length === 0 || write(rest)
+      outcomes.hurry()
+      // Events that were written on the way need no second write, unless one of the first failed.
+      return (await written) || isDone(outcomes.write({ ...round, progress: events }))
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Does for many at once what is asked for one by one.
+/** Does for many at once what is asked for one by one; what is asked for in one turn of the event loop makes up one group.
  *  @param work  does something for many; what comes while it is under way makes up the next group
  *  @param maxGroup  items at a time
  *  @returns a function that does it for one; it fails when it failed for the group */
@@ -10,7 +10,6 @@ export function inGroups<Item>(
   let isUnderWay = false
 
   const run = async (): Promise<void> => {
-    isUnderWay = true
     while (waiting.length > 0) {
       const group = waiting.splice(0, maxGroup)
       try {
@@ -26,6 +25,8 @@ export function inGroups<Item>(
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      if (!isUnderWay) void run()
+      if (isUnderWay) return
+      isUnderWay = true
+      queueMicrotask(() => void run())
     })
 }
