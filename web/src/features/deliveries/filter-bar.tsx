@@ -1,18 +1,14 @@
-import { Button, Group, Select, SimpleGrid, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { Button, Group, Select, SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
-import { loadFile } from '../../shared/load-file.ts'
 import { messageTypes } from '../../shared/message-types.ts'
 import { useNames } from '../../shared/names.ts'
+import { TextFilter } from '../../shared/text-filter.tsx'
+import { TimeFilters } from '../../shared/time-filters.tsx'
 import { readFilter, statuses } from './filter.ts'
 import { statusLooks } from './status-badge.tsx'
-
-/** With its calendar, which is large: loaded beside the rows. */
-const TimeFilter = lazy(() => loadFile(() => import('./time-filter.tsx')))
 
 interface Props {
   filter: DeliveryFilter
@@ -20,8 +16,6 @@ interface Props {
 }
 
 const statusChoices = statuses.map((value) => ({ value, label: statusLooks[value].label }))
-
-const timeLabels = { since: 'From', until: 'Until' }
 
 /** Chooses deliveries; all members that are given must fit. */
 export function FilterBar({ filter, onChange }: Props) {
@@ -64,11 +58,7 @@ export function FilterBar({ filter, onChange }: Props) {
           value={filter.messageId ?? ''}
           onChange={(value) => set('messageId', value)}
         />
-        {(['since', 'until'] as const).map((member) => (
-          <Suspense key={member} fallback={<TextInput label={timeLabels[member]} placeholder="Any time" disabled />}>
-            <TimeFilter label={timeLabels[member]} value={filter[member]} onChange={(value) => set(member, value)} />
-          </Suspense>
-        ))}
+        <TimeFilters filter={filter} onChange={set} />
       </SimpleGrid>
       {isFiltered && (
         <Button variant="subtle" onClick={() => onChange({})}>
@@ -80,34 +70,3 @@ export function FilterBar({ filter, onChange }: Props) {
 }
 
 const toChoice = ({ id, name }: { id: string; name: string }) => ({ value: id, label: name })
-
-/** How long typing must pause before the list follows, in milliseconds. */
-const typingPauseMs = 350
-
-interface TextFilterProps {
-  label: string
-  value: string
-  onChange: (value: string) => void
-}
-
-function TextFilter({ label, value, onChange }: TextFilterProps) {
-  const [text, setText] = useState(value)
-  const [last, setLast] = useState(value)
-  // The address bar changed by other means, such as the browser's "back".
-  if (value !== last) {
-    setLast(value)
-    if (value !== text.trim()) setText(value)
-  }
-  const tell = useDebouncedCallback(onChange, typingPauseMs)
-  return (
-    <TextInput
-      label={label}
-      placeholder="Any"
-      value={text}
-      onChange={({ currentTarget }) => {
-        setText(currentTarget.value)
-        tell(currentTarget.value.trim())
-      }}
-    />
-  )
-}

@@ -1,8 +1,7 @@
-import { Badge, Button, Group, Select, Table, Text, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { Badge, Button, Group, Select, SimpleGrid, Table, Text } from '@mantine/core'
 import { IconFilterOff } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
 import { sourcesQuery } from '../../api/sources.ts'
@@ -16,12 +15,15 @@ import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { ShowButton } from '../../shared/show-button.tsx'
+import { refusalText } from '../../shared/refusals.ts'
 import { textColumn } from '../../shared/text-column.ts'
+import { TextFilter } from '../../shared/text-filter.tsx'
+import { TimeFilters } from '../../shared/time-filters.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { fates, readTurnedAwayFilter } from './filter.ts'
 
-/** How long typing must pause before the list follows, in milliseconds. */
-const typingPauseMs = 350
+/** How often the newest are read, in milliseconds. */
+const refreshMs = 5_000
 
 const fateChoices = fates.map((value) => ({ value, label: fateLooks[value].label }))
 
@@ -29,18 +31,24 @@ const fateChoices = fates.map((value) => ({ value, label: fateLooks[value].label
 export function TurnedAwayPage() {
   const filter = useSearch({ from: '/shell/turned-away' })
   const navigate = useNavigate()
-  const query = useInfiniteQuery(turnedAwayQuery(filter))
+  const router = useRouter()
+  const query = useInfiniteQuery({
+    ...turnedAwayQuery(filter),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
+  })
   const [shown, setShown] = useState<TurnedAwayEvent>()
+  const change = (next: TurnedAwayFilter): void => {
+    // A filter follows its typing after a pause. By then another page may have been opened.
+    if (router.latestLocation.pathname !== '/turned-away') return
+    void navigate({ to: '/turned-away', search: next, replace: true })
+  }
   return (
     <>
       <PageHeader
         title="Turned away"
         description="Events that came in but were not delivered to anyone: the newest 10,000 of each source, for 24 hours. Events without a valid write key belong to no source and are only counted."
       />
-      <Filters
-        filter={filter}
-        onChange={(next) => void navigate({ to: '/turned-away', search: next, replace: true })}
-      />
+      <Filters filter={filter} onChange={change} />
       <QueryView query={query}>
         {({ pages }) => {
           const events = pages.flatMap(({ items }) => items)
@@ -71,54 +79,48 @@ function Filters({ filter, onChange }: { filter: TurnedAwayFilter; onChange: (fi
     onChange(readTurnedAwayFilter({ ...filter, [member]: value ?? undefined }))
   return (
     <Group gap="xs" mb="md" align="flex-end" role="search" aria-label="Filter events">
-      <Select
-        label="What became of it"
-        placeholder="Any"
-        clearable
-        data={fateChoices}
-        value={filter.fate ?? null}
-        onChange={(value) => set('fate', value)}
-      />
-      <Select
-        label="Source"
-        placeholder="Any"
-        clearable
-        searchable
-        data={sources.map(({ id, name }) => ({ value: id, label: name }))}
-        value={filter.sourceId ?? null}
-        onChange={(value) => set('sourceId', value)}
-      />
-      <ExactText
-        label="Message id, exact"
-        value={filter.messageId ?? ''}
-        onChange={(value) => set('messageId', value)}
-      />
-      <ExactText label="User id, exact" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
+      <SimpleGrid cols={{ base: 2, sm: 3 }} spacing="xs" verticalSpacing="xs" w="100%">
+        <Select
+          label="What became of it"
+          placeholder="Any"
+          clearable
+          data={fateChoices}
+          value={filter.fate ?? null}
+          onChange={(value) => set('fate', value)}
+        />
+        <Select
+          label="Source"
+          placeholder="Any"
+          clearable
+          searchable
+          data={sources.map(({ id, name }) => ({ value: id, label: name }))}
+          value={filter.sourceId ?? null}
+          onChange={(value) => set('sourceId', value)}
+        />
+        <TextFilter
+          label="Message id, exact"
+          value={filter.messageId ?? ''}
+          onChange={(value) => set('messageId', value)}
+        />
+        <TextFilter label="User id, exact" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
+        <TimeFilters filter={filter} onChange={set} />
+        {/* Links of the overview choose one. */}
+        {filter.reason !== undefined && (
+          <Select
+            label="Reason"
+            clearable
+            data={[{ value: filter.reason, label: refusalText(filter.reason) }]}
+            value={filter.reason}
+            onChange={(value) => set('reason', value)}
+          />
+        )}
+      </SimpleGrid>
       {Object.keys(filter).length > 0 && (
         <Button variant="subtle" onClick={() => onChange({})}>
           Clear filters
         </Button>
       )}
     </Group>
-  )
-}
-
-interface ExactTextProps {
-  label: string
-  value: string
-  onChange: (value: string) => void
-}
-
-function ExactText({ label, value, onChange }: ExactTextProps) {
-  const tell = useDebouncedCallback(onChange, typingPauseMs)
-  return (
-    <TextInput
-      key={value}
-      label={label}
-      placeholder="Any"
-      defaultValue={value}
-      onChange={({ currentTarget }) => tell(currentTarget.value.trim())}
-    />
   )
 }
 
@@ -170,11 +172,11 @@ function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (ev
                 </Text>
               )}
             </Table.Td>
-            <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
+            <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
               {event.userId ?? '–'}
             </Table.Td>
             <Table.Td visibleFrom="md">
-              <Link to="/sources/$id" params={{ id: event.sourceId }}>
+              <Link to="/sources/$id" params={{ id: event.sourceId }} dir="auto">
                 {sources.find(({ id }) => id === event.sourceId)?.name ?? event.sourceId}
               </Link>
             </Table.Td>

@@ -1,7 +1,7 @@
 import { DateTimePicker } from '@mantine/dates'
 import dayjs from 'dayjs'
 import { useId } from 'react'
-import { calendarProps } from '../../shared/calendar.ts'
+import { calendarProps } from './calendar.ts'
 
 const minuteMs = 60_000
 const agos = [
