@@ -243,7 +243,7 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Pause' }).waitFor()
       await eventually(stored).toMatchObject({ paused: false, held: null })
       await page.goto(`${web.node.url}/settings?tab=audit`)
-      await page.getByText('Held, while it fails, destination').first().waitFor()
+      await page.getByText('Held destination while it fails').first().waitFor()
       expect(errors).toEqual([])
     })
 

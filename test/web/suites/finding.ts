@@ -152,6 +152,33 @@ export const finding = (web: WebTest) =>
       expect(await row.first().getByRole('link').count()).toBe(0)
     })
 
+    it('what was done in words, with a link only to what has a page', async () => {
+      const source = await web.node.createSource('In words')
+      const { body } = await web.node.api<{ id: string }>('POST', '/deliveries/cancel', { sourceId: source.id })
+      await web.node.api('POST', `/deliveries/bulk/${body.id}/stop`)
+      await web.node.api('POST', '/destinations/test', { settings: { webhooks: [{ url: 'http://127.0.0.1:9/' }] } })
+      const { body: rules } = await web.node.api<object>('GET', '/alert-rules')
+      await web.node.api('PUT', '/alert-rules', rules)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/settings?tab=audit`)
+      for (const told of [
+        'admin Replaced alert rules Show',
+        'admin Sent a test event to an endpoint that was not saved Show',
+        'admin Stopped an action on many deliveries Show',
+      ]) {
+        const row = page.getByRole('row', { name: new RegExp(told) }).first()
+        await row.waitFor()
+        expect(await row.getByRole('link').count()).toBe(0)
+      }
+      await page.getByRole('combobox', { name: 'Changes of' }).click()
+      await page.getByRole('option', { name: 'Alerts' }).click()
+      await page.getByRole('row', { name: /many deliveries/ }).waitFor({ state: 'detached' })
+      await page
+        .getByRole('row', { name: /Replaced alert rules/ })
+        .first()
+        .waitFor()
+    })
+
     it('what a change changed, member by member, without its secrets', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Before its rename')

@@ -1,6 +1,5 @@
-import { Badge, Group, Select, SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Group, Select, SimpleGrid, Stack, Table, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
-import { useDebouncedCallback } from '@mantine/hooks'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AuditEntry, AuditFilter } from '../../../../src/schemas/audit.ts'
@@ -12,6 +11,7 @@ import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { ShowButton } from '../../shared/show-button.tsx'
+import { TextFilter } from '../../shared/text-filter.tsx'
 import { textColumn } from '../../shared/text-column.ts'
 import { formatTime } from '../../shared/time.tsx'
 import { describeAction, differences, matchedBy, subjectName } from './describe-change.ts'
@@ -119,17 +119,15 @@ const kinds = [
   { value: 'deletion-requests', label: 'Deletion requests' },
   { value: 'suppressions', label: 'Suppressions' },
   { value: 'tokens', label: 'API tokens' },
+  { value: 'alert', label: 'Alerts' },
   { value: 'session', label: 'Sign-ins' },
 ]
 
-/** How long typing must pause before the list follows, in milliseconds. */
-const typingPauseMs = 350
-
 function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter: AuditFilter) => void }) {
-  const setActor = useDebouncedCallback((actor: string) => {
+  const setActor = (actor: string): void => {
     const { actor: _, ...rest } = filter
     onChange(actor === '' ? rest : { ...rest, actor })
-  }, typingPauseMs)
+  }
   return (
     <Group gap="xs" mb="md" role="search" aria-label="Filter changes">
       <Select
@@ -143,11 +141,7 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter:
           onChange(subject === null ? rest : { ...rest, subject })
         }}
       />
-      <TextInput
-        label="Who (exact)"
-        placeholder="Anybody"
-        onChange={({ currentTarget }) => setActor(currentTarget.value.trim())}
-      />
+      <TextFilter label="Who, exact" placeholder="Anybody" value={filter.actor ?? ''} onChange={setActor} />
     </Group>
   )
 }
@@ -156,16 +150,18 @@ function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter:
 function Subject({ entry }: { entry: AuditEntry }) {
   const [kind, id] = [entry.subject.split('/')[0], entry.subject.slice(entry.subject.indexOf('/') + 1)]
   const page = pagesOf[kind ?? '']
+  const name = subjectName(entry)
+  if (name === '') return null
   const isThere = entry.subject.includes('/') && !entry.action.endsWith('.delete') && matchedBy(entry) === undefined
   if (page === undefined || !isThere)
     return (
-      <Text size="xs" c="dimmed" lineClamp={1}>
-        {subjectName(entry)}
+      <Text size="xs" c="dimmed" lineClamp={1} dir="auto">
+        {name}
       </Text>
     )
   return (
-    <Link to={page} params={{ id }} size="xs">
-      {subjectName(entry)}
+    <Link to={page} params={{ id }} size="xs" dir="auto">
+      {name}
     </Link>
   )
 }

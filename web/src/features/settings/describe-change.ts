@@ -31,7 +31,6 @@ const verbs: Record<string, string> = {
   resume: 'Resumed the schedule of',
   mute: 'Muted',
   lift: 'Lifted',
-  hold: 'Held, while it fails,',
   sync: 'Synced',
   resync: 'Sent every member of',
   backfill: 'Made up for missed syncs of',
@@ -43,21 +42,29 @@ const verbs: Record<string, string> = {
   'syncs.undo': 'Undid a sync of',
 }
 
+/** Actions that no verb and noun tell. */
+const sentences: Record<string, string> = {
+  'session.create': 'Signed in',
+  'deliveries.bulk.stop': 'Stopped an action on many deliveries',
+  'destinations.hold': 'Held destination while it fails',
+  'destinations.resume': 'Resumed destination, since it answers',
+}
+
 /** What was done, as in `Changed source`. */
 export function describeAction(entry: AuditEntry): string {
   const { action, subject, outcome } = entry
   if (outcome === 'refused') return 'Tried to sign in with a wrong token'
-  if (action === 'session.create') return 'Signed in'
+  const told = sentences[action]
+  if (told !== undefined) return told
+  if (action === 'destinations.test' && subject === 'destinations')
+    return 'Sent a test event to an endpoint that was not saved'
   const [resource = '', ...rest] = action.split('.')
-  const isMany = (resource === 'deliveries' || resource === 'destinations') && !subject.includes('/')
-  const matched = matchedBy(entry)
-  const noun =
-    matched !== undefined || (isMany && resource === 'deliveries') ? 'deliveries' : (nouns[resource] ?? resource)
-  if (action === 'destinations.resume') return 'Resumed, since it answers, destination'
+  const isMany = resource === 'deliveries' && !subject.includes('/')
+  const noun = isMany || matchedBy(entry) !== undefined ? 'deliveries' : (nouns[resource] ?? resource)
   return `${verbs[rest.join('.')] ?? rest.join(' ')} ${noun}`
 }
 
-/** What it was done to: its name, or its id when it has none. */
+/** What it was done to: its name, or its id when it has none; empty where the action says it all. */
 export function subjectName(entry: AuditEntry): string {
   const { subject, before, after } = entry
   const matched = matchedBy(entry)
@@ -67,6 +74,7 @@ export function subjectName(entry: AuditEntry): string {
   for (const state of [after, before])
     if (typeof state === 'object' && state !== null && 'name' in state && typeof state.name === 'string')
       return state.name
+  if (entry.action === 'deliveries.bulk.stop' || !subject.includes('/')) return ''
   return subject.slice(subject.indexOf('/') + 1)
 }
 
