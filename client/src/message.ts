@@ -4,6 +4,7 @@ import type { CallType, JsonObject } from './calls.ts'
 import type { AnalyticsErrorCode } from './errors.ts'
 import { AnalyticsError } from './errors.ts'
 import { encode, isDeeperThan, MAX_CALL_BYTES, MAX_DEPTH, MAX_MESSAGE_ID_CHARACTERS } from './limits.ts'
+import { randomId } from './random-id.ts'
 
 declare const PACKAGE_VERSION: string
 
@@ -59,7 +60,7 @@ export interface WrittenMessage extends QueuedMessage {
 export function writeMessage(type: CallType, call: unknown, now: Date): WrittenMessage {
   if (!isObject(call)) throw fault('wrong_type', type, 'the call must be: object')
   check(type, call)
-  const messageId = (call.messageId as string | null | undefined) ?? crypto.randomUUID()
+  const messageId = (call.messageId as string | null | undefined) ?? randomId()
   // Object.assign, because V8 keeps what spread makes until the next full collection: that doubled a program's memory.
   const message: JsonObject = Object.assign({}, call, {
     type,

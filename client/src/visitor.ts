@@ -1,6 +1,7 @@
 /** Who the visitor of a page is, as this browser remembers it. */
 
 import type { JsonObject } from './calls.ts'
+import { randomId } from './random-id.ts'
 
 /** The names under which analytics.js keeps the same: a site that comes from there keeps its visitors. */
 const USER = 'ajs_user_id'
@@ -116,7 +117,7 @@ export class Visitor {
   #anonymousId(): string {
     const known = this.#read(ANONYMOUS)
     if (known) return known
-    const made = crypto.randomUUID()
+    const made = randomId()
     this.#write(ANONYMOUS, made)
     return made
   }

@@ -28,4 +28,27 @@ describeInBrowser('a page', () => {
     expect(ingest.messages()[1]).toMatchObject({ event: 'Left' })
     expect(ingest.requests.map(({ body }) => body.writeKey)).toEqual(['page-key', 'page-key'])
   })
+
+  it('that came by plain HTTP has ids for its visitors and messages, too', async () => {
+    const ingest = await startIngestServer()
+    onTestFinished(() => ingest.stop())
+    const pages = await startPages()
+    const browser = await launchChromium()
+    onTestFinished(() => browser.close())
+    const page = await browser.newPage()
+    // Only localhost is excepted from what browsers keep from such pages.
+    await page.addInitScript('delete Crypto.prototype.randomUUID')
+    await page.goto(pages)
+    await page.evaluate(`(async () => {
+      const { Analytics } = await import('/analytics.js')
+      const analytics = new Analytics('page-key', { endpoint: '${ingest.url}', remember: true })
+      analytics.track({ event: 'First' })
+      analytics.track({ event: 'Second' })
+      await analytics.close()
+    })()`)
+    const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+    const [first, second] = ingest.messages()
+    for (const id of [first?.messageId, second?.messageId, first?.anonymousId]) expect(id).toMatch(uuid)
+    expect(first?.messageId).not.toBe(second?.messageId)
+  })
 })
