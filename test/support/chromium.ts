@@ -31,6 +31,8 @@ const args = [
   '--disable-sync',
   '--disable-quic',
   '--no-first-run',
+  // Such names are this machine, to a browser as any other that is reached by plain HTTP.
+  '--host-resolver-rules=MAP *.test 127.0.0.1',
 ]
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: executablePath ?? '', args })

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startTestApp } from '../../support/app.ts'
 import { startReceiver } from '../../support/receiver.ts'
-import type { WebTest } from '../browser.ts'
+import { eventually, signIn, type WebTest } from '../browser.ts'
 
 const run = promisify(execFile)
 
@@ -44,6 +44,22 @@ export const snippets = (web: WebTest) =>
       const last = (await receiver.received(3))[2]
       expect(JSON.parse(last?.body.toString() ?? '')).toMatchObject({ type: 'page', properties: { path: '/' } })
       expect(errors).toEqual([])
+    })
+
+    it('are copied by their button, also from a node that is reached by plain HTTP', async () => {
+      const source = await web.node.createSource('By button')
+      const { page } = await web.open()
+      await page.context().grantPermissions(['clipboard-read'], { origin: web.node.url })
+      // No secure context for a browser, as with any host but localhost.
+      const address = `http://postrider.test:${new URL(web.node.url).port}`
+      await signIn(page, address)
+      await page.goto(`${address}/sources/${source.id}`)
+      expect(await page.evaluate(() => window.isSecureContext)).toBe(false)
+      await page.getByRole('button', { name: 'Copy curl snippet' }).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      const beside = await page.context().newPage()
+      await beside.goto(web.node.url)
+      await eventually(() => beside.evaluate(() => navigator.clipboard.readText())).toContain('/v1/track -u')
     })
 
     it('lead to where events are taken when the app has a port of its own', async () => {

@@ -1,5 +1,6 @@
-import { ActionIcon, Box, Button, Code, CopyButton, Tooltip } from '@mantine/core'
+import { ActionIcon, Box, Button, Code, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
+import { useCopy } from './use-copy.ts'
 
 interface CopyProps {
   value: string
@@ -8,34 +9,31 @@ interface CopyProps {
 }
 
 export function CopyIcon({ value, name }: CopyProps) {
+  const { outcome, copy } = useCopy(value)
+  const label = outcome === undefined ? `Copy ${name}` : words[outcome]
   return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : `Copy ${name}`}>
-          <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={copied ? 'Copied' : `Copy ${name}`}>
-            {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
+    <Tooltip label={label}>
+      <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={label}>
+        {outcome === 'copied' ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
+      </ActionIcon>
+    </Tooltip>
   )
 }
 
 export function CopyTextButton({ value, name }: CopyProps) {
+  const { outcome, copy } = useCopy(value)
   return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Button
-          variant="default"
-          onClick={copy}
-          leftSection={copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
-        >
-          {copied ? 'Copied' : `Copy ${name}`}
-        </Button>
-      )}
-    </CopyButton>
+    <Button
+      variant="default"
+      onClick={copy}
+      leftSection={outcome === 'copied' ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
+    >
+      {outcome === undefined ? `Copy ${name}` : words[outcome]}
+    </Button>
   )
 }
+
+const words = { copied: 'Copied', failed: 'Not copied: select it and copy it by hand' } as const
 
 interface CodeProps extends CopyProps {
   maxHeight?: number
