@@ -8,6 +8,6 @@ export function badRowsRefusal(
   maxShare: number,
 ): MembershipError | undefined {
   if (badRows <= maxShare * rowsRead) return undefined
-  const example = first === undefined ? '' : `; line ${first.line} ${first.reason}`
+  const example = first === undefined ? '' : `; line ${first.line}: ${first.reason}`
   return new MembershipError(`${badRows} of ${rowsRead} rows are bad${example}`)
 }

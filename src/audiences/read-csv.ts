@@ -30,7 +30,7 @@ export async function* readCsv(bytes: Readable, kind: AudienceKind): AsyncGenera
     on_skip: (error) => {
       // The parser would go on gathering it, and report each further byte.
       if (error?.code === 'CSV_MAX_RECORD_SIZE') throw tooLong(parser.info.lines)
-      group.push({ line: Number(error?.['lines'] ?? 0), fault: 'is not CSV' })
+      group.push({ line: Number(error?.['lines'] ?? 0), fault: 'it is not CSV' })
       return undefined
     },
   })
@@ -46,7 +46,7 @@ export async function* readCsv(bytes: Readable, kind: AudienceKind): AsyncGenera
     group.push(
       record.length === width
         ? readCells(record, info.lines)
-        : { line: info.lines, fault: `has ${record.length} columns instead of ${width}` },
+        : { line: info.lines, fault: `it has ${record.length} columns instead of ${width}` },
     )
     if (group.length < groupSize) continue
     yield group
@@ -56,7 +56,7 @@ export async function* readCsv(bytes: Readable, kind: AudienceKind): AsyncGenera
   yield group
 
   function readCells(record: string[], line: number): Reading {
-    if (record.some((cell) => cell.includes('\ufffd'))) return { line, fault: 'is not valid UTF-8' }
+    if (record.some((cell) => cell.includes('\ufffd'))) return { line, fault: 'it is not valid UTF-8' }
     return readMember(toMember?.(record.map((cell) => fromCell(cell))), kind, line)
   }
 }

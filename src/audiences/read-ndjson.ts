@@ -20,7 +20,7 @@ export async function* readNdjson(bytes: AsyncIterable<Buffer>, kind: AudienceKi
     const readings: Reading[] = []
     for (const text of lines) {
       line++
-      const reading = text === 'too long' ? { line, fault: `is longer than ${maxRowBytes} bytes` } : read(text)
+      const reading = text === 'too long' ? { line, fault: `it is longer than ${maxRowBytes} bytes` } : read(text)
       if (reading !== undefined) readings.push(reading)
     }
     yield readings
@@ -28,13 +28,13 @@ export async function* readNdjson(bytes: AsyncIterable<Buffer>, kind: AudienceKi
 
   function read(raw: Buffer): Reading | undefined {
     const content = line === 1 && raw.subarray(0, 3).equals(byteOrderMark) ? raw.subarray(3) : raw
-    if (!isUtf8(content)) return { line, fault: 'is not valid UTF-8' }
+    if (!isUtf8(content)) return { line, fault: 'it is not valid UTF-8' }
     const text = content.toString('utf8').trim()
     if (text === '') return undefined
     try {
       return readMember(JSON.parse(text), kind, line)
     } catch {
-      return { line, fault: 'is not JSON' }
+      return { line, fault: 'it is not JSON' }
     }
   }
 }

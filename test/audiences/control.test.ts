@@ -65,11 +65,11 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     const failed = await ended(given.node, given.audience, await upload(given.node, given.audience, body))
     expect(failed).toMatchObject({ status: 'failed', rowsRead: 5, badRows: 3, sent: 0 })
     expect(failed.badRowSample).toEqual([
-      { line: 2, reason: 'is not JSON' },
+      { line: 2, reason: 'it is not JSON' },
       { line: 4, reason: 'userId is missing' },
       { line: 5, reason: 'traits is not an object' },
     ])
-    expect(failed.reason).toMatch(/3 of 5 rows are bad; line 2 is not JSON/)
+    expect(failed.reason).toMatch(/3 of 5 rows are bad; line 2: it is not JSON/)
     await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxBadRowShare: 0.6 })
     expect(await ended(given.node, given.audience, await upload(given.node, given.audience, body))).toMatchObject({
       status: 'completed',

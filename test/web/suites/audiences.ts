@@ -93,7 +93,7 @@ export const audiences = (web: WebTest) =>
 
       await choose('"ada"\nnot json\n')
       await page.getByRole('button', { name: 'Preview' }).click()
-      await page.getByText('The membership cannot be used: 1 of 2 rows are bad; line 2 is not JSON.').waitFor()
+      await page.getByText('The membership cannot be used: 1 of 2 rows are bad; line 2: it is not JSON.').waitFor()
       expect(await page.getByRole('button', { name: 'Upload and sync' }).isDisabled()).toBe(true)
       const members = async (): Promise<number> => (await web.node.api<Audience>('GET', path)).body.members
 
@@ -120,6 +120,13 @@ export const audiences = (web: WebTest) =>
           .getByRole('button', { name: 'Undo' })
           .count(),
       ).toBe(0)
+
+      await web.node.api('PATCH', path, { maxBadRowShare: 0.5 })
+      await upload('"ada"\n"grace"\n"mary"\n"jean"\nnot json\n')
+      await syncs
+        .getByRole('row', { name: /^Completed/ })
+        .getByText('1 of 5 rows could not be read as members, the first in line 5: it is not JSON')
+        .waitFor()
       expect(receiver.requests).toHaveLength(10)
       expect(errors).toEqual([])
     })

@@ -107,6 +107,7 @@ function SyncRow({ sync, isLatest }: RowProps) {
               {withNames(reason)}
             </Text>
           )}
+          <LeftOutRows sync={sync} />
           <Group gap={6}>
             <SyncUsersButton sync={sync} />
             <SyncActions sync={sync} isLatest={isLatest} />
@@ -133,6 +134,19 @@ function SyncRow({ sync, isLatest }: RowProps) {
         <Ago at={requestedAt} />
       </Table.Td>
     </Table.Tr>
+  )
+}
+
+/** Rows that are not in the audience, although the sync went on without them. */
+function LeftOutRows({ sync: { status, badRows, rowsRead, badRowSample } }: Pick<RowProps, 'sync'>) {
+  const [first] = badRowSample
+  // The reason of one that failed says so.
+  if (badRows === 0 || status === 'failed') return null
+  return (
+    <Text size="xs">
+      {badRows.toLocaleString()} of {rowsRead.toLocaleString()} rows could not be read as members
+      {first !== undefined && `, the first in line ${first.line}: ${first.reason}`}
+    </Text>
   )
 }
 
