@@ -6,6 +6,7 @@ import { getTurnedAway, listTurnedAway } from '../db/turned-away.ts'
 import { AppError } from '../errors.ts'
 import type { RecordedEvent } from '../rehearsal/rehearse.ts'
 import { MessageBodySchema } from '../schemas/message.ts'
+import { filteredByRules, type TurnedAwayFilter } from '../schemas/turned-away.ts'
 import type { WhilePresent } from '../within.ts'
 import type { DeliveryLog } from './delivery-log.ts'
 
@@ -52,12 +53,13 @@ async function listOfSource(
   limit: number,
   whilePresent: WhilePresent,
 ): Promise<Listed[]> {
-  const turnedAway = async (fate: 'filtered' | 'no_destination') =>
-    listTurnedAway(database, { sourceId, fate }, { limit })
+  const turnedAway = async (filter: Pick<TurnedAwayFilter, 'fate' | 'reason'>) =>
+    listTurnedAway(database, { sourceId, ...filter }, { limit })
   const [deliveries, filtered, nowhere] = await Promise.all([
     deliveryLog.list({ sourceId }, { limit }, whilePresent),
-    turnedAway('filtered'),
-    turnedAway('no_destination'),
+    // Those that their own `integrations` member kept from all destinations go to none, whatever its filter is.
+    turnedAway({ fate: 'filtered', reason: filteredByRules }),
+    turnedAway({ fate: 'no_destination' }),
   ])
   return [
     ...deliveries.items

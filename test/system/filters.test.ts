@@ -125,9 +125,12 @@ describe('a draft', () => {
     await node.post('/batch', source.writeKey, { batch: [order('five', 5), order('fifty', 50), identify] })
     await node.post('/track', source.writeKey, order('fifty', 50))
     await node.post('/track', lonely.writeKey, order('nowhere', 500))
+    // No filter lets it through.
+    await node.post('/track', source.writeKey, { ...order('excluded', 500), integrations: { All: false } })
     await other.received(2)
     await turnedAway('identified')
     await turnedAway('nowhere')
+    await turnedAway('excluded')
 
     const all = await until('the four events', async () => {
       const { body } = await rehearse(id, { filter: null })
