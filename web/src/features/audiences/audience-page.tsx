@@ -148,7 +148,7 @@ function AudienceFacts({ audience }: { audience: Audience }) {
         {audience.destinationIds.length === 0
           ? 'none'
           : audience.destinationIds.map((id) => (
-              <Link key={id} to="/destinations/$id" params={{ id }} mr="xs">
+              <Link key={id} to="/destinations/$id" params={{ id }} mr="xs" dir="auto">
                 {destinations.find((destination) => destination.id === id)?.name ?? id}
               </Link>
             ))}

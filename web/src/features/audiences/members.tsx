@@ -69,7 +69,9 @@ function MemberTable({ audience: { id, kind, destinationIds }, members, search }
         <Table.Tbody>
           {members.map((member) => (
             <Table.Tr key={member.userId}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{member.userId}</Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }} dir="auto">
+                {member.userId}
+              </Table.Td>
               {kind === 'trait' && (
                 <Table.Td>
                   <Json value={member.value} />

@@ -108,7 +108,7 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
         ) : delivery.userId === null ? (
           '–'
         ) : (
-          <Link to="/deliveries" search={{ userId: delivery.userId }}>
+          <Link to="/deliveries" search={{ userId: delivery.userId }} dir="auto">
             {delivery.userId}
           </Link>
         )}

@@ -21,11 +21,17 @@ const DestinationResult = ({ result: { destinationId, status, endpoints }, name,
   <div role="group" aria-label={`Result of ${name}`}>
     <Group gap="xs" mb={4}>
       {isDeleted ? (
-        <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+        <Text fw={600} dir="auto" style={{ overflowWrap: 'anywhere' }}>
           {name}
         </Text>
       ) : (
-        <Link to="/destinations/$id" params={{ id: destinationId }} fw={600} style={{ overflowWrap: 'anywhere' }}>
+        <Link
+          to="/destinations/$id"
+          params={{ id: destinationId }}
+          fw={600}
+          dir="auto"
+          style={{ overflowWrap: 'anywhere' }}
+        >
           {name}
         </Link>
       )}

@@ -13,7 +13,7 @@ export function OriginFact({ id }: { id: string }) {
       {isDeleted ? (
         name
       ) : (
-        <Link to={isAudience ? '/audiences/$id' : '/sources/$id'} params={{ id }}>
+        <Link to={isAudience ? '/audiences/$id' : '/sources/$id'} params={{ id }} dir="auto">
           {name}
         </Link>
       )}

@@ -86,7 +86,7 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
             <Stack gap="xs">
               {failures.map(({ id, event, type, reason, startedAt }) => (
                 <div key={id} style={{ overflowWrap: 'anywhere' }}>
-                  <Link to="/deliveries/$id" params={{ id }} fw={600}>
+                  <Link to="/deliveries/$id" params={{ id }} fw={600} dir="auto">
                     {event ?? type}
                   </Link>{' '}
                   <Text span size="sm" c="dimmed">

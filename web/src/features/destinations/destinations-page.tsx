@@ -1,6 +1,7 @@
 import { Badge, Group, Table, Text } from '@mantine/core'
 import { IconPlugConnected } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { Fragment } from 'react'
 import type { Activity } from '../../../../src/schemas/activity.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
@@ -80,7 +81,12 @@ export function DestinationsPage() {
                             none
                           </Text>
                         ) : (
-                          destination.sourceIds.map(nameOf).join(', ')
+                          destination.sourceIds.map((id, index) => (
+                            <Fragment key={id}>
+                              {index > 0 && ', '}
+                              <bdi>{nameOf(id)}</bdi>
+                            </Fragment>
+                          ))
                         )}
                       </Table.Td>
                       <Table.Td visibleFrom="lg">

@@ -143,11 +143,11 @@ function EventRow({ event: shown, onShow }: { event: LiveEventRow; onShow: () =>
   return (
     <Table.Tr>
       <Table.Td>{formatClock(at)}</Table.Td>
-      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+      <Table.Td style={{ overflowWrap: 'anywhere' }} dir="auto">
         {type ?? 'Unreadable'}
         {event !== null && ` · ${event}`}
       </Table.Td>
-      <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
+      <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
         {userId ?? '–'}
       </Table.Td>
       <Table.Td>
