@@ -31,6 +31,10 @@ interface Opener {
   name: string | RegExp
   /** It cannot be left without an answer. */
   stays?: true
+  /** Where the focus is afterwards; where it was before unless given. */
+  focusIsBackAt?: (page: Page) => Locator
+  /** What is typed into it, to be saved or sent. */
+  field?: string
 }
 
 const button = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first()
@@ -39,6 +43,18 @@ const deliveryPath = ({ id }: Source, messageId: string): string =>
 
 const openers: Opener[] = [
   { file: 'shell/account-menu.tsx', path: () => '/', from: button('Account'), role: 'menu', name: 'Account' },
+  {
+    file: 'shell/account-menu.tsx',
+    path: ({ destination }) => `/destinations/${destination.id}`,
+    before: async (page) => {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Half done')
+      await page.getByRole('button', { name: 'Account' }).click()
+    },
+    from: (page) => page.getByRole('menuitem', { name: 'Sign out' }),
+    name: 'Sign out without saving?',
+    // The menu that it came from is closed.
+    focusIsBackAt: button('Account'),
+  },
   { file: 'shell/color-scheme-menu.tsx', path: () => '/', from: button('Colours'), role: 'menu', name: 'Colours' },
   {
     file: 'shell/command-palette.tsx',
@@ -76,6 +92,7 @@ const openers: Opener[] = [
     path: () => '/sources',
     from: button('Create a source'),
     name: 'Create a source',
+    field: 'Name',
   },
   {
     file: 'features/sources/write-key.tsx',
@@ -131,12 +148,14 @@ const openers: Opener[] = [
     path: ({ source }) => deliveryPath(source, 'asked'),
     from: button('Cancel …'),
     name: 'Cancel the delivery',
+    field: 'Why',
   },
   {
     file: 'features/deliveries/bulk-bar.tsx',
     path: ({ source }) => `/deliveries?sourceId=${source.id}`,
     from: button('Retry now …'),
     name: 'Retry now',
+    field: 'Why',
   },
   {
     file: 'features/turned-away/turned-away-page.tsx',
@@ -149,6 +168,7 @@ const openers: Opener[] = [
     path: () => '/audiences',
     from: button('Create an audience'),
     name: 'Create an audience',
+    field: 'Name',
   },
   {
     file: 'features/audiences/audience-page.tsx',
@@ -173,12 +193,14 @@ const openers: Opener[] = [
     path: () => '/deletion-requests',
     from: button('Request a deletion'),
     name: 'Request a deletion',
+    field: 'User ids',
   },
   {
     file: 'features/deletion-requests/deletion-requests-page.tsx',
     path: () => '/deletion-requests',
     from: button('Lift suppressions'),
     name: 'Lift suppressions',
+    field: 'User ids',
   },
   {
     file: 'features/settings/audit-log.tsx',
@@ -197,6 +219,7 @@ const openers: Opener[] = [
     path: () => '/alerts',
     from: button('Change'),
     name: 'Change Dialogs',
+    field: 'Name of the channel',
   },
   {
     file: 'features/settings/tokens.tsx',
@@ -280,7 +303,18 @@ export const dialogs = (web: WebTest) =>
 
     it.each(openers)(
       '$name of $file is accessible in every look, is used with the keyboard alone, shifts nothing and gives the focus back',
-      async ({ path, before, from, key = 'Enter', role = 'dialog', name, stays }) => {
+      async ({
+        path,
+        before,
+        from,
+        key = 'Enter',
+        role = 'dialog',
+        name,
+        stays,
+        focusIsBackAt = from,
+        field,
+        file,
+      }) => {
         const { page } = await web.open({ signedInTo: web.node.url })
         await page.goto(web.node.url + path(scene))
         await before?.(page, scene)
@@ -294,6 +328,9 @@ export const dialogs = (web: WebTest) =>
         await shown.waitFor()
         await page.waitForFunction((wanted) => document.activeElement?.closest(`[role=${wanted}]`) !== null, role)
         expect((await heading.boundingBox())?.x).toBe(place)
+        // What is typed to find something, or to sign in, is no loss.
+        if (file !== 'shell/command-palette.tsx' && stays !== true)
+          expect((await shown.getByRole('textbox').count()) > 0).toBe(field !== undefined)
         // Its head is not taken for the head of the page.
         expect(await page.getByRole('banner').count()).toBe(1)
         for (const look of [wideAndLight, wideAndDark, narrowAndDark]) {
@@ -308,7 +345,59 @@ export const dialogs = (web: WebTest) =>
         await page.keyboard.press('Escape')
         if (stays === true) return expect(await shown.count()).toBe(1)
         await shown.waitFor({ state: 'detached' })
-        await page.waitForFunction((element) => document.activeElement === element, await opener.elementHandle())
+        const back = await focusIsBackAt(page).elementHandle()
+        await page.waitForFunction((element) => document.activeElement === element, back)
+      },
+    )
+
+    it.each(openers.filter(({ field }) => field !== undefined))(
+      '$name of $file asks before what was typed is lost, however it is closed',
+      async ({ path, from, key = 'Enter', name, field }) => {
+        const { page } = await web.open({ signedInTo: web.node.url })
+        await page.goto(web.node.url + path(scene))
+        const opener = from(page)
+        const hasFocus = async (element: Locator) =>
+          page.waitForFunction((one) => document.activeElement === one, await element.elementHandle())
+        const open = async () => {
+          await opener.focus()
+          await page.keyboard.press(key)
+        }
+        const dialog = page.getByRole('dialog', { name, exact: true })
+        const typed = dialog.getByRole('textbox', { name: field ?? '', exact: true })
+        const question = page.getByRole('dialog', { name: 'Close without saving?' })
+        await open()
+        await typed.waitFor()
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'detached' })
+
+        await open()
+        await typed.fill('half a word')
+        const ways = [
+          () => page.keyboard.press('Escape'),
+          () => page.mouse.click(5, 400),
+          () => dialog.getByRole('button', { name: 'Close', exact: true }).first().click(),
+        ]
+        for (const close of ways) {
+          await typed.focus()
+          await close()
+          await question.getByRole('button', { name: 'Go on editing' }).click()
+          await question.waitFor({ state: 'detached' })
+          expect(await typed.inputValue()).toBe('half a word')
+        }
+        await typed.focus()
+        await page.keyboard.press('Escape')
+        await question.waitFor()
+        // It answers the question alone.
+        await page.keyboard.press('Escape')
+        await question.waitFor({ state: 'detached' })
+        await hasFocus(typed)
+        await page.mouse.click(5, 400)
+        await question.getByRole('button', { name: 'Close without saving' }).click()
+        await dialog.waitFor({ state: 'detached' })
+        await hasFocus(opener)
+        await open()
+        await typed.waitFor()
+        expect(await typed.inputValue()).not.toBe('half a word')
       },
     )
   })

@@ -1,28 +1,66 @@
-import { Modal, type ModalProps } from '@mantine/core'
-import { useEffect } from 'react'
+import { Button, getDefaultZIndex, Modal, type ModalProps } from '@mantine/core'
+import { createContext, use, useCallback, useEffect, useRef } from 'react'
+import { useDialogPlace } from './open-dialogs.ts'
 
-/** A dialog over the page. The focus goes back to where it was, however it ends. */
-export function Dialog(props: ModalProps) {
+/** Asks whether a dialog may be closed. @param proceed  closes it */
+type Ask = (proceed: () => void) => void
+
+/** How what stands in a dialog closes it, and has something asked first. */
+interface Closing {
+  close: () => void
+  /** @param ask  what is asked from now on; null: nothing */
+  setAsk: (ask: Ask | null) => void
+}
+
+/** Of the dialog around something; null outside of any. */
+export const ClosingContext = createContext<Closing | null>(null)
+
+/** A dialog over the page. Whatever closes it, unsaved edits in it are asked about first, and the focus goes back to where it was. Of several,
+ *  the one on top alone hears Escape. */
+export function Dialog({ onClose, closeOnEscape = true, children, ...props }: ModalProps) {
+  const ask = useRef<Ask>(null)
+  const setAsk = useCallback((next: Ask | null): void => {
+    ask.current = next
+  }, [])
+  const { place, isCovered } = useDialogPlace(props.opened)
+  const close = (): void => (ask.current === null ? onClose() : ask.current(onClose))
   return (
-    // Its head is not that of the page.
-    <Modal closeButtonProps={{ 'aria-label': 'Close' }} attributes={{ header: { role: 'none' } }} {...props}>
+    <Modal
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      // A click beside it leaves the focus where it is.
+      overlayProps={{ onMouseDown: (event) => event.preventDefault() }}
+      // Its head is not that of the page.
+      attributes={{ header: { role: 'none' } }}
+      zIndex={getDefaultZIndex('modal') + place}
+      closeOnEscape={closeOnEscape && !isCovered}
+      onClose={close}
+      {...props}
+    >
       <FocusKeeper />
-      {props.children}
+      <ClosingContext value={{ close, setAsk }}>{children}</ClosingContext>
     </Modal>
   )
 }
 
+/** Closes the dialog that it stands in, as the cross in its head does. */
+export const CloseButton = () => (
+  <Button variant="default" onClick={use(ClosingContext)?.close}>
+    Close
+  </Button>
+)
+
 /** Mounted with the content: a dialog that is taken out of the page while it is open cannot give the focus back itself. */
 function FocusKeeper() {
+  const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
-    const before = lastFocusOutside()
+    const before = focusOutside(place.current?.closest('[role=dialog]') ?? null)
     return () => before?.focus({ preventScroll: true })
   }, [])
-  return null
+  return <span ref={place} hidden />
 }
 
 /** What had the focus when the dialog opened; it may have taken it already. */
-function lastFocusOutside(): HTMLElement | null {
+function focusOutside(dialog: Element | null): HTMLElement | null {
   const { activeElement } = document
-  return activeElement instanceof HTMLElement && activeElement.closest('[role=dialog]') === null ? activeElement : null
+  return activeElement instanceof HTMLElement && dialog?.contains(activeElement) !== true ? activeElement : null
 }

@@ -3,6 +3,8 @@ import { IconBook, IconLogout, IconUser } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { sessionQuery, signOut } from '../api/session.ts'
+import { confirm } from '../shared/confirm.tsx'
+import { isAnythingUnsaved } from '../shared/unsaved.ts'
 import { useChange } from '../shared/use-change.ts'
 
 export function AccountMenu() {
@@ -17,9 +19,16 @@ export function AccountMenu() {
       // Drafts are for who typed them.
       sessionStorage.clear()
       client.setQueryData(sessionQuery.queryKey, null)
-      void navigate({ to: '/login' })
+      void navigate({ to: '/login', ignoreBlocker: true })
     },
   })
+  const ask = (): void =>
+    confirm({
+      title: 'Sign out without saving?',
+      text: 'Your changes on this page are not saved. They are lost when you sign out.',
+      yes: 'Sign out without saving',
+      onYes: () => leave.mutate(),
+    })
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -32,7 +41,10 @@ export function AccountMenu() {
         <Menu.Item component="a" href="/docs" leftSection={<IconBook size={16} aria-hidden />}>
           API reference
         </Menu.Item>
-        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => leave.mutate()}>
+        <Menu.Item
+          leftSection={<IconLogout size={16} aria-hidden />}
+          onClick={() => (isAnythingUnsaved() ? ask() : leave.mutate())}
+        >
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

@@ -17,6 +17,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { sessionEndedQuery, sessionQuery } from '../api/session.ts'
 import { Link, MenuLink } from '../shared/link.tsx'
+import { isDialogOpen } from '../shared/open-dialogs.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { ColorSchemeMenu } from './color-scheme-menu.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
@@ -39,9 +40,11 @@ export function Shell() {
   const [searches, setSearches] = useState(0)
   useKeptFocus()
   const search = (): void => setSearches(searches + 1)
+  // The page beneath a dialog waits until that is closed.
+  const searchFromPage = (): void => (isDialogOpen() ? undefined : search())
   useHotkeys([
-    ['mod+K', search],
-    ['/', search],
+    ['mod+K', searchFromPage],
+    ['/', searchFromPage],
   ])
   useEffect(() => {
     close()

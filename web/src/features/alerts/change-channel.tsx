@@ -24,7 +24,7 @@ export function ChangeChannel({ channel }: { channel: AlertChannel }) {
       <Button size="xs" variant="default" onClick={() => setOpen(true)}>
         Change
       </Button>
-      <Dialog opened={isOpen} onClose={close} title={`Change ${channel.name}`} closeOnClickOutside={false}>
+      <Dialog opened={isOpen} onClose={close} title={`Change ${channel.name}`}>
         <ReadAndChange id={channel.id} onDone={close} />
       </Dialog>
     </>

@@ -68,7 +68,7 @@ export function AudiencesPage() {
           )
         }
       </QueryView>
-      <Dialog opened={isOpen} onClose={close} title="Create an audience" size="lg" closeOnClickOutside={false}>
+      <Dialog opened={isOpen} onClose={close} title="Create an audience" size="lg">
         <CreateAudience />
       </Dialog>
     </>

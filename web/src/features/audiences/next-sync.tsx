@@ -7,6 +7,7 @@ import { previewSync, uploadMembers } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 
 /** What the next sync would send; for pushed memberships, from a file that can be uploaded here. */
@@ -27,6 +28,7 @@ export function NextSync({ audience }: { audience: Audience }) {
   const error = upload.error ?? preview.error
   return (
     <Stack>
+      <UnsavedGuard isDirty={file !== null} />
       <Group align="flex-end">
         {isPushed && (
           <FileInput

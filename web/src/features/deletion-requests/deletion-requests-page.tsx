@@ -64,10 +64,10 @@ export function DeletionRequestsPage() {
         }}
       </QueryView>
       <LoadMore query={query} />
-      <Dialog opened={isOpen} onClose={close} title="Request a deletion" closeOnClickOutside={false}>
+      <Dialog opened={isOpen} onClose={close} title="Request a deletion">
         <NewRequest onDone={close} />
       </Dialog>
-      <Dialog opened={isLifting} onClose={lifting.close} title="Lift suppressions" closeOnClickOutside={false}>
+      <Dialog opened={isLifting} onClose={lifting.close} title="Lift suppressions">
         <LiftSuppressions onDone={lifting.close} />
       </Dialog>
     </>

@@ -5,8 +5,9 @@ import type { LiftedSuppressions } from '../../../../src/schemas/deletion-reques
 import { liftSuppressions } from '../../api/deletion-requests.ts'
 import { explain } from '../../shared/error-notice.tsx'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
-import { bodyOf, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
+import { bodyOf, isNobody, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
 
 /** Users whose later events a deletion request had dropped, and who are to be heard again. */
 export function LiftSuppressions({ onDone }: { onDone: () => void }) {
@@ -24,6 +25,7 @@ export function LiftSuppressions({ onDone }: { onDone: () => void }) {
   })
   return (
     <Stack>
+      <UnsavedGuard isDirty={!isNobody(users)} />
       <Text size="sm">
         Events that these users send from now on are delivered again. What was erased, or dropped so far, does not come
         back.

@@ -3,8 +3,9 @@ import { useState } from 'react'
 import { requestDeletion } from '../../api/deletion-requests.ts'
 import { explain } from '../../shared/error-notice.tsx'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
-import { bodyOf, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
+import { bodyOf, isNobody, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
 
 export function NewRequest({ onDone }: { onDone: () => void }) {
   const [users, setUsers] = useState(nobody)
@@ -21,6 +22,7 @@ export function NewRequest({ onDone }: { onDone: () => void }) {
   })
   return (
     <Stack>
+      <UnsavedGuard isDirty={!isNobody(users) || suppress} />
       <UsersOfSourcesFields
         value={users}
         onChange={setUsers}

@@ -10,6 +10,9 @@ export interface UsersOfSources {
 
 export const nobody: UsersOfSources = { lines: '', sourceIds: [] }
 
+/** Whether nothing is entered. */
+export const isNobody = ({ lines, sourceIds }: UsersOfSources): boolean => lines === '' && sourceIds.length === 0
+
 /** As the API takes them. */
 export const bodyOf = ({ lines, sourceIds }: UsersOfSources): { userIds: string[]; sourceIds?: string[] } => ({
   userIds: lines.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()])),

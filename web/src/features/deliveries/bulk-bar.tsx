@@ -3,8 +3,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeliveryFilter, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { steerableQuery, type BulkTarget } from '../../api/deliveries.ts'
-import { Dialog } from '../../shared/dialog.tsx'
+import { CloseButton, Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { obstacleTexts, steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
 import { useBulkSteering, type BulkState } from './use-bulk-steering.ts'
@@ -84,6 +85,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               bulk.start({ why, ...(unlessRedelivered && { unlessRedelivered }) })
             }}
           >
+            <UnsavedGuard isDirty={why !== ''} />
             <Stack>
               <Text fw={600}>
                 {matched === undefined
@@ -105,9 +107,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
               <Text size="sm">{many}</Text>
               <WhyField value={why} onChange={setWhy} />
               <Group justify="flex-end">
-                <Button variant="default" onClick={close}>
-                  Close
-                </Button>
+                <CloseButton />
                 <Button type="submit" loading={bulk.isStarting} disabled={steerable === undefined || steerable === 0}>
                   {label} {steerable?.toLocaleString()}
                   {steerable !== matched && ` of ${matched?.toLocaleString() ?? ''}`}

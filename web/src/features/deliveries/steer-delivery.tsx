@@ -5,8 +5,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { DeliveryDetail, RedeliveryPart, SteeringAction } from '../../../../src/schemas/delivery.ts'
 import { steerDelivery } from '../../api/deliveries.ts'
-import { Dialog } from '../../shared/dialog.tsx'
+import { CloseButton, Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { RedeliveryChoice } from './redelivery-choice.tsx'
 import { steeredTexts, steeringTexts } from './steering-texts.ts'
@@ -81,12 +82,13 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
     onDone: ({ id: newId, became }) => {
       notifications.show({ message: steeredTexts[became ?? 'redelivered'], color: 'teal' })
       onClose()
-      if (newId !== undefined) void navigate({ to: '/deliveries/$id', params: { id: newId } })
+      if (newId !== undefined) void navigate({ to: '/deliveries/$id', params: { id: newId }, ignoreBlocker: true })
     },
     onFailed: () => {},
   })
   return (
     <Dialog opened onClose={onClose} title={confirm}>
+      <UnsavedGuard isDirty={why !== ''} />
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -99,9 +101,7 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
           <WhyField value={why} onChange={setWhy} />
           {steer.error !== null && <ErrorNotice error={steer.error} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Close
-            </Button>
+            <CloseButton />
             <Button type="submit" loading={steer.isPending}>
               {confirm}
             </Button>

@@ -1,4 +1,4 @@
-import type { DestinationValues } from './destination-form.ts'
+import type { DestinationValues, EndpointValues, HeaderValues } from './destination-form.ts'
 
 /** What is missing or wrong in a step of the wizard, by the form's fields.
  *  @param isForAudiences  a destination that needs no source
@@ -18,16 +18,38 @@ export function checkStep(
   if (step !== 1) return {}
   if (webhooks.every(({ url }) => url.trim() === ''))
     return { 'webhooks.0.url': 'Enter the URL of at least one endpoint' }
-  return Object.fromEntries(
-    webhooks.flatMap(({ url, headers }, index) => [
-      ...(url.trim() === '' || isHttpUrl(url) ? [] : [[`webhooks.${index}.url`, 'Must be a full http or https URL']]),
-      ...headers.flatMap((header, row) =>
-        header.name.trim() === '' && header.value !== ''
-          ? [[`webhooks.${index}.headers.${row}.name`, 'Enter the name of the header']]
-          : [],
-      ),
-    ]),
+  return endpointErrors(webhooks)
+}
+
+/** What is wrong with endpoints as they are typed, by the form's fields: what lacks its URL or its name would be left out of what is saved. */
+export const endpointErrors = (webhooks: readonly EndpointValues[]): Record<string, string> =>
+  Object.fromEntries(
+    webhooks.flatMap(({ url, headers }, index) => {
+      const isAlone = webhooks.length === 1 && headers.every(isEmpty)
+      const wrong = urlError(url, isAlone)
+      return [
+        ...(wrong === undefined ? [] : [[`webhooks.${index}.url`, wrong]]),
+        ...headers.flatMap((header, row) => {
+          const wrongName = nameError(header, headers.slice(0, row))
+          return wrongName === undefined ? [] : [[`webhooks.${index}.headers.${row}.name`, wrongName]]
+        }),
+      ]
+    }),
   ) as Record<string, string>
+
+/** @param isAlone  nothing else would be lost without it */
+function urlError(url: string, isAlone: boolean): string | undefined {
+  if (url.trim() === '') return isAlone ? undefined : 'Enter the URL, or remove the endpoint'
+  return isHttpUrl(url) ? undefined : 'Must be a full http or https URL'
+}
+
+const isEmpty = ({ name, value }: HeaderValues): boolean => name.trim() === '' && value === ''
+
+/** @param before  the headers above it */
+function nameError({ name, value }: HeaderValues, before: readonly HeaderValues[]): string | undefined {
+  const wanted = name.trim().toLowerCase()
+  if (wanted === '') return value === '' ? undefined : 'Enter the name of the header'
+  return before.some((other) => other.name.trim().toLowerCase() === wanted) ? 'Another header has this name' : undefined
 }
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text.trim()) && URL.canParse(text.trim())

@@ -137,7 +137,9 @@ const toWebhook = ({ id, url, headers, options }: EndpointValues): WebhookInput 
   maxPerSecond: options.maxPerSecond === '' ? null : options.maxPerSecond,
   maxConcurrent: options.maxConcurrent === '' ? null : options.maxConcurrent,
   ...toRetry(options),
-  headers: Object.fromEntries(headers.filter(({ name }) => name !== '').map(({ name, value }) => [name.trim(), value])),
+  headers: Object.fromEntries(
+    headers.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), value]),
+  ),
 })
 
 const toFailing = ({ onFailing, holdAfterMinutes, orderWaitSeconds, ...values }: DestinationValues) => ({

@@ -10,6 +10,7 @@ import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
+import { endpointErrors } from './check-step.ts'
 import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { OrderPerUser } from './order-per-user.tsx'
@@ -20,7 +21,11 @@ import { WhileFailing } from './while-failing.tsx'
 
 /** The settings of a destination: asks before unsaved edits are lost, and before those of others are. */
 export function SettingsForm({ destination }: { destination: Tagged<Destination> }) {
-  const form = useForm<DestinationValues>({ mode: 'controlled', initialValues: toValues(destination.answer) })
+  const form = useForm<DestinationValues>({
+    mode: 'controlled',
+    initialValues: toValues(destination.answer),
+    validate: ({ webhooks }) => endpointErrors(webhooks),
+  })
   const { id } = destination.answer
   const { loaded, problem, load, reload, tell } = useTaggedForm({
     form,

@@ -11,6 +11,7 @@ import { placeError } from '../../shared/form-errors.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 
@@ -74,7 +75,7 @@ export function Tokens() {
 
 function NewToken() {
   const form = useForm<{ name: string; role: Role }>({
-    mode: 'uncontrolled',
+    mode: 'controlled',
     initialValues: { name: '', role: 'viewer' },
   })
   const create = useChange({
@@ -89,16 +90,10 @@ function NewToken() {
   return (
     <Stack>
       <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
+        <UnsavedGuard isDirty={form.isDirty()} />
         <Group align="flex-end" gap="sm">
-          <TextInput label="Name" placeholder="CI" required key={form.key('name')} {...form.getInputProps('name')} />
-          <Select
-            label="Role"
-            data={roleChoices}
-            allowDeselect={false}
-            w={300}
-            key={form.key('role')}
-            {...form.getInputProps('role')}
-          />
+          <TextInput label="Name" placeholder="CI" required {...form.getInputProps('name')} />
+          <Select label="Role" data={roleChoices} allowDeselect={false} w={300} {...form.getInputProps('role')} />
           <Button type="submit" loading={create.isPending}>
             Create token
           </Button>

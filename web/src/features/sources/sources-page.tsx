@@ -15,6 +15,7 @@ import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
+import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 
@@ -80,7 +81,7 @@ export function SourcesPage() {
           )
         }
       </QueryView>
-      <Dialog opened={isOpen} onClose={close} title="Create a source" closeOnClickOutside={false}>
+      <Dialog opened={isOpen} onClose={close} title="Create a source">
         <CreateForm />
       </Dialog>
     </>
@@ -107,22 +108,22 @@ function ActivityCells({ activity }: { activity: Activity['sources'][number] | u
 
 function CreateForm() {
   const navigate = useNavigate()
-  const form = useForm({ mode: 'uncontrolled', initialValues: { name: '' } })
+  const form = useForm({ mode: 'controlled', initialValues: { name: '' } })
   const create = useChange({
     change: createSource,
     stale: ['sources'],
-    onDone: ({ id }) => void navigate({ to: '/sources/$id', params: { id } }),
+    onDone: ({ id }) => void navigate({ to: '/sources/$id', params: { id }, ignoreBlocker: true }),
     onFailed: (error) => form.setFieldError('name', explainAtField(error)),
   })
   return (
     <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
+      <UnsavedGuard isDirty={form.isDirty()} />
       <Stack>
         <TextInput
           label="Name"
           description="What sends the events, for example “Website” or “Billing server”"
           required
           data-autofocus
-          key={form.key('name')}
           {...form.getInputProps('name')}
         />
         <Group justify="flex-end">
