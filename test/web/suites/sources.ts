@@ -95,6 +95,8 @@ export const sources = (web: WebTest) =>
 
       await page.getByRole('switch', { name: 'On' }).press('Space')
       await page.getByText('Events with this write key are rejected').waitFor()
+      const hasFocus = (element: Element): boolean => element === document.activeElement
+      await eventually(() => page.getByRole('switch', { name: 'Off' }).evaluate(hasFocus)).toBe(true)
       expect(await send(writeKey)).toBe(401)
 
       await page.getByRole('button', { name: 'Delete source' }).click()

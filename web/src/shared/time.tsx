@@ -71,6 +71,22 @@ export function Ago({ at }: { at: string }) {
   )
 }
 
+const minuteMs = 60_000
+
+/** How long ago something was of which only the minute is known. */
+export function AgoToTheMinute({ at }: { at: string }) {
+  const since = useNow(10_000) - Date.parse(at)
+  return (
+    <time
+      dateTime={at}
+      title={`${formatDay(Date.parse(at))}, ${formatMinute(Date.parse(at))} ${zoneName()}`}
+      style={{ whiteSpace: 'nowrap' }}
+    >
+      {since < minuteMs ? 'less than 1 min ago' : `${formatSpan(since, { whole: true })} ago`}
+    </time>
+  )
+}
+
 /** For how long something has lasted, as in `33 s`; its exact beginning on demand. */
 export function SpanSince({ at }: { at: string }) {
   const lasted = Math.max(1_000, useNow(10_000) - Date.parse(at))

@@ -31,6 +31,7 @@ function SourceView({ tagged }: { tagged: Tagged<Source> }) {
   const source = tagged.answer
   const canChange = useCanChange()
   const change = useChange({ change: (patch: SourcePatch) => changeSource(source.id, patch), stale: ['sources'] })
+  const turn = (): void => (change.isPending ? undefined : change.mutate({ enabled: !source.enabled }))
   return (
     <>
       <PageHeader
@@ -53,8 +54,9 @@ function SourceView({ tagged }: { tagged: Tagged<Source> }) {
               <Switch
                 label={source.enabled ? 'On' : 'Off'}
                 checked={source.enabled}
-                disabled={change.isPending}
-                onChange={({ currentTarget }) => change.mutate({ enabled: currentTarget.checked })}
+                // Not disabled while it is busy: it would lose the focus.
+                aria-disabled={change.isPending}
+                onChange={turn}
               />
             )}
           </>

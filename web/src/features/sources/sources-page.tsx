@@ -14,7 +14,7 @@ import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { textColumn } from '../../shared/text-column.ts'
-import { Ago } from '../../shared/time.tsx'
+import { Ago, AgoToTheMinute } from '../../shared/time.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -101,7 +101,7 @@ function ActivityCells({ activity }: { activity: Activity['sources'][number] | u
           </Text>
         )}
       </Table.Td>
-      <Table.Td visibleFrom="sm">{lastEventAt === undefined ? '–' : <Ago at={lastEventAt} />}</Table.Td>
+      <Table.Td visibleFrom="sm">{lastEventAt === undefined ? '–' : <AgoToTheMinute at={lastEventAt} />}</Table.Td>
     </>
   )
 }
