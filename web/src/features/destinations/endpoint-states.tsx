@@ -11,6 +11,7 @@ import { RetryWaiting } from './retry-waiting.tsx'
 export function EndpointStates({ destination }: { destination: DestinationView }) {
   const { id, settings, endpoints } = destination
   const canChange = useCanChange()
+  const isAttempted = destination.enabled && !destination.paused
   return (
     <Section title="State of the endpoints">
       <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
@@ -19,13 +20,13 @@ export function EndpointStates({ destination }: { destination: DestinationView }
             <EndpointBadge state={endpoint.state} />
             <div style={{ overflowWrap: 'anywhere', minWidth: 0, flex: '1 1 240px' }}>
               <Text>{settings.webhooks.find((webhook) => webhook.id === endpoint.id)?.url}</Text>
-              <StateText endpoint={endpoint} isAttempted={destination.enabled && !destination.paused} />
+              <StateText endpoint={endpoint} isAttempted={isAttempted} />
             </div>
           </Group>
         ))}
       </Stack>
       {endpoints.length === 0 && <Text size="sm">It has no endpoint, so its events are not sent anywhere.</Text>}
-      {canChange && <RetryWaiting destinationId={id} />}
+      {canChange && <RetryWaiting destinationId={id} isAttempted={isAttempted} />}
     </Section>
   )
 }

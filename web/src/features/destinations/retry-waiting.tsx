@@ -11,8 +11,14 @@ import { useChange } from '../../shared/use-change.ts'
 const refreshMs = 3_000
 const progressMs = 500
 
+interface Props {
+  destinationId: string
+  /** Whether it sends: neither paused nor switched off. */
+  isAttempted: boolean
+}
+
 /** After an endpoint was mended: those that wait for their next attempt make it now; what is in the inbox follows. */
-export function RetryWaiting({ destinationId }: { destinationId: string }) {
+export function RetryWaiting({ destinationId, isAttempted }: Props) {
   const filter = { destinationId, status: 'retrying' } as const
   const count = useQuery({ ...deliveryCountQuery(filter), refetchInterval: refreshMs }).data?.count ?? 0
   const queued = { destinationId, status: 'queued' } as const
@@ -49,8 +55,8 @@ export function RetryWaiting({ destinationId }: { destinationId: string }) {
             <Link to="/deliveries" search={queued}>
               {inInbox.toLocaleString()} {count > 0 ? 'more ' : ''}
               {inInbox === 1 ? 'waits' : 'wait'} in the inbox
-            </Link>{' '}
-            and {inInbox === 1 ? 'is' : 'are'} sent in {inInbox === 1 ? 'its' : 'their'} turn.
+            </Link>
+            {isAttempted && (inInbox === 1 ? ' and is sent in its turn' : ' and are sent in their turn')}.
           </Text>
         )}
       </Group>
