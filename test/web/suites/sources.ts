@@ -32,6 +32,9 @@ export const sources = (web: WebTest) =>
       await page.getByText('No event matches the filter.').waitFor()
       await page.getByRole('button', { name: 'Clear', exact: true }).click()
       await page.getByText('Waiting for events.').waitFor()
+      // Only the minute of its latest event is known.
+      await page.goto(`${web.node.url}/sources`)
+      await page.getByRole('row', { name: /^Streamed On .*(?:less than \d|\d+) min ago/ }).waitFor()
       expect(errors).toEqual([])
     })
 

@@ -73,7 +73,8 @@ export function Ago({ at }: { at: string }) {
 
 const minuteMs = 60_000
 
-/** How long ago something was of which only the minute is known. */
+/** How long ago something was of which only the minute is known: at least, so that it never seems to be older than what it happened to.
+ *  @param at  the beginning of its minute */
 export function AgoToTheMinute({ at }: { at: string }) {
   const since = useNow(10_000) - Date.parse(at)
   return (
@@ -82,7 +83,9 @@ export function AgoToTheMinute({ at }: { at: string }) {
       title={`${formatDay(Date.parse(at))}, ${formatMinute(Date.parse(at))} ${zoneName()}`}
       style={{ whiteSpace: 'nowrap' }}
     >
-      {since < minuteMs ? 'less than 1 min ago' : `${formatSpan(since, { whole: true })} ago`}
+      {since < 2 * minuteMs
+        ? `less than ${since < minuteMs ? 1 : 2} min ago`
+        : `${formatSpan(since - minuteMs, { whole: true })} ago`}
     </time>
   )
 }
