@@ -15,7 +15,7 @@ export interface PrepareDependencies {
   /** Applies the mapping that a delivery names. */
   mapper: Mapper
   /** Opens a message; answers undefined when its user was erased. @throws while the key cannot be read */
-  openMessage: (sealed: string) => Promise<OpenMessage | undefined>
+  openMessage: (sealed: string) => OpenMessage | undefined | Promise<OpenMessage | undefined>
   /** Users to whom nothing goes out any more. */
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate'>
 }

@@ -21,11 +21,16 @@ const { values } = parseArgs({
   },
 })
 
-/** No event is sealed with the keys of its users. */
-const withoutUserKeys = `
-  import { createSealedMessages as create } from '../../../dist/src/temporal/sealed-messages.js'
-  export * from '../../../dist/src/temporal/sealed-messages.js'
-  export const createSealedMessages = () => ({ ...create(), sealsFor: async (events) => events.map(() => undefined) })`
+/** No event is sealed with the keys of its users, and none are made. */
+const withoutUserKeys = {
+  'src/temporal/sealed-messages.js': `
+    import { createSealedMessages as create } from '../../../dist/src/temporal/sealed-messages.js'
+    export * from '../../../dist/src/temporal/sealed-messages.js'
+    export const createSealedMessages = () => ({ ...create(), sealsFor: async (events) => events.map(() => undefined) })`,
+  'src/deletions/user-keys.js': `
+    import { createUserKeys as create } from '../../../dist/src/deletions/user-keys.js'
+    export const createUserKeys = (dependencies) => ({ ...create(dependencies), draft: () => ({ keys: [], note() {} }) })`,
+}
 
 /** What each build leaves out, by files of the build. */
 const leftOut = {
@@ -34,9 +39,9 @@ const leftOut = {
       import { fileURLToPath } from 'node:url'
       export const failureConverterPath = fileURLToPath(new URL('failure-converter.cjs', import.meta.url))
       export const dataConverter = () => ({ failureConverterPath })`,
-    'src/temporal/sealed-messages.js': withoutUserKeys,
+    ...withoutUserKeys,
   },
-  'keys of users': { 'src/temporal/sealed-messages.js': withoutUserKeys },
+  'keys of users': withoutUserKeys,
   metrics: {
     'node_modules/prom-client/package.json': JSON.stringify({
       name: 'prom-client',

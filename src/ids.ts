@@ -14,7 +14,15 @@ export const newTurnedAwayId = (): string => randomId('evt')
 export const newSyncId = (): string => randomId('sync')
 export const newAlertChannelId = (): string => randomId('chan')
 export const newListenRequestId = (): string => randomId('req')
-export const newDataKeyId = (): string => randomId('key')
+
+/** Ids of data keys: 80 bits that are random for the first and go on by one, so that the keys which a process makes stand side by side in their index.
+ *  Each is as good as any other as a name; none is a secret. */
+export function createDataKeyIds(): () => string {
+  let next = BigInt(`0x${randomBytes(10).toString('hex')}`)
+  return () => `key_${(next++ & maxIdNumber).toString(16).padStart(20, '0')}`
+}
+
+const maxIdNumber = (1n << 80n) - 1n
 
 /** A write key: 160 random bits. It is not a secret towards browsers, but nobody should guess one. */
 export const newWriteKey = (): string => randomBytes(20).toString('hex')

@@ -1,6 +1,6 @@
 /** Encryption with the installation's key ring: AES-256-GCM, and the box for secrets at rest. */
 
-import { createCipheriv, createDecipheriv, randomFillSync, type KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync, type KeyObject } from 'node:crypto'
 import type { EncryptionKey } from './config.ts'
 import { StartError } from './errors.ts'
 
@@ -52,18 +52,18 @@ export const keyMissing = (id: string): string => `the encryption key "${id}" is
 
 /** @param keys  the ring, newest first; at least one */
 export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
-  const [newest] = keys
+  const ring = keys.map(({ id, key }) => ({ id, key: createSecretKey(key), purpose: Buffer.from(id) }))
+  const [newest] = ring
   if (newest === undefined) throw new RangeError('the key ring is empty')
-  const byId = new Map(keys.map(({ id, key }) => [id, key]))
+  const byId = new Map(ring.map((one) => [one.id, one]))
   return {
-    seal: (plaintext) =>
-      `${newest.id}:${seal(newest.key, Buffer.from(newest.id), Buffer.from(plaintext)).toString('base64')}`,
+    seal: (plaintext) => `${newest.id}:${seal(newest.key, newest.purpose, Buffer.from(plaintext)).toString('base64')}`,
     open(sealed) {
       const [id = '', encoded = ''] = sealed.split(':', 2)
-      const key = byId.get(id)
-      if (key === undefined) throw new StartError(keyMissing(id))
+      const found = byId.get(id)
+      if (found === undefined) throw new StartError(keyMissing(id))
       try {
-        return open(key, Buffer.from(id), Buffer.from(encoded, 'base64')).toString('utf8')
+        return open(found.key, found.purpose, Buffer.from(encoded, 'base64')).toString('utf8')
       } catch (error) {
         throw new StartError(`the encryption key "${id}" is not the one that a stored secret was sealed with`, {
           cause: error,

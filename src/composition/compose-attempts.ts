@@ -9,7 +9,6 @@ import {
 } from '../../activities/index.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { ParcelActivities } from '../contracts/parcels.ts'
-import type { MessageContent } from '../contracts/sealed-message.ts'
 import type { Database } from '../db/database.ts'
 import { leaveLines } from '../db/user-lines.ts'
 import type { Suppression } from '../deletions/suppression.ts'
@@ -111,10 +110,7 @@ function composeActivities(
     catchUp: settings.catchUp,
     mapper: sendingMapper,
     sender,
-    openMessage: async (sealed) => {
-      const opened = await temporal.messages.openToSeal(sealed)
-      return opened && { content: opened.value as MessageContent, sealJson: opened.sealJson }
-    },
+    openMessage: (sealed) => temporal.messages.openMessage(sealed),
     suppression,
     gate,
     unlessMade: createUnlessMade(),

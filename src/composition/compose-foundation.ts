@@ -11,7 +11,7 @@ import { ensureIdHashing } from '../db/id-hashing.ts'
 import { addListenRequest, answeredListenRequests, removeListenRequest } from '../db/listen-requests.ts'
 import { checkKeys } from '../db/sealed-columns.ts'
 import { watchSuppression, type Suppression } from '../deletions/suppression.ts'
-import { createUserKeys } from '../deletions/user-keys.ts'
+import { createUserKeys, type UserKeys } from '../deletions/user-keys.ts'
 import { createAddressGuard, type AddressGuard } from '../delivery/guard-address.ts'
 import { proxySettings } from '../delivery/proxy.ts'
 import { createMailbox } from '../delivery/mailbox.ts'
@@ -42,6 +42,7 @@ export interface Foundation {
   settings: Settings
   mapper: Mapper
   suppression: Suppression
+  userKeys: UserKeys
   guard: AddressGuard
   sender: Sender
   registry: Registry
@@ -90,7 +91,8 @@ export async function composeFoundation(
   const suppression = watchSuppression(database, { isShared: config.databaseUrl !== undefined }, logger)
   cleanUps.add(() => suppression.close())
   const hashUser = (userId: string): string => temporal.names.keyOwner(userId)
-  temporal.messages.use(createUserKeys({ database, secrets, suppression, hashUser, logger }))
+  const userKeys = createUserKeys({ database, secrets, suppression, hashUser, logger })
+  temporal.messages.use(userKeys)
 
   const lateCleanUps = createCleanUps(logger)
   cleanUps.add(() => lateCleanUps.run())
@@ -126,6 +128,7 @@ export async function composeFoundation(
     settings,
     mapper: composeMapper(database, settings, expressions),
     suppression,
+    userKeys,
     guard,
     sender,
     registry: createRegistry(packageVersion()),

@@ -1,8 +1,10 @@
 /** The inbox of a node: what writes events to it, and who takes them out. */
 
 import { turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
+import type { UserKeys } from '../deletions/user-keys.ts'
 import { createInboxTurns, takesSome, type Readiness } from '../intake/inbox-turns.ts'
 import { createInboxWriter, type InboxWriter } from '../intake/inbox-writer.ts'
+import { usersOf } from '../temporal/start-parcel.ts'
 import { composeDrain, watchInbox, type DrainDependencies } from './compose-drain.ts'
 
 export interface InboxServices {
@@ -14,6 +16,7 @@ export interface InboxServices {
 }
 
 export interface InboxServicesDependencies extends Omit<DrainDependencies, 'inboxTurns' | 'giveWay'> {
+  userKeys: Pick<UserKeys, 'draft'>
   /** Whether the endpoints of some destinations take attempts now. */
   readiness: (destinationIds: readonly string[]) => Readiness
 }
@@ -36,6 +39,7 @@ export function composeInbox(dependencies: InboxServicesDependencies): InboxServ
     database,
     inboxMax: config.inboxMax,
     turns: inboxTurns,
+    draftKeys: (events) => dependencies.userKeys.draft(usersOf(events.map(({ input }) => input))),
     onWritten: wakeIfReady,
     parcels: drain.parcels,
   })

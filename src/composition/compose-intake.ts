@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { DeliveryTarget } from '../contracts/delivery.ts'
 import type { Database } from '../db/database.ts'
+import type { UserKeys } from '../deletions/user-keys.ts'
 import { createEventLedger, type EventLedger } from '../intake/event-ledger.ts'
 import type { Readiness } from '../intake/inbox-turns.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
@@ -31,6 +32,7 @@ export interface IntakeServicesDependencies extends Pick<GateServices, 'parcelLo
   config: Config
   database: Database
   temporal: Temporal
+  userKeys: Pick<UserKeys, 'draft'>
   registry: Registry
   logger: Logger
 }

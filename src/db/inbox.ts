@@ -6,6 +6,7 @@ import type { DeliverEventInput, DeliveryTarget, SteeringTrace } from '../contra
 import { eventWorkflowId } from '../contracts/names.ts'
 import type { DeliveryFilter } from '../schemas/delivery.ts'
 import type { Queryable, SqlValue } from './database.ts'
+import { newKeyValues, withNewKeys, writtenKeys, type KeyDraft, type WrittenKeys } from './user-keys.ts'
 import {
   isInLine,
   isNextInLine,
@@ -103,8 +104,13 @@ function waitsUntil({ input, receivedAt }: NewInboxEvent): Date | null {
 }
 
 /** Writes events in one statement; one that waits already, or is in a parcel, is left as it is.
+ *  @param draft  keys of their users, which are written with them
  *  @returns how many were new */
-export async function addToInbox(database: Queryable, events: readonly NewInboxEvent[]): Promise<number> {
+export async function addToInbox(
+  database: Queryable,
+  events: readonly NewInboxEvent[],
+  draft?: KeyDraft,
+): Promise<number> {
   const inputs = events.map(({ input }) => input).filter(isInLine)
   const [placed, places] =
     inputs.length === 0
@@ -115,7 +121,12 @@ export async function addToInbox(database: Queryable, events: readonly NewInboxE
              select ticket, line, wait_ms, seq from ${newPlaces(10)} join added using (workflow_id))`,
           newPlaceValues(inputs),
         ]
-  const rows = await database.query<{ seq: string }>(
+  const values = [...newEventValues(events), ...places]
+  const [keyTables, keyRow] =
+    draft === undefined || draft.keys.length === 0
+      ? ['', '']
+      : [`, ${withNewKeys(values.length + 1)}`, `union all select null, (select ${writtenKeys})`]
+  const rows = await database.query<{ seq: string | null; keys: WrittenKeys | null }>(
     `with added as (
        insert into inbox
          (workflow_id, source_id, message_id, user_id, type, destination_ids, input, received_at, turn, waits_until)
@@ -123,16 +134,14 @@ export async function addToInbox(database: Queryable, events: readonly NewInboxE
        from ${newEvents}
        where not exists (select from parcel_events where event_id = workflow_id)
        order by position
-       on conflict (workflow_id) do nothing returning seq, workflow_id)${placed}
-     select seq from added`,
-    [...newEventValues(events), ...places],
+       on conflict (workflow_id) do nothing returning seq, workflow_id)${placed}${keyTables}
+     select seq, null::json as keys from added ${keyRow}`,
+    keyRow === '' ? values : [...values, ...newKeyValues(draft?.keys ?? [])],
   )
-  if (inputs.length > 0)
-    await markBehind(
-      database,
-      rows.map(({ seq }) => seq),
-    )
-  return rows.length
+  for (const { keys } of rows) if (keys !== null) draft?.note(keys)
+  const seqs = rows.flatMap(({ seq }) => seq ?? [])
+  if (inputs.length > 0) await markBehind(database, seqs)
+  return seqs.length
 }
 
 /** Turns that have events in the inbox, leased ones too, in order: one look-up in an index for each.

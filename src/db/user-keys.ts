@@ -1,7 +1,7 @@
 /** Data keys of users, sealed with the key ring: what Temporal has of a user's events is sealed with them. */
 
 import { audienceIdPrefix } from '../contracts/names.ts'
-import type { Queryable } from './database.ts'
+import type { Queryable, SqlValue } from './database.ts'
 
 /** A user of a source, or of an audience that stands in its place. */
 export interface KeyOwner {
@@ -24,11 +24,17 @@ const maxRounds = 5
 /** How exactly the last use of a key is known, in hours: no more often is it written down. */
 export const useNotedHours = 12
 
+const isStale = `used_at < now() - interval '${useNotedHours} hours'`
+
 /** The keys in use of some users, in no order: those who have none get the key that is given for them. Who keeps one in memory asks again
  *  after `useNotedHours`, so that it counts as used.
- *  @param given  one for each user */
-export async function ensureUserKeys(database: Queryable, given: readonly StoredKey[]): Promise<StoredKey[]> {
-  const found: StoredKey[] = []
+ *  @param given  one for each user
+ *  @returns what was given, as it is, of those who had none */
+export async function ensureUserKeys<Given extends StoredKey>(
+  database: Queryable,
+  given: readonly Given[],
+): Promise<(StoredKey | Given)[]> {
+  const found: (StoredKey | Given)[] = []
   let missing = [...given]
   for (let round = 0; missing.length > 0; round++) {
     if (round === maxRounds) throw new Error('the keys of users change all the time')
@@ -44,10 +50,13 @@ const nameOf = ({ sourceId, userHash }: KeyOwner): string => `${userHash} ${sour
 const ofKeys = (keys: readonly StoredKey[], member: keyof StoredKey): string[] => keys.map((key) => key[member])
 
 /** One that goes at the same time may be neither read nor made. */
-async function readOrMake(database: Queryable, keys: readonly StoredKey[]): Promise<StoredKey[]> {
-  const made = new Set((await makeMissing(database, keys)).map(({ id }) => id))
+async function readOrMake<Given extends StoredKey>(
+  database: Queryable,
+  keys: readonly Given[],
+): Promise<(StoredKey | Given)[]> {
+  const made = await makeMissing(database, keys)
   const there = keys.filter(({ id }) => !made.has(id))
-  const found = keys.filter(({ id }) => made.has(id))
+  const found: (StoredKey | Given)[] = keys.filter(({ id }) => made.has(id))
   if (there.length === 0) return found
   const known = await readInUse(database, there)
   found.push(...known.filter(({ isStale }) => !isStale))
@@ -57,21 +66,27 @@ async function readOrMake(database: Queryable, keys: readonly StoredKey[]): Prom
   return found
 }
 
-const makeMissing = (database: Queryable, keys: readonly StoredKey[]): Promise<{ id: string }[]> =>
-  database.query(
-    `insert into user_keys (id, source_id, user_hash, key_encrypted)
-     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given(id, source_id, user_hash, key_encrypted)
-     order by user_hash, source_id
-     on conflict (user_hash, source_id) where request_id is null do nothing
-     returning id`,
-    [ofKeys(keys, 'id'), ofKeys(keys, 'sourceId'), ofKeys(keys, 'userHash'), ofKeys(keys, 'encrypted')],
+/** The ids come back as one text: rows would cost more, of which there may be many.
+ *  @returns the ids of those that were made */
+async function makeMissing(database: Queryable, keys: readonly StoredKey[]): Promise<Set<string>> {
+  const [row] = await database.query<{ ids: string | null }>(
+    `with made as (
+       insert into user_keys (id, source_id, user_hash, key_encrypted)
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given(id, source_id, user_hash, key_encrypted)
+       order by user_hash, source_id
+       on conflict (user_hash, source_id) where request_id is null do nothing
+       returning id)
+     select string_agg(id, ' ') as ids from made`,
+    newKeyValues(keys),
   )
+  return new Set(row?.ids?.split(' '))
+}
 
 /** Each is looked up in the index by itself: a join may read the whole table, whose size the planner does not know. */
 const readInUse = (database: Queryable, owners: readonly KeyOwner[]): Promise<(StoredKey & { isStale: boolean })[]> =>
   database.query(
     `select found.* from unnest($1::text[], $2::text[]) as asked(source_id, user_hash) cross join lateral (
-       select ${columns}, used_at < now() - interval '${useNotedHours} hours' as "isStale" from user_keys
+       select ${columns}, ${isStale} as "isStale" from user_keys
        where user_hash = asked.user_hash and source_id = asked.source_id and request_id is null
        limit 1) as found`,
     [owners.map(({ sourceId }) => sourceId), owners.map(({ userHash }) => userHash)],
@@ -84,6 +99,53 @@ const noteUse = (database: Queryable, ids: string[]): Promise<StoredKey[]> =>
      returning ${columns}`,
     [ids],
   )
+
+/** What became of new keys that were written with something else: those of users who had none, and the keys that others have. */
+export interface WrittenKeys {
+  /** Ids. */
+  made: string[]
+  known: StoredKey[]
+}
+
+/** New keys that are written with something else. */
+export interface KeyDraft {
+  keys: readonly StoredKey[]
+  /** To be called when they are written. */
+  note: (written: WrittenKeys) => void
+}
+
+/** Tables for a statement that writes more, of values that `newKeyValues` gives: `made_keys` are those of users who have none, and `known_keys`
+ *  what others have. Neither is there for who gets a key at the same time, nor for whose use must be noted: they are asked for again.
+ *  @param first  number of the first of the values */
+export const withNewKeys = (first: number): string => `
+  given_keys as (
+    select * from unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[])
+      as given(id, source_id, user_hash, key_encrypted)),
+  known_keys as (
+    select found.* from given_keys cross join lateral (
+      select ${columns}, ${isStale} as "isStale" from user_keys
+      where user_hash = given_keys.user_hash and source_id = given_keys.source_id and request_id is null
+      limit 1) as found),
+  made_keys as (
+    insert into user_keys (id, source_id, user_hash, key_encrypted)
+    select id, source_id, user_hash, key_encrypted from given_keys
+    where not exists (
+      select from known_keys where "userHash" = given_keys.user_hash and "sourceId" = given_keys.source_id)
+    order by user_hash, source_id
+    on conflict (user_hash, source_id) where request_id is null do nothing
+    returning id)`
+
+/** SQL of what became of them. */
+export const writtenKeys = `json_build_object(
+  'made', (select coalesce(json_agg(id), '[]') from made_keys),
+  'known', (select coalesce(json_agg(known_keys), '[]') from known_keys where not "isStale"))`
+
+export const newKeyValues = (keys: readonly StoredKey[]): SqlValue[] => [
+  ofKeys(keys, 'id'),
+  ofKeys(keys, 'sourceId'),
+  ofKeys(keys, 'userHash'),
+  ofKeys(keys, 'encrypted'),
+]
 
 /** Keys by their ids; those that were destroyed are left out. */
 export const readUserKeys = (database: Queryable, ids: readonly string[]): Promise<StoredKey[]> =>

@@ -3,10 +3,17 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
-import { ensureUserKeys, readUserKeys, useNotedHours, type KeyOwner, type StoredKey } from '../db/user-keys.ts'
+import {
+  ensureUserKeys,
+  readUserKeys,
+  useNotedHours,
+  type KeyDraft,
+  type KeyOwner,
+  type StoredKey,
+} from '../db/user-keys.ts'
 import { AppError, PartAwayError, StartError } from '../errors.ts'
 import { createFailureLog } from '../failure-log.ts'
-import { newDataKeyId } from '../ids.ts'
+import { createDataKeyIds } from '../ids.ts'
 import { inGroups } from '../in-groups.ts'
 import type { Logger } from '../logger.ts'
 import type { SecretBox } from '../secrets.ts'
@@ -32,12 +39,21 @@ export interface UserKey {
   key: Buffer
 }
 
+/** Whose events are sealed. */
+interface KeyedUser {
+  sourceId: string
+  userId: string
+}
+
 export interface UserKeys {
   /** The keys in use of some users, in their order, made where there are none; undefined while the database does not answer. */
-  ofUsers(users: readonly { sourceId: string; userId: string }[]): Promise<UserKey[] | undefined>
-  /** Keys by their ids; undefined when one was destroyed.
+  ofUsers(users: readonly KeyedUser[]): Promise<UserKey[] | undefined>
+  /** New keys for those of some users who have none in memory, to be written with their events: in a statement of their own they would
+   *  cost another turn of the database, and another wait for the disk. */
+  draft(users: readonly KeyedUser[]): KeyDraft
+  /** Keys by their ids, at once where they are in memory; undefined when one was destroyed.
    *  @throws AppError unavailable while the database does not answer, or when the ring does not have the key they are sealed with */
-  byIds(ids: readonly string[]): Promise<UserKey[] | undefined>
+  byIds(ids: readonly string[]): UserKey[] | Promise<UserKey[] | undefined>
 }
 
 export interface UserKeysDependencies {
@@ -50,10 +66,13 @@ export interface UserKeysDependencies {
   logger: Logger
 }
 
-/** A look-up, and what it found. */
+/** A key that may be new: it need not be opened then. */
+type FoundKey = StoredKey & { key?: Buffer }
+
+/** A look-up, and what it found, by name. */
 interface Question<Asked> {
   asked: readonly Asked[]
-  found: StoredKey[]
+  found: ReadonlyMap<string, FoundKey>
 }
 
 const nameOf = ({ sourceId, userHash }: KeyOwner): string => `${userHash} ${sourceId}`
@@ -63,6 +82,7 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
   const inUse = new LRUCache<string, UserKey>({ max: maxKept, ttl: useNotedHours * 3_600_000 })
   const opened = new LRUCache<string, UserKey>({ max: maxKept })
   const failures = createFailureLog(logger, 'message.not_sealed_for_user')
+  const newId = createDataKeyIds()
   let restUntil = -Infinity
   let forgets = suppression.forgets()
 
@@ -75,45 +95,81 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
     opened.clear()
   }
 
-  const newKey = (owner: KeyOwner): StoredKey => ({
-    ...owner,
-    id: newDataKeyId(),
-    encrypted: secrets.seal(randomBytes(keyBytes).toString('base64')),
-  })
+  const ownerOf = ({ sourceId, userId }: KeyedUser): KeyOwner => ({ sourceId, userHash: hashUser(userId) })
 
-  const ensure = lookUp(nameOf, (owners) => ensureUserKeys(database, owners.map(newKey)))
+  const newKeys = (owners: readonly KeyOwner[]): (StoredKey & UserKey)[] => {
+    const bytes = randomBytes(keyBytes * owners.length)
+    return owners.map((owner, index) => {
+      // A copy of its own: one key that is kept does not keep all.
+      const key = Buffer.from(bytes.subarray(index * keyBytes, (index + 1) * keyBytes))
+      return { ...owner, id: newId(), key, encrypted: secrets.seal(key.toString('base64')) }
+    })
+  }
+
+  const ensure = lookUp(nameOf, (owners) => ensureUserKeys(database, newKeys(owners)), nameOf)
   const read = lookUp(
     (id: string) => id,
     (ids) => readUserKeys(database, ids),
+    ({ id }) => id,
   )
 
-  /** Takes keys into memory, unless users were forgotten while they were looked up. */
-  const open = (keys: readonly StoredKey[], before: string, isInUse: boolean): UserKey[] =>
-    keys.map((stored) => {
-      const key = { id: stored.id, key: Buffer.from(secrets.open(stored.encrypted), 'base64') }
-      if (suppression.forgets() === before) {
-        opened.set(key.id, key)
-        if (isInUse) inUse.set(nameOf(stored), key)
-      }
-      return key
-    })
+  /** Takes a key into memory, unless users were forgotten since it was asked for. */
+  const open = (stored: FoundKey, before: string, isInUse: boolean): UserKey => {
+    const key = { id: stored.id, key: stored.key ?? Buffer.from(secrets.open(stored.encrypted), 'base64') }
+    if (suppression.forgets() === before) {
+      opened.set(key.id, key)
+      if (isInUse) inUse.set(nameOf(stored), key)
+    }
+    return key
+  }
 
+  /** Who seals with one that cannot be opened looks it up again, and tells why. */
+  const openIfReadable = (stored: FoundKey, before: string): void => {
+    try {
+      open(stored, before, true)
+    } catch {
+      // The others are as good as ever.
+    }
+  }
+
+  /** The keys of users in their order: those in memory, and what is found of the others. */
   const findInUse = async (owners: readonly KeyOwner[]): Promise<UserKey[]> => {
-    const known = new Map(owners.map((owner) => [nameOf(owner), inUse.get(nameOf(owner))]))
-    const asked = owners.filter((owner) => known.get(nameOf(owner)) === undefined)
+    const names = owners.map(nameOf)
+    const known = new Map(names.map((name) => [name, inUse.get(name)]))
+    const asked = owners.filter((_, index) => known.get(names[index] ?? '') === undefined)
     if (asked.length > 0) {
       const before = suppression.forgets()
       const found = await ensure(asked)
-      const keys = open(found, before, true)
-      for (const [index, owner] of found.entries()) known.set(nameOf(owner), keys[index])
+      for (const [name, key] of known) {
+        const stored = key === undefined ? found.get(name) : undefined
+        if (stored !== undefined) known.set(name, open(stored, before, true))
+      }
     }
-    return owners.flatMap((owner) => known.get(nameOf(owner)) ?? [])
+    return names.flatMap((name) => known.get(name) ?? [])
+  }
+
+  const readByIds = async (ids: readonly string[]): Promise<UserKey[] | undefined> => {
+    const before = suppression.forgets()
+    try {
+      const found = await read(ids)
+      const stored = ids.flatMap((id) => found.get(id) ?? [])
+      return stored.length === ids.length ? stored.map((one) => open(one, before, false)) : undefined
+    } catch (error) {
+      if (error instanceof StartError) throw new AppError('unavailable', error.message, { cause: error })
+      throw new PartAwayError('database', (error as Error).message)
+    }
+  }
+
+  const findByIds = (ids: readonly string[]): UserKey[] | Promise<UserKey[] | undefined> => {
+    dropForgotten()
+    const known = ids.flatMap((id) => opened.get(id) ?? [])
+    return known.length === ids.length ? known : readByIds(ids)
   }
 
   return {
     async ofUsers(users) {
       if (performance.now() < restUntil) return undefined
-      const owners = users.map(({ sourceId, userId }) => ({ sourceId, userHash: hashUser(userId) }))
+      const owners = users.map(ownerOf)
       try {
         // Another node may have taken out of use what this one has in memory.
         const look = suppression.upToDate()
@@ -129,41 +185,43 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
         return undefined
       }
     },
-    async byIds(ids) {
-      // A node that stood still may have in memory what another one has destroyed. Awaited only where there is something to wait for.
-      const look = suppression.upToDate()
-      if (look !== undefined) await look
+    draft(users) {
       dropForgotten()
-      const known = ids.flatMap((id) => opened.get(id) ?? [])
-      if (known.length === ids.length) return known
+      const owners = new Map(users.map(ownerOf).map((owner) => [nameOf(owner), owner]))
       const before = suppression.forgets()
-      try {
-        const found = open(await read(ids), before, false)
-        const keys = ids.flatMap((id) => found.find((key) => key.id === id) ?? [])
-        return keys.length === ids.length ? keys : undefined
-      } catch (error) {
-        if (error instanceof StartError) throw new AppError('unavailable', error.message, { cause: error })
-        throw new PartAwayError('database', (error as Error).message)
+      const keys = newKeys([...owners].flatMap(([name, owner]) => (inUse.has(name) ? [] : [owner])))
+      return {
+        keys,
+        note({ made, known }) {
+          const ids = new Set(made)
+          for (const stored of [...keys.filter(({ id }) => ids.has(id)), ...known]) openIfReadable(stored, before)
+        },
       }
+    },
+    byIds(ids) {
+      // A node that stood still may have in memory what another one has destroyed. Waited for only where there is something to wait for.
+      const look = suppression.upToDate()
+      return look === undefined ? findByIds(ids) : look.then(() => findByIds(ids))
     },
   }
 }
 
 /** Looks up for all who ask at about the same time in one statement.
- *  @returns a function that answers the keys that were found of what is asked */
-function lookUp<Asked extends string | KeyOwner>(
+ *  @returns a function that answers the keys that were found, by name; those of others may be among them */
+function lookUp<Asked>(
   nameOfAsked: (asked: Asked) => string,
-  find: (asked: Asked[]) => Promise<StoredKey[]>,
-): (asked: readonly Asked[]) => Promise<StoredKey[]> {
+  find: (asked: Asked[]) => Promise<FoundKey[]>,
+  nameOfFound: (key: StoredKey) => string,
+): (asked: readonly Asked[]) => Promise<ReadonlyMap<string, FoundKey>> {
   const ask = inGroups(async (questions: readonly Question<Asked>[]) => {
     const each = new Map(questions.flatMap(({ asked }) => asked.map((one) => [nameOfAsked(one), one])))
     const keys = await within(answerLimitMs, 'the database', find([...each.values()]))
-    const byName = new Map(keys.flatMap((key) => [[nameOf(key), key] as const, [key.id, key] as const]))
-    for (const { asked, found } of questions) found.push(...asked.flatMap((one) => byName.get(nameOfAsked(one)) ?? []))
+    const found = new Map(keys.map((key) => [nameOfFound(key), key]))
+    for (const question of questions) question.found = found
   }, maxQuestions)
   return async (asked) => {
-    const found: StoredKey[] = []
-    await ask({ asked, found })
-    return found
+    const question: Question<Asked> = { asked, found: new Map() }
+    await ask(question)
+    return question.found
   }
 }

@@ -1,12 +1,17 @@
 /** Writes events to the inbox, as long as there is room; those that need not wait there go straight into parcels. */
 
 import type { Database } from '../db/database.ts'
+import type { KeyDraft } from '../db/user-keys.ts'
 import { addToInbox, turnIdOf, type NewInboxEvent } from '../db/inbox.ts'
 import { isInLine } from '../db/user-lines.ts'
 import { groupEvents, inboxFull, type Caller, type EventGroups } from './group-events.ts'
 import { createInboxDepth } from './inbox-depth.ts'
 import type { InboxTurns } from './inbox-turns.ts'
 import { maxSingles, type ParcelStarts } from './start-parcels.ts'
+
+/** While so many events wait, keys of users are written with theirs. The keys of more would not be in memory any more when the events start,
+ *  and be made for nothing where these are called off. */
+const maxWithKeys = 10_000
 
 export interface InboxWriter {
   /** Resolves once the events are in the table.
@@ -28,18 +33,21 @@ export interface InboxWriterDependencies {
   turns: Pick<InboxTurns, 'isNewcomer' | 'mayWait' | 'noteCome' | 'noteWriting'>
   /** Told after each group that left something new in the inbox. */
   onWritten: (events: readonly NewInboxEvent[]) => void
+  /** Keys of the users of events that are about to be written. */
+  draftKeys: (events: readonly NewInboxEvent[]) => KeyDraft
   /** Takes events that need not wait; undefined when events never share a workflow. */
   parcels: Pick<ParcelStarts, 'hasRoom' | 'waiting' | 'write'> | undefined
 }
 
 export function createInboxWriter(dependencies: InboxWriterDependencies): InboxWriter {
-  const { database, inboxMax, turns, onWritten, parcels } = dependencies
+  const { database, inboxMax, turns, draftKeys, onWritten, parcels } = dependencies
   const depth = createInboxDepth(database, inboxMax)
 
   const writeToInbox = async (events: NewInboxEvent[]): Promise<number> => {
     if (events.length === 0) return 0
     const noteEnd = turns.noteWriting(events.map(({ input }) => turnIdOf(input)))
-    const added = await addToInbox(database, events).finally(noteEnd)
+    const draft = depth.known() < maxWithKeys ? draftKeys(events) : undefined
+    const added = await addToInbox(database, events, draft).finally(noteEnd)
     depth.add(added)
     if (added > 0) onWritten(events)
     return added

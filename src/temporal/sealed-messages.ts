@@ -1,14 +1,20 @@
 /** Sealing what Temporal has of a user's events with the user's own keys, beneath the encryption of all payloads: once the keys are
  *  destroyed, nobody can read it. */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { notifiedRequestOf } from '../contracts/deletions.ts'
 import type { DeliverEventInput, HeldEventInput } from '../contracts/delivery.ts'
 import { namedUsers } from '../contracts/named-users.ts'
-import { isSealedMessage, type HeldMessage, type MessageContent } from '../contracts/sealed-message.ts'
+import {
+  isSealedMessage,
+  type HeldMessage,
+  type MessageContent,
+  type OpenMessage,
+} from '../contracts/sealed-message.ts'
 import type { MessageBody } from '../schemas/message.ts'
 import { AppError } from '../errors.ts'
 import { open, seal } from '../secrets.ts'
+import { createRecentValues } from './recent-values.ts'
 
 export interface DataKey {
   id: string
@@ -19,13 +25,14 @@ export interface DataKey {
 export interface DataKeys {
   /** The keys of some users, in their order, made where there are none; undefined while the database does not answer. */
   ofUsers(users: readonly { sourceId: string; userId: string }[]): Promise<DataKey[] | undefined>
-  /** Keys by their ids; undefined when one was destroyed.
+  /** Keys by their ids, at once where they are in memory; undefined when one was destroyed.
    *  @throws AppError unavailable while the database does not answer, or the ring does not have their key */
-  byIds(ids: readonly string[]): Promise<DataKey[] | undefined>
+  byIds(ids: readonly string[]): DataKey[] | Promise<DataKey[] | undefined>
 }
 
-/** Seals a value with the keys of all users of one event. */
-export type SealForUsers = (value: unknown) => string
+/** Seals a value with the keys of all users of one event.
+ *  @param isOpenedSoon  it is kept as it is for some seconds as well, so that a first attempt on this node need not open it */
+export type SealForUsers = (value: unknown, isOpenedSoon?: boolean) => string
 
 export interface SealedMessages {
   /** To be called once, before anything is sealed. */
@@ -38,8 +45,8 @@ export interface SealedMessages {
   /** What was sealed; undefined when a key was destroyed.
    *  @throws AppError unavailable as `DataKeys.byIds` */
   open(sealed: string): Promise<unknown>
-  /** The same, and how the JSON of more is sealed with the same keys. */
-  openToSeal(sealed: string): Promise<{ value: unknown; sealJson: (json: string) => string } | undefined>
+  /** The same of a message, at once where its keys are in memory. */
+  openMessage(sealed: string): OpenMessage | undefined | Promise<OpenMessage | undefined>
 }
 
 export interface SealableEvent {
@@ -51,13 +58,27 @@ export interface SealableEvent {
 
 export function createSealedMessages(): SealedMessages {
   let dataKeys: DataKeys | undefined
-  const openToSeal: SealedMessages['openToSeal'] = async (sealed) => {
-    const [names = '', data = ''] = sealed.split(':', 2)
-    const keys = await dataKeys?.byIds(names.split(','))
-    if (keys === undefined) return undefined
+  const recent = createRecentValues()
+
+  const sealWith = (keys: readonly DataKey[]): SealForUsers => {
+    const sealJson = sealUnder(keys.map(({ id }) => id).join(','), keyOf(keys))
+    return (value, isOpenedSoon) => {
+      const sealed = sealJson(JSON.stringify(value))
+      if (isOpenedSoon) recent.note(sealed, value)
+      return sealed
+    }
+  }
+  const openWith = (sealed: string, names: string, keys: readonly DataKey[]): OpenMessage => {
     const key = keyOf(keys)
-    const value: unknown = JSON.parse(open(key, Buffer.from(names), Buffer.from(data, 'base64')).toString())
-    return { value, sealJson: sealUnder(names, key) }
+    const content: unknown = recent.find(sealed) ?? JSON.parse(openText(key, names, sealed.slice(names.length + 1)))
+    return { content: content as MessageContent, sealJson: sealUnder(names, key) }
+  }
+  /** What is remembered counts only while its keys are there, too. */
+  const openMessage: SealedMessages['openMessage'] = (sealed) => {
+    const names = sealed.slice(0, Math.max(0, sealed.indexOf(':')))
+    const keys = dataKeys?.byIds(names.split(','))
+    if (keys instanceof Promise) return keys.then((found) => found && openWith(sealed, names, found))
+    return keys && openWith(sealed, names, keys)
   }
   return {
     use(keys) {
@@ -75,21 +96,16 @@ export function createSealedMessages(): SealedMessages {
       const keys = await dataKeys?.ofUsers([user])
       return keys && sealWith(keys)
     },
-    open: async (sealed) => (await openToSeal(sealed))?.value,
-    openToSeal,
+    open: async (sealed) => (await openMessage(sealed))?.content,
+    openMessage,
   }
 }
 
 /** The users that an event speaks of. A notification of a deletion has a key that all notifications of its request share. */
-function ownersOf({ sourceId, message, deliveryId }: SealableEvent): { sourceId: string; userId: string }[] {
+export function ownersOf({ sourceId, message, deliveryId }: SealableEvent): { sourceId: string; userId: string }[] {
   const requestId = notifiedRequestOf(deliveryId)
   if (requestId !== undefined) return [{ sourceId: requestId, userId: '' }]
   return [...new Set(namedUsers(message))].map((userId) => ({ sourceId, userId }))
-}
-
-function sealWith(keys: readonly DataKey[]): SealForUsers {
-  const sealJson = sealUnder(keys.map(({ id }) => id).join(','), keyOf(keys))
-  return (value) => sealJson(JSON.stringify(value))
 }
 
 const sealUnder =
@@ -97,16 +113,20 @@ const sealUnder =
   (json: string): string =>
     `${names}:${seal(key, Buffer.from(names), Buffer.from(json)).toString('base64')}`
 
+const openText = (key: Buffer, names: string, data: string): string =>
+  open(key, Buffer.from(names), Buffer.from(data, 'base64')).toString()
+
 /** Of several keys each is needed: an event that speaks of two users is gone with either of them. */
-const keyOf = (keys: readonly DataKey[]): Buffer =>
-  keys.reduce((digest, { key }) => digest.update(key), createHash('sha256')).digest()
+const keyOf = (keys: readonly DataKey[]): Buffer => hash('sha256', Buffer.concat(keys.map(({ key }) => key)), 'buffer')
 
 /** What Temporal gets in the place of an event. @param name  in the place of its message id */
 export const heldInput = (input: DeliverEventInput, seal: SealForUsers | undefined, name: string): HeldEventInput =>
   seal === undefined ? input : { ...input, messageId: name, message: heldMessage(input, seal) }
 
 export const heldMessage = ({ messageId, message }: MessageContent, seal: SealForUsers | undefined): HeldMessage =>
-  seal === undefined ? message : { type: message.type, sealed: seal({ messageId, message } satisfies MessageContent) }
+  seal === undefined
+    ? message
+    : { type: message.type, sealed: seal({ messageId, message } satisfies MessageContent, true) }
 
 /** An event with its message open; undefined when its user was erased.
  *  @throws AppError unavailable as `SealedMessages.open` */

@@ -3,7 +3,7 @@ import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
 import type { DeliverParcelInput, HeldParcelEvent, ParcelEvent } from '../contracts/parcels.ts'
 import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
 import type { Temporal } from './connection.ts'
-import { heldMessage } from './sealed-messages.ts'
+import { heldMessage, ownersOf, type SealableEvent } from './sealed-messages.ts'
 
 /** How long one call may take, in milliseconds. */
 const startLimitMs = 5_000
@@ -41,15 +41,21 @@ export async function startParcel(temporal: Temporal, { id, input }: ParcelOrder
   }
 }
 
+type GivenEvent = Pick<ParcelEvent, 'sourceId' | 'messageId' | 'message'>
+
+/** The users with whose keys events are sealed. */
+export const usersOf = (events: readonly GivenEvent[]): { sourceId: string; userId: string }[] =>
+  events.map(sealable).flatMap(ownersOf)
+
+const sealable = ({ sourceId, messageId, message }: GivenEvent): SealableEvent => ({
+  sourceId,
+  message,
+  deliveryId: eventWorkflowId(sourceId, messageId),
+})
+
 /** The events, each sealed with the keys of its users, a hash in the place of its message id. */
 async function sealedEvents({ messages, names }: Temporal, events: readonly ParcelEvent[]): Promise<HeldParcelEvent[]> {
-  const open = events.map(({ sourceId, messageId, message }) => ({
-    sourceId,
-    messageId,
-    message,
-    deliveryId: eventWorkflowId(sourceId, messageId),
-  }))
-  const seals = await messages.sealsFor(open)
+  const seals = await messages.sealsFor(events.map(sealable))
   return events.map((event, index) => {
     const seal = seals[index]
     if (seal === undefined) return event

@@ -1,5 +1,6 @@
 /** Keys of users: what a deletion request destroys of them, and what goes as nothing can be sealed with it any more. */
 
+import { randomUUID } from 'node:crypto'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 import { EncryptionKeysSchema } from '../../src/config.ts'
 import type { Database } from '../../src/db/database.ts'
 import { createDeletionRequest, getDeletionRequest, markErased } from '../../src/db/deletion-requests.ts'
+import { addToInbox, type NewInboxEvent } from '../../src/db/inbox.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
@@ -43,7 +45,7 @@ describe.each(['PGlite', 'PostgreSQL'])('keys of users in %s', (kind) => {
     await rm(folder, { recursive: true, force: true })
   })
   beforeEach(async () => {
-    if (isHere) await database.query('delete from user_keys')
+    if (isHere) await database.query('truncate user_keys, inbox')
   })
 
   const keyOf = (id: string, sourceId: string, userHash: string) => ({ id, sourceId, userHash, encrypted: 'x' })
@@ -94,6 +96,105 @@ describe.each(['PGlite', 'PostgreSQL'])('keys of users in %s', (kind) => {
       expect(await node.byIds([id])).toBeUndefined()
     },
   )
+
+  /** A node, by what it has in memory of keys. */
+  const nodeOf = (forgets = () => '0') =>
+    createUserKeys({
+      ...{ database, logger, secrets: createSecretBox(EncryptionKeysSchema.parse(encryptionKeys)) },
+      hashUser: (userId) => userId,
+      suppression: { forgets, isCurrent: () => true, upToDate: () => undefined },
+    })
+
+  const eventsOf = (users: readonly { sourceId: string; userId: string }[]): NewInboxEvent[] =>
+    users.map(({ sourceId, userId }) => {
+      const messageId = randomUUID()
+      const message = { version: 1 as const, type: 'track' as const, userId, timestamp: '', context: {} }
+      const retry = { windowMs: 1_000, initialMs: 1_000, maxMs: 1_000 }
+      const targets = [{ destinationId: 'dst', endpointIds: ['ep'], successPolicy: 'any' as const }]
+      return { receivedAt: new Date(), input: { sourceId, messageId, message, targets, retry } }
+    })
+
+  it.skipIf(!isHere)('are there with the events they are written with, and in no memory without them', async () => {
+    const node = nodeOf()
+    const user = { sourceId: 's1', userId: 'h6' }
+    const lost = new Error('the node lost its connection')
+    const write = database.transaction(async (tx) => {
+      await addToInbox(tx, eventsOf([user]), { ...node.draft([user]), note: () => undefined })
+      throw lost
+    })
+    await expect(write).rejects.toBe(lost)
+    expect(await present()).toEqual([])
+
+    expect(await addToInbox(database, eventsOf([user, user]), node.draft([user, user]))).toBe(2)
+    const [id = ''] = await present()
+    expect(node.draft([user]).keys).toEqual([])
+    // Another one would be made of those that are not there.
+    await database.query('delete from user_keys')
+    expect(await node.ofUsers([user, user])).toMatchObject([{ id }, { id }])
+    expect(await present()).toEqual([])
+  })
+
+  it.skipIf(!isHere)('that another node made are known once events were written', async () => {
+    const [node, other] = [nodeOf(), nodeOf()]
+    const users = ['h8', 'h9'].map((userId) => ({ sourceId: 's1', userId }))
+    const [made] = (await other.ofUsers(users.slice(0, 1))) ?? []
+    await addToInbox(database, eventsOf(users), node.draft(users))
+    const all = await present()
+    expect(all).toHaveLength(2)
+    await database.query('delete from user_keys')
+    const [known, own] = (await node.ofUsers(users)) ?? []
+    expect(known).toEqual(made)
+    expect(all).toContain(own?.id)
+  })
+
+  it.skipIf(!isHere)(
+    'are noted as used where they were not for long, also if events are written with them',
+    async () => {
+      const node = nodeOf()
+      const user = { sourceId: 's1', userId: 'h10' }
+      const [key] = (await nodeOf().ofUsers([user])) ?? []
+      await lastUsed(key?.id ?? '', (useNotedHours + 1) * hourMs)
+      await addToInbox(database, eventsOf([user]), node.draft([user]))
+      expect(await node.ofUsers([user])).toEqual([key])
+      const [row] = await database.query<{ recent: boolean }>(
+        `select used_at > now() - interval '1 hour' as recent from user_keys`,
+      )
+      expect(row).toEqual({ recent: true })
+    },
+  )
+
+  it.skipIf(!isHere)('stay in no memory when users were forgotten while they were written', async () => {
+    let forgets = 0
+    const node = nodeOf(() => String(forgets))
+    const user = { sourceId: 's1', userId: 'h7' }
+    const draft = node.draft([user])
+    forgets++
+    await addToInbox(database, eventsOf([user]), draft)
+    await database.query('delete from user_keys')
+    const [key] = (await node.ofUsers([user])) ?? []
+    expect(await present()).toEqual([key?.id])
+  })
+
+  it.skipIf(!isHere)('are the same for two nodes that make them at once', async () => {
+    const nodes = [nodeOf(), nodeOf()]
+    const users = Array.from({ length: 60 }, (_, n) => ({ sourceId: `s${n % 2}`, userId: `both-${n}` }))
+    await Promise.all(
+      nodes.map(async (node, number) => {
+        // Each begins with other users.
+        const asked = number === 0 ? users : [...users].reverse()
+        for (let first = 0; first < asked.length; first += 20) {
+          const some = asked.slice(first, first + 20)
+          await addToInbox(database, eventsOf(some), node.draft(some))
+        }
+      }),
+    )
+    expect(await present()).toHaveLength(users.length)
+    const [first, second] = await Promise.all(nodes.map((node) => node.ofUsers(users)))
+    expect(first).toHaveLength(users.length)
+    expect(second).toEqual(first)
+    // What one has sealed, the other one opens.
+    expect(await nodeOf().byIds(first?.map(({ id }) => id) ?? [])).toEqual(first)
+  })
 
   it.skipIf(!isHere)('are found without reading those of other users', async () => {
     await database.query(

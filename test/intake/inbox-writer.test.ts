@@ -34,6 +34,7 @@ it('takes what fits of a group in order of arrival, and refuses only what does n
     database,
     inboxMax: 10,
     turns: createInboxTurns(database, () => 'open'),
+    draftKeys: () => ({ keys: [], note: () => undefined }),
     onWritten: () => {},
     parcels: undefined,
   })

@@ -595,6 +595,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
         database: separate,
         inboxMax: 1_000,
         turns,
+        draftKeys: () => ({ keys: [], note: () => undefined }),
         onWritten: () => undefined,
         parcels: starts,
       })
