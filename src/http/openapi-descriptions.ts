@@ -88,7 +88,7 @@ export const descriptions: Record<string, string | undefined> = {
     'In place of waiting for the end of the pause. Refused with 409 when the delivery is over, or paused destinations are all that it waits for.',
   cancelDelivery: 'No further attempt is made. Refused with 409 when it is over.',
   redeliver:
-    'For one that is over, with the settings of now; optionally to some destinations or endpoints alone. Receivers know the repeat by its `messageId`.',
+    'For one that is over, with the settings of now; optionally to a destination or an endpoint alone, where it may be over while others go on. Receivers know the repeat by its `messageId`.',
   redeliverMatching:
     'Takes the filters of the list, and answers an id by which its progress is asked for. It goes on by itself, and begins with what failed or was cancelled in the inbox.',
   retryMatching:

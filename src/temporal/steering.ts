@@ -29,7 +29,7 @@ export interface SteeringDependencies {
   /** The endpoints of a destination as they are now; undefined when it is gone or switched off. */
   findTarget: (destinationId: string) => DeliveryTarget | undefined
   nameOfPaused: NameOfPaused
-  /** The destinations of a delivery that has a workflow of its own where it is not settled. */
+  /** The destinations of a delivery where it is not settled. */
   openDestinations: (deliveryId: string) => Promise<string[]>
   /** Whether a user was deleted at a moment or later. */
   isDeletedSince: (sourceId: string, userIds: readonly string[], since: Date) => Promise<boolean>
@@ -65,11 +65,11 @@ export interface Steering {
   /** Sees to it that an event of the inbox is never started. @returns false when it is not there, or has started meanwhile
    *  @throws AppError as `QueuedSteering.cancel` */
   cancelQueued(deliveryId: string, trace: SteeringTrace): Promise<boolean>
-  /** Delivers a finished one again, to the endpoints as they are now.
+  /** Delivers a finished one again, to the endpoints as they are now; one that still runs to those of its destinations where it has ended.
    *  @param choice  unless given, to all of its destinations, also where it was delivered again before
    *  @returns id of the new delivery
-   *  @throws AppError not_found; erased; conflict when it still runs, has no destination left, its user was deleted since, or it was
-   *  delivered again before and the choice leaves that out; bad_request when `only` names none of its destinations */
+   *  @throws AppError not_found; erased; conflict when it still runs at what is chosen, has no destination left, its user was deleted since, or
+   *  it was delivered again before and the choice leaves that out; bad_request when `only` names none of its destinations */
   redeliver(deliveryId: string, trace: SteeringTrace, choice?: RedeliveryChoice): Promise<string>
   /** Carries out an order of a bulk steering on one delivery that Temporal has. */
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
@@ -105,8 +105,14 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   const signal = (workflowId: string, name: string, argument: unknown): Promise<void> =>
     temporal.client.workflow.getHandle(workflowId).signal(name, argument)
 
-  const redeliver: Steering['redeliver'] = async (deliveryId, trace, { only, unlessRedelivered = false } = {}) => {
-    const { id, input, since } = await readEnded(deliveryId)
+  /** @param isOneOfMany  of these only those go again that have ended everywhere: what is told before an order for many counts no others */
+  const redeliver = async (
+    deliveryId: string,
+    trace: SteeringTrace,
+    { only, unlessRedelivered = false }: RedeliveryChoice = {},
+    isOneOfMany = true,
+  ): Promise<string> => {
+    const { id, input, since, isOver } = await readSent(deliveryId, { mayRun: only !== undefined && !isOneOfMany })
     const users = namedUsers(input.message)
     if (users.length > 0 && (await isDeletedSince(input.sourceId, users, since)))
       throw new AppError(
@@ -120,23 +126,34 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
         'each destination of this delivery is deleted, switched off or without an endpoint: switch one on, then redeliver',
       )
     const chosen = only === undefined ? targets : partOf(targets, only)
+    if (!isOver) await refuseOpen(deliveryId, chosen)
     return startRedelivery(
       { ...input, targets: chosen, retry, acceptedAt: new Date().toISOString() },
       { deliveryId: id, trace, unlessRedelivered },
     )
   }
 
-  /** @throws AppError not_found; conflict when it is not over; erased */
-  const readEnded = async (deliveryId: string): Promise<{ id: string; input: DeliverEventInput; since: Date }> => {
+  /** @throws AppError not_found; conflict when it is not over and must be; erased */
+  const readSent = async (
+    deliveryId: string,
+    { mayRun }: { mayRun: boolean },
+  ): Promise<{ id: string; input: DeliverEventInput; since: Date; isOver: boolean }> => {
     const delivery = await readDelivery(temporal, deliveryId, () => false)
     const found = delivery
       ? { input: delivery.input, since: new Date(delivery.startedAt), isOver: delivery.endedAt !== null }
       : ((await carried.find(deliveryId)) ?? (await queued.find(deliveryId)))
     if (found === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
-    if (!found.isOver) throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
-    const { input, since } = found
+    const { input, since, isOver } = found
+    if (!isOver && !mayRun) throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
     if (input === undefined) throw erased()
-    return { id: delivery?.id ?? deliveryId, input, since }
+    return { id: delivery?.id ?? deliveryId, input, since, isOver }
+  }
+
+  /** @throws AppError conflict when the delivery goes on at one of these destinations */
+  const refuseOpen = async (deliveryId: string, targets: readonly DeliveryTarget[]): Promise<void> => {
+    const open = new Set(await openDestinations(deliveryId))
+    if (targets.some(({ destinationId }) => open.has(destinationId)))
+      throw new AppError('conflict', 'the delivery is not over at that destination: retry or cancel it')
   }
 
   const startRedelivery = async (
@@ -191,7 +208,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
       })
     },
     cancelQueued: async (deliveryId, trace) => (await queued.cancel(deliveryId, trace)) !== undefined,
-    redeliver,
+    redeliver: (deliveryId, trace, choice) => redeliver(deliveryId, trace, choice, false),
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck')
         await ofRunning(deliveryId, ({ workflowId }) =>

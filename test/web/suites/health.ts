@@ -240,6 +240,33 @@ export const health = (web: WebTest) =>
       expect(receiver.requests.slice(3).map(({ path }) => path)).toEqual(['/crm'])
     })
 
+    it('sends an event again where it has failed, while a paused destination holds it', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 404 })
+      const source = await web.node.createSource('Held by one')
+      await named(await web.node.connect([source], [`${receiver.url}/crm`]), 'The refusing one')
+      const paused = await web.node.connect([source], [`${receiver.url}/shop`])
+      await named(paused, 'The paused one')
+      await web.node.api('PATCH', `/destinations/${paused.id}`, { paused: true })
+      const { body } = await post(source, 'ada')
+      await receiver.received(1)
+      receiver.answer({ status: 200 })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const id = `event/${source.id}/${(body.accepted as string[])[0]}`
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(id)}`)
+      await page.getByRole('button', { name: 'Redeliver …' }).click()
+      const confirm = page.getByRole('button', { name: 'Redeliver', exact: true })
+      await eventually(() => confirm.isDisabled()).toBe(true)
+      await page.getByRole('combobox', { name: 'To' }).click()
+      await page.getByRole('option', { name: 'The refusing one' }).waitFor()
+      expect(await page.getByRole('option').allTextContents()).toEqual(['The refusing one'])
+      await page.getByRole('option', { name: 'The refusing one' }).click()
+      await confirm.click()
+      await eventually(() => page.url()).toContain('redelivery')
+      await page.getByText('Delivered', { exact: true }).first().waitFor()
+      expect(receiver.requests.map(({ path }) => path)).toEqual(['/crm', '/crm'])
+    })
+
     it('shows latency from the moment an event was accepted, a pause included', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Paused a while')

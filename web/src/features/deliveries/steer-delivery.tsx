@@ -9,7 +9,7 @@ import { CloseButton, Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
-import { RedeliveryChoice } from './redelivery-choice.tsx'
+import { RedeliveryChoice, type RepeatableAt } from './redelivery-choice.tsx'
 import { steeredTexts, steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
 
@@ -17,9 +17,12 @@ const icons: Record<SteeringAction, Icon> = { retry: IconRefresh, redeliver: Ico
 
 /** What can be done with one delivery as it stands; each action asks why. */
 export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
-  const { id, endedAt, destinationIds, erased } = delivery
+  const { id, destinations, erased } = delivery
   const [chosen, setChosen] = useState<SteeringAction>()
-  const fitting = fittingActions(endedAt === null, erased)
+  const isOpen = delivery.endedAt === null
+  // One that goes on at some destinations can be sent again where it has ended.
+  const ended = destinations.filter(({ status }) => !isOpen || !openStatuses.has(status))
+  const fitting = fittingActions(isOpen, erased, ended.length > 0)
   const isHeld = isOnlyHeld(delivery)
   return (
     <>
@@ -43,39 +46,50 @@ export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
         )
       })}
       {chosen !== undefined && (
-        <SteerDialog id={id} destinationIds={destinationIds} action={chosen} onClose={() => setChosen(undefined)} />
+        <SteerDialog
+          id={id}
+          repeatableAt={{ destinationIds: ended.map(({ destinationId }) => destinationId), areAll: !isOpen }}
+          action={chosen}
+          onClose={() => setChosen(undefined)}
+        />
       )}
     </>
   )
 }
 
-/** Of one that was erased nothing is left to be sent. */
-function fittingActions(isOpen: boolean, isErased: boolean): SteeringAction[] {
+/** Of one that was erased nothing is left to be sent.
+ *  @param hasEnded  whether it has ended at some destination */
+function fittingActions(isOpen: boolean, isErased: boolean, hasEnded: boolean): SteeringAction[] {
   if (isErased) return isOpen ? ['cancel'] : []
-  return isOpen ? ['retry', 'cancel'] : ['redeliver']
+  if (!isOpen) return ['redeliver']
+  return hasEnded ? ['retry', 'cancel', 'redeliver'] : ['retry', 'cancel']
 }
+
+/** Where a delivery stands at a destination where it goes on. */
+const openStatuses: ReadonlySet<string> = new Set(['queued', 'held', 'retrying', 'delivering'])
 
 /** Id of the text that says why there is no retry. */
 const whyNot = 'why-no-retry'
 
 /** Whether paused destinations are all that it waits for. */
 function isOnlyHeld({ destinations }: DeliveryDetail): boolean {
-  const open = destinations.filter(({ status }) => ['queued', 'held', 'retrying', 'delivering'].includes(status))
+  const open = destinations.filter(({ status }) => openStatuses.has(status))
   return open.length > 0 && open.every(({ status }) => status === 'held')
 }
 
 interface DialogProps {
   id: string
-  destinationIds: string[]
+  repeatableAt: RepeatableAt
   action: SteeringAction
   onClose: () => void
 }
 
-function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
+function SteerDialog({ id, repeatableAt, action, onClose }: DialogProps) {
   const [only, setOnly] = useState<RedeliveryPart>()
   const [why, setWhy] = useState('')
   const navigate = useNavigate()
   const { label, one, confirm = label } = steeringTexts[action]
+  const isToChoose = action === 'redeliver' && !repeatableAt.areAll
   const steer = useChange({
     change: () => steerDelivery(id, action, why, only && { only }),
     stale: ['deliveries'],
@@ -97,12 +111,12 @@ function SteerDialog({ id, destinationIds, action, onClose }: DialogProps) {
       >
         <Stack>
           <Text size="sm">{one}</Text>
-          {action === 'redeliver' && <RedeliveryChoice destinationIds={destinationIds} onChange={setOnly} />}
+          {action === 'redeliver' && <RedeliveryChoice at={repeatableAt} onChange={setOnly} />}
           <WhyField value={why} onChange={setWhy} />
           {steer.error !== null && <ErrorNotice error={steer.error} />}
           <Group justify="flex-end">
             <CloseButton />
-            <Button type="submit" loading={steer.isPending}>
+            <Button type="submit" loading={steer.isPending} disabled={isToChoose && only === undefined}>
               {confirm}
             </Button>
           </Group>
