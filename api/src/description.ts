@@ -692,7 +692,7 @@ export interface paths {
         put?: never;
         /**
          * Send the event of a delivery once more
-         * @description For one that is over, with the settings of now; optionally to some destinations or endpoints alone. Receivers know the repeat by its `messageId`.
+         * @description For one that is over, with the settings of now; optionally to a destination or an endpoint alone, where it may be over while others go on. Receivers know the repeat by its `messageId`.
          */
         post: operations["redeliver"];
         delete?: never;
