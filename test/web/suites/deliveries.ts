@@ -228,7 +228,18 @@ export const deliveries = (web: WebTest) =>
       await page.getByRole('button', { name: 'Redeliver …' }).click()
       await page.getByText('2 deliveries').waitFor()
       await page.getByLabel('Why').fill('the receiver lost them')
+      let letGo = (): void => undefined
+      const held = new Promise<void>((resolve) => (letGo = resolve))
+      await page.route(/\/redeliver$/, async (route) => {
+        await held
+        await route.continue()
+      })
       await page.getByRole('button', { name: 'Redeliver 2' }).click()
+      // It stays open while it works: nothing else could stop it.
+      await page.getByRole('button', { name: 'Stop' }).waitFor()
+      expect(await page.getByRole('button', { name: 'Close' }).count()).toBe(0)
+      await page.keyboard.press('Escape')
+      letGo()
       await page.getByText('Done: 2 of 2').waitFor()
       const requests = await receiver.received(5)
       const again = requests.slice(3).map(({ body }) => (JSON.parse(body.toString()) as { event: string }).event)

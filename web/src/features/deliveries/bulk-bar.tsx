@@ -73,8 +73,17 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
     void client.invalidateQueries({ queryKey: ['deliveries'] })
     onClose()
   }
+  // It can be stopped here alone.
+  const isRunning = bulk.state?.status === 'running' && bulk.error === null
   return (
-    <Dialog opened onClose={close} title={label} closeOnClickOutside={bulk.state === undefined}>
+    <Dialog
+      opened
+      onClose={close}
+      title={label}
+      closeOnClickOutside={bulk.state === undefined}
+      closeOnEscape={!isRunning}
+      withCloseButton={!isRunning}
+    >
       <Stack>
         {bulk.error !== null && <ErrorNotice error={bulk.error} />}
         {count.error !== null && <ErrorNotice isReading error={count.error} title="They could not be counted" />}
