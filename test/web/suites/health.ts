@@ -57,7 +57,7 @@ export const health = (web: WebTest) =>
       await web.node.api('PATCH', `/destinations/${destination.id}`, { settings: { webhooks } })
       // How the former URL did says nothing of this one.
       await now.getByText('Not tried yet', { exact: true }).waitFor()
-      expect(await now.getByText('503').count()).toBe(0)
+      expect(await now.getByText('503 Service Unavailable').count()).toBe(0)
       await now.getByRole('button', { name: 'Retry the 3 that wait' }).click()
       await repaired.received(3)
       await now.getByText('3 of 3 are being tried now').waitFor()

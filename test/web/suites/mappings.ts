@@ -54,7 +54,7 @@ export const mappings = (web: WebTest) =>
       const save = page.getByRole('button', { name: 'Save the mapping' })
       await page.getByLabel('New path of renaming 1').fill('')
       await save.press('Enter')
-      await page.getByText('Must not be empty').waitFor()
+      await page.getByText('Must not be empty.', { exact: true }).waitFor()
       expect(await stored()).toBeNull()
       await page.getByLabel('New path of renaming 1').fill('traits.level')
       await save.press('Enter')
