@@ -120,6 +120,40 @@ describe.concurrent('a delivery with several destinations', () => {
     const { funnel } = (await node.api<Overview>('GET', `/overview?sourceId=${source.id}`)).body
     expect(funnel).toMatchObject({ delivered: 0, partly_delivered: 1, failed: 0 })
   })
+
+  it('is delivered again where it has failed, while a paused one holds it', { timeout: limit }, async ({ expect }) => {
+    await using refusing = await startReceiver()
+    await using held = await startReceiver()
+    refusing.answer({ status: 404 })
+    const source = await node.createSource()
+    const failed = await node.connect([source], [refusing.url])
+    const paused = await node.connect([source], [held.url])
+    await change(paused, { paused: true })
+    const id = await track(source)
+    const isTold = (...expected: string[]) =>
+      untilTold(`it is ${expected.join(' and ')}`, id, ({ destinations }) =>
+        isDeepStrictEqual(
+          [failed, paused].map((at) => destinations.find(({ destinationId }) => destinationId === at.id)?.status),
+          expected,
+        ),
+      )
+    await isTold('failed', 'held')
+
+    refusing.answer({ status: 200 })
+    const redeliver = (body: object) => node.api<{ id: string }>('POST', path(id, '/redeliver'), body)
+    for (const body of [{}, { only: { destinationId: paused.id } }])
+      expect(await redeliver(body)).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    const { status, body } = await redeliver({ only: { destinationId: failed.id } })
+    expect(status).toBe(200)
+    await untilStatus(body.id, 'delivered')
+    expect(refusing.requests).toHaveLength(2)
+    expect(held.requests).toEqual([])
+
+    await change(paused, { paused: false })
+    await isTold('failed', 'delivered')
+    expect(refusing.requests).toHaveLength(2)
+    expect(held.requests).toHaveLength(1)
+  })
 })
 
 const results = ['delivering', 'retrying', 'held', 'delivered', 'failed', 'discarded', 'cancelled']

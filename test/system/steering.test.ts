@@ -162,31 +162,6 @@ describe('one delivery', () => {
     expect(await node.api('POST', path(id, '/cancel'), { only: {} })).toMatchObject({ status: 400 })
   })
 
-  it('is delivered again to a destination where it has failed, while another one holds it', async () => {
-    await using receiver = await startReceiver()
-    receiver.answer({ status: 404 })
-    const source = await node.createSource()
-    const refusing = await node.connect([source], [`${receiver.url}/refusing`])
-    const paused = await node.connect([source], [`${receiver.url}/paused`])
-    await node.api('PATCH', `/destinations/${paused.id}`, { paused: true })
-    const id = await track(source)
-    const statuses = async (): Promise<Record<string, string>> =>
-      Object.fromEntries((await read(id)).destinations.map(({ destinationId, status }) => [destinationId, status]))
-    const expected = { [refusing.id]: 'failed', [paused.id]: 'held' }
-    await untilStatus(id, 'held')
-    await until('it has failed at one', async () => (await statuses())[refusing.id] === 'failed')
-
-    receiver.answer({ status: 200 })
-    const redeliver = (body: object) => node.api<{ id: string }>('POST', path(id, '/redeliver'), body)
-    for (const body of [{}, { only: { destinationId: paused.id } }])
-      expect(await redeliver(body)).toMatchObject({ status: 409, body: { code: 'conflict' } })
-    const { status, body } = await redeliver({ only: { destinationId: refusing.id } })
-    expect(status).toBe(200)
-    await untilStatus(body.id, 'delivered')
-    expect(receiver.requests.map((request) => request.path)).toEqual(['/refusing', '/refusing'])
-    expect(await statuses()).toEqual(expected)
-  })
-
   it('is unknown under any other id, of up to 400 characters', async () => {
     for (const id of ['event/src_none/none', 'x'.repeat(400)])
       for (const action of ['', '/retry', '/cancel', '/redeliver'])
