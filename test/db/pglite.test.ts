@@ -100,11 +100,7 @@ it('a table of the embedded database stays as large as its rows need, however ma
 })
 
 it('the write-ahead log of the embedded database begins anew before it is long', async () => {
-  const dataFolder = await makeDataFolder()
-  onTestFinished(() => rm(dataFolder, { recursive: true }))
-  const database = await openPglite(join(dataFolder, 'pglite'), logger)
-  onTestFinished(() => database.close())
-  await database.query('create table written (content text)')
+  const { dataFolder, database } = await openWritable()
   for (let round = 0; round < 10; round++) {
     await database.query(`insert into written select repeat('x', 1000) from generate_series(1, 40000)`)
     await checkpointOnce(database, 50_000_000)
@@ -118,17 +114,21 @@ it('the write-ahead log of the embedded database begins anew before it is long',
 })
 
 it('files of a write-ahead log that was long once are not all kept', async () => {
-  const dataFolder = await makeDataFolder()
-  onTestFinished(() => rm(dataFolder, { recursive: true }))
-  const database = await openPglite(join(dataFolder, 'pglite'), logger)
-  onTestFinished(() => database.close())
-  await database.query('create table written (content text)')
+  const { dataFolder, database } = await openWritable()
+  const written = async (): Promise<number> => {
+    const [row] = await database.query<{ bytes: number }>(
+      `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as bytes`,
+    )
+    return row?.bytes ?? 0
+  }
+  const before = await written()
   const files = 40
   for (let file = 0; file < files; file++) {
     await database.query(`insert into written values ('x')`)
     await database.query('select pg_switch_wal()')
   }
-  expect(await logBytes(dataFolder)).toBeGreaterThanOrEqual(files * 16_777_216)
+  // Of what the log has had, not of what it has: on a slow machine the database begins it anew meanwhile.
+  expect((await written()) - before).toBeGreaterThanOrEqual((files - 1) * 16_777_216)
   await checkpointOnce(database, 50_000_000)
   expect(await logBytes(dataFolder)).toBeLessThanOrEqual(300 * 1_048_576)
 })
@@ -138,4 +138,14 @@ async function logBytes(dataFolder: string): Promise<number> {
   const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile())
   const sizes = await Promise.all(files.map(async ({ name }) => (await stat(join(folder, name))).size))
   return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** A database of its own, with a table to write to. */
+async function openWritable() {
+  const dataFolder = await makeDataFolder()
+  onTestFinished(() => rm(dataFolder, { recursive: true }))
+  const database = await openPglite(join(dataFolder, 'pglite'), logger)
+  onTestFinished(() => database.close())
+  await database.query('create table written (content text)')
+  return { dataFolder, database }
 }
