@@ -66,31 +66,45 @@ async function readOrMake<Given extends StoredKey>(
   return found
 }
 
+/** SQL of new keys that are made for those users who have none in use; it gives the ids.
+ *  @param given  SQL of a table of keys, and of which of them */
+const insertInto = (given: string): string => `
+  insert into user_keys (id, source_id, user_hash, key_encrypted)
+  select id, source_id, user_hash, key_encrypted from ${given}
+  order by user_hash, source_id
+  on conflict (user_hash, source_id) where request_id is null do nothing
+  returning id`
+
+/** SQL of a table of keys that are values of a statement, as `newKeyValues` gives them.
+ *  @param first  number of the first of the values */
+const givenKeys = (first: number): string => `
+  unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[])
+    as given(id, source_id, user_hash, key_encrypted)`
+
+/** SQL of the keys in use of some users. Each is looked up in the index by itself: a join may read the whole table, whose size the planner does
+ *  not know.
+ *  @param owners  SQL of a table of them, named `owners` */
+const inUseOf = (owners: string): string => `
+  select found.* from ${owners} cross join lateral (
+    select ${columns}, ${isStale} as "isStale" from user_keys
+    where user_hash = owners.user_hash and source_id = owners.source_id and request_id is null
+    limit 1) as found`
+
 /** The ids come back as one text: rows would cost more, of which there may be many.
  *  @returns the ids of those that were made */
 async function makeMissing(database: Queryable, keys: readonly StoredKey[]): Promise<Set<string>> {
   const [row] = await database.query<{ ids: string | null }>(
-    `with made as (
-       insert into user_keys (id, source_id, user_hash, key_encrypted)
-       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given(id, source_id, user_hash, key_encrypted)
-       order by user_hash, source_id
-       on conflict (user_hash, source_id) where request_id is null do nothing
-       returning id)
-     select string_agg(id, ' ') as ids from made`,
+    `with made as (${insertInto(givenKeys(1))}) select string_agg(id, ' ') as ids from made`,
     newKeyValues(keys),
   )
   return new Set(row?.ids?.split(' '))
 }
 
-/** Each is looked up in the index by itself: a join may read the whole table, whose size the planner does not know. */
 const readInUse = (database: Queryable, owners: readonly KeyOwner[]): Promise<(StoredKey & { isStale: boolean })[]> =>
-  database.query(
-    `select found.* from unnest($1::text[], $2::text[]) as asked(source_id, user_hash) cross join lateral (
-       select ${columns}, ${isStale} as "isStale" from user_keys
-       where user_hash = asked.user_hash and source_id = asked.source_id and request_id is null
-       limit 1) as found`,
-    [owners.map(({ sourceId }) => sourceId), owners.map(({ userHash }) => userHash)],
-  )
+  database.query(inUseOf('unnest($1::text[], $2::text[]) as owners(source_id, user_hash)'), [
+    owners.map(({ sourceId }) => sourceId),
+    owners.map(({ userHash }) => userHash),
+  ])
 
 const noteUse = (database: Queryable, ids: string[]): Promise<StoredKey[]> =>
   database.query(
@@ -118,22 +132,11 @@ export interface KeyDraft {
  *  what others have. Neither is there for who gets a key at the same time, nor for whose use must be noted: they are asked for again.
  *  @param first  number of the first of the values */
 export const withNewKeys = (first: number): string => `
-  given_keys as (
-    select * from unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[])
-      as given(id, source_id, user_hash, key_encrypted)),
-  known_keys as (
-    select found.* from given_keys cross join lateral (
-      select ${columns}, ${isStale} as "isStale" from user_keys
-      where user_hash = given_keys.user_hash and source_id = given_keys.source_id and request_id is null
-      limit 1) as found),
-  made_keys as (
-    insert into user_keys (id, source_id, user_hash, key_encrypted)
-    select id, source_id, user_hash, key_encrypted from given_keys
+  given_keys as (select * from ${givenKeys(first)}),
+  known_keys as (${inUseOf('given_keys as owners')}),
+  made_keys as (${insertInto(`given_keys
     where not exists (
-      select from known_keys where "userHash" = given_keys.user_hash and "sourceId" = given_keys.source_id)
-    order by user_hash, source_id
-    on conflict (user_hash, source_id) where request_id is null do nothing
-    returning id)`
+      select from known_keys where "userHash" = given_keys.user_hash and "sourceId" = given_keys.source_id)`)})`
 
 /** SQL of what became of them. */
 export const writtenKeys = `json_build_object(
