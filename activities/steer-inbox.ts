@@ -34,7 +34,7 @@ export async function steerInbox(
       : oldestEndedInInbox(database.patient, filter, progress.queued, together)
 
   const steer = async (deliveryId: string): Promise<void> => {
-    if (order.action === 'redeliver') await counted(progress, steering.redeliver(deliveryId, trace, order))
+    if (order.action === 'redeliver') await counted(progress, steering.carryOut(order, deliveryId, trace))
     // A node is about to start it.
     else if (!isFollowed) await counted(progress, steering.cancel(deliveryId, trace))
     else await counted(progress, steering.cancelQueued(deliveryId, trace))

@@ -71,7 +71,7 @@ export interface Steering {
    *  @throws AppError not_found; erased; conflict when it still runs at what is chosen, has no destination left, its user was deleted since, or
    *  it was delivered again before and the choice leaves that out; bad_request when `only` names none of its destinations */
   redeliver(deliveryId: string, trace: SteeringTrace, choice?: RedeliveryChoice): Promise<string>
-  /** Carries out an order of a bulk steering on one delivery that Temporal has. */
+  /** Carries out an order of a bulk steering on one delivery that Temporal has, or redelivers one that ended in the inbox. */
   carryOut(order: SteeringOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
   /** The same on one that is in a parcel; it does not wait for what comes of it. */
   carryOutInParcel(order: ActionOrder, deliveryId: string, trace: SteeringTrace): Promise<void>
@@ -105,14 +105,16 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   const signal = (workflowId: string, name: string, argument: unknown): Promise<void> =>
     temporal.client.workflow.getHandle(workflowId).signal(name, argument)
 
-  /** @param isOneOfMany  of these only those go again that have ended everywhere: what is told before an order for many counts no others */
+  /** @param mayGoOn  at destinations that are not chosen; what is told before an order for many counts none that goes on */
   const redeliver = async (
     deliveryId: string,
     trace: SteeringTrace,
-    { only, unlessRedelivered = false }: RedeliveryChoice = {},
-    isOneOfMany = true,
+    { only, unlessRedelivered = false, mayGoOn = false }: RedeliveryChoice & { mayGoOn?: boolean } = {},
   ): Promise<string> => {
-    const { id, input, since, isOver } = await readSent(deliveryId, { mayRun: only !== undefined && !isOneOfMany })
+    const { id, input, since, isOver } = await readSent(deliveryId)
+    if (!isOver && !(mayGoOn && only !== undefined))
+      throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
+    if (input === undefined) throw erased()
     const users = namedUsers(input.message)
     if (users.length > 0 && (await isDeletedSince(input.sourceId, users, since)))
       throw new AppError(
@@ -133,19 +135,16 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
     )
   }
 
-  /** @throws AppError not_found; conflict when it is not over and must be; erased */
+  /** What was sent of a delivery, wherever it is; no input where its user was erased. @throws AppError not_found */
   const readSent = async (
     deliveryId: string,
-    { mayRun }: { mayRun: boolean },
-  ): Promise<{ id: string; input: DeliverEventInput; since: Date; isOver: boolean }> => {
+  ): Promise<{ id: string; input: DeliverEventInput | undefined; since: Date; isOver: boolean }> => {
     const delivery = await readDelivery(temporal, deliveryId, () => false)
     const found = delivery
       ? { input: delivery.input, since: new Date(delivery.startedAt), isOver: delivery.endedAt !== null }
       : ((await carried.find(deliveryId)) ?? (await queued.find(deliveryId)))
     if (found === undefined) throw new AppError('not_found', `no delivery has the id ${deliveryId}`)
     const { input, since, isOver } = found
-    if (!isOver && !mayRun) throw new AppError('conflict', 'the delivery is not over: retry or cancel it')
-    if (input === undefined) throw erased()
     return { id: delivery?.id ?? deliveryId, input, since, isOver }
   }
 
@@ -208,7 +207,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
       })
     },
     cancelQueued: async (deliveryId, trace) => (await queued.cancel(deliveryId, trace)) !== undefined,
-    redeliver: (deliveryId, trace, choice) => redeliver(deliveryId, trace, choice, false),
+    redeliver: (deliveryId, trace, choice) => redeliver(deliveryId, trace, { ...choice, mayGoOn: true }),
     async carryOut(order, deliveryId, trace) {
       if (order.action === 'recheck')
         await ofRunning(deliveryId, ({ workflowId }) =>
