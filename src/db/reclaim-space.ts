@@ -41,10 +41,10 @@ export async function checkpointOnce(database: Queryable, mostBytes: number): Pr
 
 /** Looks for dead rows once a minute, and at the length of the log each 10 seconds. */
 export function reclaimSpace(database: Queryable, logger: Logger): Pick<Looking, 'stop'> {
-  const often = { failure: 'database.space_not_reclaimed', beginsLater: true, logger }
+  const looking = { failure: 'database.space_not_reclaimed', beginsLater: true, logger }
   const looks = [
-    keepLooking({ ...often, look: async () => void (await reclaimOnce(database)), pauseMs: rowsLookMs }),
-    keepLooking({ ...often, look: () => checkpointOnce(database, mostLogBytes), pauseMs: logLookMs }),
+    keepLooking({ ...looking, look: async () => void (await reclaimOnce(database)), pauseMs: rowsLookMs }),
+    keepLooking({ ...looking, look: () => checkpointOnce(database, mostLogBytes), pauseMs: logLookMs }),
   ]
   return {
     async stop() {

@@ -74,10 +74,12 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     const turns = await look.read()
     const lookMs = performance.now() - begun
     const isIdle = Object.values(turns).every((ids) => ids.length === 0)
-    if (!isIdle) await endWaits()
+    if (!isIdle) {
+      await endWaits()
+      settling.begin()
+    }
     await giveUp([...turns.shut, ...turns.probe])
     trials.begin(turns)
-    settling.begin()
     const started = await starts.start(free(starts, turns.open))
     if (started > 0) return 0
     return isIdle ? idlePauseMs : Math.max(shutPauseMs, pausePerLook * lookMs)
