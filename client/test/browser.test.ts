@@ -7,12 +7,7 @@ import { startPages } from './support/pages.ts'
 
 describeInBrowser('a page', () => {
   it.each(['leaves for another page', 'is closed'])('delivers what waits when the user %s', async (way) => {
-    const ingest = await startIngestServer()
-    onTestFinished(() => ingest.stop())
-    const pages = await startPages()
-    const browser = await launchChromium()
-    onTestFinished(() => browser.close())
-    const page = await browser.newPage()
+    const { ingest, pages, page } = await openPage()
     await page.goto(pages)
     await page.evaluate(`(async () => {
       const { Analytics } = await import('/analytics.js')
@@ -30,12 +25,7 @@ describeInBrowser('a page', () => {
   })
 
   it('that came by plain HTTP has ids for its visitors and messages, too', async () => {
-    const ingest = await startIngestServer()
-    onTestFinished(() => ingest.stop())
-    const pages = await startPages()
-    const browser = await launchChromium()
-    onTestFinished(() => browser.close())
-    const page = await browser.newPage()
+    const { ingest, pages, page } = await openPage()
     // Only localhost is excepted from what browsers keep from such pages.
     await page.addInitScript('delete Crypto.prototype.randomUUID')
     await page.goto(pages)
@@ -52,3 +42,13 @@ describeInBrowser('a page', () => {
     expect(first?.messageId).not.toBe(second?.messageId)
   })
 })
+
+/** A page of a browser, not yet opened, with where it comes from and where it sends to. */
+async function openPage() {
+  const ingest = await startIngestServer()
+  onTestFinished(() => ingest.stop())
+  const pages = await startPages()
+  const browser = await launchChromium()
+  onTestFinished(() => browser.close())
+  return { ingest, pages, page: await browser.newPage() }
+}

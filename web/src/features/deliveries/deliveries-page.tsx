@@ -8,6 +8,7 @@ import { deliveriesQuery, deliveryCountQuery } from '../../api/deliveries.ts'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
+import { startedStatuses } from '../../shared/open-statuses.ts'
 import { useConnection } from '../../shared/use-connection.ts'
 import { useLastError } from '../../shared/use-last-error.ts'
 import { useCanChange } from '../../shared/use-role.ts'
@@ -23,9 +24,6 @@ const liveMs = 3_000
 
 /** How often all that fit are counted, in milliseconds. */
 const countMs = 10_000
-
-/** Statuses of what has started and goes on. */
-const startedStatuses: ReadonlySet<string | undefined> = new Set(['delivering', 'retrying', 'held'])
 
 /** With more pages than this on show, the list stands still: every refresh reads all of them. */
 const maxLivePages = 2
@@ -81,7 +79,7 @@ export function DeliveriesPage() {
         />
       )}
       {filter.status === 'failed' && filter.destinationId === undefined && <PartlyDelivered filter={filter} />}
-      {startedStatuses.has(filter.status) && <InInbox filter={filter} refreshMs={countMs} />}
+      {startedStatuses.some((status) => status === filter.status) && <InInbox filter={filter} refreshMs={countMs} />}
       <QueryView query={query}>
         {() =>
           deliveries.length === 0 ? (

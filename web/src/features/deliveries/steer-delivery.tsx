@@ -7,6 +7,7 @@ import type { DeliveryDetail, RedeliveryPart, SteeringAction } from '../../../..
 import { steerDelivery } from '../../api/deliveries.ts'
 import { CloseButton, Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
+import { isOpenStatus } from '../../shared/open-statuses.ts'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { RedeliveryChoice, type RepeatableAt } from './redelivery-choice.tsx'
@@ -21,7 +22,7 @@ export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
   const [chosen, setChosen] = useState<SteeringAction>()
   const isOpen = delivery.endedAt === null
   // One that goes on at some destinations can be sent again where it has ended.
-  const ended = destinations.filter(({ status }) => !isOpen || !openStatuses.has(status))
+  const ended = destinations.filter(({ status }) => !isOpen || !isOpenStatus(status))
   const fitting = fittingActions(isOpen, erased, ended.length > 0)
   const isHeld = isOnlyHeld(delivery)
   return (
@@ -65,15 +66,12 @@ function fittingActions(isOpen: boolean, isErased: boolean, hasEnded: boolean): 
   return hasEnded ? ['retry', 'cancel', 'redeliver'] : ['retry', 'cancel']
 }
 
-/** Where a delivery stands at a destination where it goes on. */
-const openStatuses: ReadonlySet<string> = new Set(['queued', 'held', 'retrying', 'delivering'])
-
 /** Id of the text that says why there is no retry. */
 const whyNot = 'why-no-retry'
 
 /** Whether paused destinations are all that it waits for. */
 function isOnlyHeld({ destinations }: DeliveryDetail): boolean {
-  const open = destinations.filter(({ status }) => openStatuses.has(status))
+  const open = destinations.filter(({ status }) => isOpenStatus(status))
   return open.length > 0 && open.every(({ status }) => status === 'held')
 }
 

@@ -5,10 +5,8 @@ import type { Destination, DestinationPatch } from '../../../../src/schemas/dest
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { changeDestination } from '../../api/destinations.ts'
 import { Dialog } from '../../shared/dialog.tsx'
+import { openStatuses } from '../../shared/open-statuses.ts'
 import { useChange } from '../../shared/use-change.ts'
-
-/** Where deliveries stand that end as discarded when their destination is switched off. */
-const waitingStatuses = ['queued', 'delivering', 'retrying', 'held'] as const
 
 /** Switches a destination on and off. Switching off discards what waits for it: it asks first, with the count, and offers to
  *  pause instead, which discards nothing. */
@@ -22,7 +20,7 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
   })
   const count = useChange({
     change: async () => {
-      const counts = waitingStatuses.map((status) =>
+      const counts = openStatuses.map((status) =>
         client.fetchQuery({ ...deliveryCountQuery({ status, destinationId: id }), staleTime: 0 }),
       )
       return (await Promise.all(counts)).reduce((total, one) => total + one.count, 0)
