@@ -17,10 +17,10 @@ const tagBytes = 16
 
 /** @param purpose  what `open` must be given too
  *  @returns nonce, tag and the encrypted bytes */
-export function seal(key: Buffer | KeyObject, purpose: Uint8Array, plaintext: Uint8Array): Buffer {
+export function seal(key: Buffer | KeyObject, purpose: Uint8Array, plaintext: string | Uint8Array): Buffer {
   const iv = nextIv()
   const cipher = createCipheriv(cipherName, key, iv).setAAD(purpose)
-  const data = cipher.update(plaintext)
+  const data = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)
   cipher.final()
   return Buffer.concat([iv, cipher.getAuthTag(), data])
 }
@@ -57,7 +57,7 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
   if (newest === undefined) throw new RangeError('the key ring is empty')
   const byId = new Map(ring.map((one) => [one.id, one]))
   return {
-    seal: (plaintext) => `${newest.id}:${seal(newest.key, newest.purpose, Buffer.from(plaintext)).toString('base64')}`,
+    seal: (plaintext) => `${newest.id}:${seal(newest.key, newest.purpose, plaintext).toString('base64')}`,
     open(sealed) {
       const [id = '', encoded = ''] = sealed.split(':', 2)
       const found = byId.get(id)

@@ -77,6 +77,9 @@ interface Question<Asked> {
 
 const nameOf = ({ sourceId, userHash }: KeyOwner): string => `${userHash} ${sourceId}`
 
+/** What users have in memory stands by their own ids: a hash for each event would cost more than the look-up. */
+const nameInMemory = ({ sourceId, userId }: KeyedUser): string => `${sourceId} ${userId}`
+
 export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
   const { database, secrets, suppression, hashUser, logger } = dependencies
   const inUse = new LRUCache<string, UserKey>({ max: maxKept, ttl: useNotedHours * 3_600_000 })
@@ -113,36 +116,47 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
     ({ id }) => id,
   )
 
-  /** Takes a key into memory, unless users were forgotten since it was asked for. */
-  const open = (stored: FoundKey, before: string, isInUse: boolean): UserKey => {
+  /** Takes a key into memory, unless users were forgotten since it was asked for.
+   *  @param name  of the user who has it in use; undefined where that is not known */
+  const open = (stored: FoundKey, before: string, name?: string): UserKey => {
     const key = { id: stored.id, key: stored.key ?? Buffer.from(secrets.open(stored.encrypted), 'base64') }
     if (suppression.forgets() === before) {
       opened.set(key.id, key)
-      if (isInUse) inUse.set(nameOf(stored), key)
+      if (name !== undefined) inUse.set(name, key)
     }
     return key
   }
 
   /** Who seals with one that cannot be opened looks it up again, and tells why. */
-  const openIfReadable = (stored: FoundKey, before: string): void => {
+  const openIfReadable = (stored: FoundKey, before: string, name: string | undefined): void => {
     try {
-      open(stored, before, true)
+      open(stored, before, name)
     } catch {
       // The others are as good as ever.
     }
   }
 
+  /** Those of some users who have no key in memory, each once, by their names there. */
+  const withoutKey = (users: readonly KeyedUser[], names: readonly string[]): Map<string, KeyOwner> => {
+    const missing = new Map<string, KeyOwner>()
+    for (const [index, user] of users.entries()) {
+      const name = names[index] ?? ''
+      if (!inUse.has(name) && !missing.has(name)) missing.set(name, ownerOf(user))
+    }
+    return missing
+  }
+
   /** The keys of users in their order: those in memory, and what is found of the others. */
-  const findInUse = async (owners: readonly KeyOwner[]): Promise<UserKey[]> => {
-    const names = owners.map(nameOf)
+  const findInUse = async (users: readonly KeyedUser[]): Promise<UserKey[]> => {
+    const names = users.map(nameInMemory)
     const known = new Map(names.map((name) => [name, inUse.get(name)]))
-    const asked = owners.filter((_, index) => known.get(names[index] ?? '') === undefined)
-    if (asked.length > 0) {
+    const missing = withoutKey(users, names)
+    if (missing.size > 0) {
       const before = suppression.forgets()
-      const found = await ensure(asked)
-      for (const [name, key] of known) {
-        const stored = key === undefined ? found.get(name) : undefined
-        if (stored !== undefined) known.set(name, open(stored, before, true))
+      const found = await ensure([...missing.values()])
+      for (const [name, owner] of missing) {
+        const stored = found.get(nameOf(owner))
+        if (stored !== undefined) known.set(name, open(stored, before, name))
       }
     }
     return names.flatMap((name) => known.get(name) ?? [])
@@ -153,7 +167,7 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
     try {
       const found = await read(ids)
       const stored = ids.flatMap((id) => found.get(id) ?? [])
-      return stored.length === ids.length ? stored.map((one) => open(one, before, false)) : undefined
+      return stored.length === ids.length ? stored.map((one) => open(one, before)) : undefined
     } catch (error) {
       if (error instanceof StartError) throw new AppError('unavailable', error.message, { cause: error })
       throw new PartAwayError('database', (error as Error).message)
@@ -169,14 +183,13 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
   return {
     async ofUsers(users) {
       if (performance.now() < restUntil) return undefined
-      const owners = users.map(ownerOf)
       try {
         // Another node may have taken out of use what this one has in memory.
         const look = suppression.upToDate()
         if (look !== undefined) await within(lookLimitMs, 'the database', look)
         if (!suppression.isCurrent()) return undefined
         dropForgotten()
-        const keys = await findInUse(owners)
+        const keys = await findInUse(users)
         failures.worked()
         return keys
       } catch (error) {
@@ -187,14 +200,16 @@ export function createUserKeys(dependencies: UserKeysDependencies): UserKeys {
     },
     draft(users) {
       dropForgotten()
-      const owners = new Map(users.map(ownerOf).map((owner) => [nameOf(owner), owner]))
+      const missing = withoutKey(users, users.map(nameInMemory))
       const before = suppression.forgets()
-      const keys = newKeys([...owners].flatMap(([name, owner]) => (inUse.has(name) ? [] : [owner])))
+      const keys = newKeys([...missing.values()])
       return {
         keys,
         note({ made, known }) {
           const ids = new Set(made)
-          for (const stored of [...keys.filter(({ id }) => ids.has(id)), ...known]) openIfReadable(stored, before)
+          const names = new Map([...missing].map(([name, owner]) => [nameOf(owner), name]))
+          for (const stored of [...keys.filter(({ id }) => ids.has(id)), ...known])
+            openIfReadable(stored, before, names.get(nameOf(stored)))
         },
       }
     },

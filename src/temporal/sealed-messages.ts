@@ -61,24 +61,23 @@ export function createSealedMessages(): SealedMessages {
   const recent = createRecentValues()
 
   const sealWith = (keys: readonly DataKey[]): SealForUsers => {
-    const sealJson = sealUnder(keys.map(({ id }) => id).join(','), keyOf(keys))
+    const { sealJson } = boxOf(keys)
     return (value, isOpenedSoon) => {
       const sealed = sealJson(JSON.stringify(value))
       if (isOpenedSoon) recent.note(sealed, value)
       return sealed
     }
   }
-  const openWith = (sealed: string, names: string, keys: readonly DataKey[]): OpenMessage => {
-    const key = keyOf(keys)
-    const content: unknown = recent.find(sealed) ?? JSON.parse(openText(key, names, sealed.slice(names.length + 1)))
-    return { content: content as MessageContent, sealJson: sealUnder(names, key) }
+  const openWith = (sealed: string, keys: readonly DataKey[]): OpenMessage => {
+    const { sealJson, openJson } = boxOf(keys)
+    return { content: (recent.find(sealed) ?? JSON.parse(openJson(sealed))) as MessageContent, sealJson }
   }
   /** What is remembered counts only while its keys are there, too. */
   const openMessage: SealedMessages['openMessage'] = (sealed) => {
     const names = sealed.slice(0, Math.max(0, sealed.indexOf(':')))
     const keys = dataKeys?.byIds(names.split(','))
-    if (keys instanceof Promise) return keys.then((found) => found && openWith(sealed, names, found))
-    return keys && openWith(sealed, names, keys)
+    if (keys instanceof Promise) return keys.then((found) => found && openWith(sealed, found))
+    return keys && openWith(sealed, keys)
   }
   return {
     use(keys) {
@@ -108,16 +107,37 @@ export function ownersOf({ sourceId, message, deliveryId }: SealableEvent): { so
   return [...new Set(namedUsers(message))].map((userId) => ({ sourceId, userId }))
 }
 
-const sealUnder =
-  (names: string, key: Buffer) =>
-  (json: string): string =>
-    `${names}:${seal(key, Buffer.from(names), Buffer.from(json)).toString('base64')}`
+/** Seals JSON with the keys of one event's users, and opens what was sealed so. */
+interface Box {
+  /** @returns names of the keys, then the sealed bytes */
+  sealJson: (json: string) => string
+  /** @throws when it was changed, or sealed with other keys */
+  openJson: (sealed: string) => string
+}
 
-const openText = (key: Buffer, names: string, data: string): string =>
-  open(key, Buffer.from(names), Buffer.from(data, 'base64')).toString()
+/** What was made of a key serves all events of its user, for as long as the key itself is in memory. */
+const boxes = new WeakMap<DataKey, Box>()
+
+function boxOf(keys: readonly DataKey[]): Box {
+  const [key, ...others] = keys
+  if (key === undefined || others.length > 0) return newBox(keys)
+  const known = boxes.get(key)
+  if (known !== undefined) return known
+  const box = newBox(keys)
+  boxes.set(key, box)
+  return box
+}
 
 /** Of several keys each is needed: an event that speaks of two users is gone with either of them. */
-const keyOf = (keys: readonly DataKey[]): Buffer => hash('sha256', Buffer.concat(keys.map(({ key }) => key)), 'buffer')
+function newBox(keys: readonly DataKey[]): Box {
+  const names = keys.map(({ id }) => id).join(',')
+  const purpose = Buffer.from(names)
+  const key = hash('sha256', Buffer.concat(keys.map((one) => one.key)), 'buffer')
+  return {
+    sealJson: (json) => `${names}:${seal(key, purpose, json).toString('base64')}`,
+    openJson: (sealed) => open(key, purpose, Buffer.from(sealed.slice(names.length + 1), 'base64')).toString(),
+  }
+}
 
 /** What Temporal gets in the place of an event. @param name  in the place of its message id */
 export const heldInput = (input: DeliverEventInput, seal: SealForUsers | undefined, name: string): HeldEventInput =>
