@@ -1375,6 +1375,8 @@ export interface components {
         Alert: {
             /** @description When it was over, ISO 8601; null while it is open */
             closedAt: string | null;
+            /** @description Why it is over without being mended, as `its destination was paused`; null: it was mended, or is open */
+            closedReason: string | null;
             /** @description Id of the alert */
             id: string;
             /**

@@ -5,7 +5,7 @@ import type { Alert } from '../schemas/alert.ts'
 
 /** What is told: an alert, which of its changes, and where it can be looked at. */
 export interface ToldAlert {
-  alert: Pick<Alert, 'id' | 'kind' | 'subject' | 'name' | 'reason' | 'openedAt' | 'closedAt'>
+  alert: Pick<Alert, 'id' | 'kind' | 'subject' | 'name' | 'reason' | 'openedAt' | 'closedAt' | 'closedReason'>
   change: AlertChange
   /** Null: the channel does not know where the app is. */
   link: string | null
@@ -35,23 +35,45 @@ const over: Record<Alert['kind'], string> = {
 }
 
 /** One line: no line break can come from outside. */
-export const subjectOf = ({ alert: { kind, name }, change }: ToldAlert): string =>
-  `[Postrider] ${(change === 'opened' ? begun : over)[kind]}: ${name}`.replaceAll(/[\r\n]+/g, ' ')
+export const subjectOf = (told: ToldAlert): string =>
+  `[Postrider] ${changeOf(told)}: ${told.alert.name}`.replaceAll(/[\r\n]+/g, ' ')
+
+function changeOf({ alert: { kind, closedReason }, change }: ToldAlert): string {
+  if (change === 'opened') return begun[kind]
+  return closedReason === null ? over[kind] : `Over, as ${closedReason}`
+}
 
 export function textOf(told: ToldAlert): string {
   const { alert, change, link } = told
-  const what = change === 'opened' ? [alert.reason, ...overBefore(alert)] : [`It began at ${alert.openedAt}.`]
+  const what =
+    change === 'opened' ? [alert.reason, ...overBefore(alert)] : [...unmended(alert), `It began at ${alert.openedAt}.`]
   return [subjectOf(told), ...what, ...(link === null ? [] : [link])].join('\n')
 }
 
 /** What is told only after the alert is over, as the channel did not take it before. */
-const overBefore = ({ closedAt }: Pick<Alert, 'closedAt'>): string[] =>
-  closedAt === null ? [] : [`It is over since ${closedAt}.`]
+const overBefore = ({ closedAt, closedReason }: ToldAlert['alert']): string[] =>
+  closedAt === null ? [] : [`It is over since ${closedAt}${closedReason === null ? '' : `, as ${closedReason}`}.`]
+
+/** What is over, where the subject tells why instead. */
+const unmended = ({ kind, closedReason }: ToldAlert['alert']): string[] =>
+  closedReason === null ? [] : [`The alert was: ${begun[kind]}.`]
 
 /** The same id in every try, and another one for each change. */
 export const messageIdOf = ({ alert, change }: ToldAlert): string => `${alert.id}-${change}`
 
 export function bodyOf({ alert, change, link }: ToldAlert): string {
-  const { id, kind, subject, name, reason, openedAt, closedAt } = alert
-  return JSON.stringify({ type: 'alert', id, change, kind, subject, name, reason, openedAt, closedAt, link })
+  const { id, kind, subject, name, reason, openedAt, closedAt, closedReason } = alert
+  return JSON.stringify({
+    type: 'alert',
+    id,
+    change,
+    kind,
+    subject,
+    name,
+    reason,
+    openedAt,
+    closedAt,
+    closedReason,
+    link,
+  })
 }

@@ -26,7 +26,7 @@ export function alertsCommand(): Command {
             one.kind,
             one.name,
             one.openedAt,
-            one.closedAt ?? 'open',
+            [one.closedAt ?? 'open', ...(one.closedReason === null ? [] : [`as ${one.closedReason}`])].join(', '),
             one.mutedUntil,
             one.reason,
           ]),

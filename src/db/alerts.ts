@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import type { Alert } from '../schemas/alert.ts'
 import type { Database, Queryable } from './database.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
-import { wrongNow } from './wrong-now.ts'
+import { isAttempted, wrongNow } from './wrong-now.ts'
 
 /** Most alerts that are kept when they are over, and most that a look opens. */
 const keptAlerts = 1_000
@@ -20,15 +20,30 @@ interface AlertRow extends Record<string, unknown> {
   path: string
   created_at: Date
   closed_at: Date | null
+  closed_reason: string | null
   muted_until: Date | null
 }
+
+/** SQL: why an alert `a` is over although nothing was mended; null where it was. */
+const unmended = `case
+  when a.kind like 'endpoint%' or a.kind = 'destination_held' then (
+    select case
+      when d.id is null then 'it was removed'
+      when not d.enabled then whose.name || ' was switched off'
+      when (${isAttempted}) is not true then whose.name || ' was paused' end
+    from (select case a.kind when 'destination_held' then 'it' else 'its destination' end as name) as whose
+      left join endpoints e on e.id = a.subject
+      left join destinations d on d.id = coalesce(e.destination_id, a.subject))
+  when a.kind like 'sync%' and not exists (select from audiences where id = a.subject and deleted_at is null)
+    then 'it was removed' end`
 
 /** Opens and closes alerts. Any number of nodes may do so side by side. An audience of another size is no state that ends: of that
  *  nothing is told. */
 export async function judgeAlerts(database: Database): Promise<void> {
   await database.query(
     `with wrong as materialized (${wrongNow('alert_rules')}), over as (
-       update alerts a set closed_at = clock_timestamp(), closing_handed = closing_handed or kind = 'audience_resized'
+       update alerts a set closed_at = clock_timestamp(), closed_reason = ${unmended},
+         closing_handed = closing_handed or kind = 'audience_resized'
        where closed_at is null and not exists (
          select from wrong w where w.kind = a.kind and w.subject = a.subject and w.occasion = a.occasion)
      )
@@ -113,6 +128,7 @@ const toAlert = (row: AlertRow): Alert => ({
   path: row.path,
   openedAt: row.created_at.toISOString(),
   closedAt: row.closed_at?.toISOString() ?? null,
+  closedReason: row.closed_reason,
   mutedUntil: row.muted_until !== null && row.muted_until > new Date() ? row.muted_until.toISOString() : null,
 })
 

@@ -44,6 +44,7 @@ import { behindInLine } from './migrations/0114-behind-in-line.ts'
 import { wakesInOrder } from './migrations/0115-wakes-in-order.ts'
 import { slowLatency } from './migrations/0116-slow-latency.ts'
 import { cancelledInInbox } from './migrations/0117-cancelled-in-inbox.ts'
+import { closedReason } from './migrations/0118-closed-reason.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -92,6 +93,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   wakesInOrder,
   slowLatency,
   cancelledInInbox,
+  closedReason,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -27,6 +27,9 @@ export const wrongNow = (rules: string): string =>
     .map((kind) => kind(rules))
     .join(' union all ')
 
+/** SQL: attempts are made there. An operator's pause keeps them away; a destination that is held by itself gets probes. */
+export const isAttempted = 'd.enabled and (d.paused_at is null or d.held_at = d.paused_at)'
+
 /** No query of a URL: receivers have tokens there. */
 const endpointName = `d.name || ': ' || split_part(e.url, '?', 1)`
 
@@ -39,14 +42,17 @@ const stamp = (at: string): string => `extract(epoch from ${at})::text`
 const isOpen = (kind: string): string =>
   `exists (select from alerts a where a.kind = '${kind}' and a.subject = e.id and a.closed_at is null)`
 
+/** Nothing was attempted while its destination was paused: from then on the time counts anew. */
 const endpointFailing = (rules: string): string => `
   select 'endpoint_failing' as kind, e.id as subject, ${endpointName} as name,
     'it has failed since ' || ${inWords('h.failing_since')} || coalesce(': ' || h.reason, '') as reason,
     '/destinations/' || d.id as path, '' as occasion
   from ${rules} r, endpoints e
-    join destinations d on d.id = e.destination_id and d.enabled
+    join destinations d on d.id = e.destination_id and ${isAttempted}
     join endpoint_health h on h.endpoint_id = e.id
-  where h.failing_since <= now() - make_interval(secs => r.endpoint_failing_after)`
+  where h.failing_since <= now() - make_interval(secs => r.endpoint_failing_after)
+    and (d.resumed_at is null or ${isOpen('endpoint_failing')}
+      or h.observed_at > d.resumed_at and d.resumed_at <= now() - make_interval(secs => r.endpoint_failing_after))`
 
 /** It is over below half of the share: a share that is near the limit would be told again and again. */
 const endpointFailingOften = (rules: string): string => `
@@ -59,7 +65,7 @@ const endpointFailingOften = (rules: string): string => `
       where minute > now() - make_interval(mins => r.endpoint_failed_minutes) group by endpoint_id
     ) as s
     join endpoints e on e.id = s.endpoint_id
-    join destinations d on d.id = e.destination_id and d.enabled
+    join destinations d on d.id = e.destination_id and ${isAttempted}
   where r.endpoint_failed_percent is not null and s.failed > 0
     and (s.made >= ${fewestAttempts} and 100 * s.failed >= r.endpoint_failed_percent * s.made
       or 200 * s.failed >= r.endpoint_failed_percent * s.made and ${isOpen('endpoint_failing_often')})`
@@ -71,7 +77,7 @@ const endpointDown = (rules: string): string => `
     '/destinations/' || d.id, ''
   from ${rules} r
     join endpoints e on r.endpoint_down
-    join destinations d on d.id = e.destination_id and d.enabled
+    join destinations d on d.id = e.destination_id and ${isAttempted}
     left join endpoint_health h on h.endpoint_id = e.id
     left join (
       select endpoint_id, min(down_since) as since from down_endpoints

@@ -20,7 +20,7 @@ const maxTold = 1_000
 export interface DownEndpointsDependencies {
   database: Database
   gate: Pick<Gate, 'down'>
-  /** Endpoints of the destinations that are switched on. */
+  /** Endpoints that get events, or probes. */
   endpoints: () => Iterable<{ endpointId: string; destinationId: string }>
   registry: Registry
   logger: Logger

@@ -191,6 +191,10 @@ export const AlertSchema = z.object({
   path: z.string().describe('The page of the app that shows more'),
   openedAt: z.iso.datetime().describe('When it began, ISO 8601'),
   closedAt: z.iso.datetime().nullable().describe('When it was over, ISO 8601; null while it is open'),
+  closedReason: z
+    .string()
+    .nullable()
+    .describe('Why it is over without being mended, as `its destination was paused`; null: it was mended, or is open'),
   mutedUntil: z.iso
     .datetime()
     .nullable()

@@ -43,21 +43,37 @@ async function endpointOf(receiver: Receiver, name: string) {
   return { source, destination, endpointId: destination.settings.webhooks[0]?.id ?? '', send }
 }
 
+const untilAllOver = (subject: string) =>
+  until(
+    `all alerts of ${subject} are over`,
+    async () => (await alertsOf(node, subject)).every(({ closedAt }) => closedAt !== null),
+    limitMs,
+  )
+
+/** An open alert of its endpoint ends, and there is another one afterwards. */
+async function pauseMeanwhile({ id }: { id: string }, endpointId: string): Promise<void> {
+  await node.api('PATCH', `/destinations/${id}`, { paused: true })
+  expect(await untilAlert(node, endpointId, true)).toMatchObject({ closedReason: 'its destination was paused' })
+  await node.api('PATCH', `/destinations/${id}`, { paused: false })
+  await untilAlert(node, endpointId, false)
+}
+
 it('an endpoint fails often, until the share is below half of what began it', { timeout }, async () => {
   await using receiver = await startReceiver()
   receiver.answer({ status: 400 })
   await setRules(node, { ...noRules, endpointFailedPercent: 100 })
-  const { endpointId, send } = await endpointOf(receiver, 'Refusing')
+  const { destination, endpointId, send } = await endpointOf(receiver, 'Refusing')
   await send(20)
   expect(await untilAlert(node, endpointId, false)).toMatchObject({
     kind: 'endpoint_failing_often',
     reason: '20 of 20 attempts failed within 60 min',
   })
+  await pauseMeanwhile(destination, endpointId)
   receiver.answer({})
   await send(30)
-  await untilAlert(node, endpointId, true)
-  await untilTold(endpointId, ['opened', 'closed'])
-  expect(changesOf(webhook, endpointId).sort()).toEqual(['closed', 'opened'])
+  await untilAllOver(endpointId)
+  await untilTold(endpointId, ['opened', 'closed', 'opened', 'closed'])
+  expect(changesOf(webhook, endpointId).sort()).toEqual(['closed', 'closed', 'opened', 'opened'])
 })
 
 it('an endpoint is down, and up again', { timeout }, async () => {
@@ -71,11 +87,12 @@ it('an endpoint is down, and up again', { timeout }, async () => {
     path: `/destinations/${destination.id}`,
     reason: expect.stringContaining('only probes are sent to it') as string,
   })
+  await pauseMeanwhile(destination, endpointId)
   receiver.answer({})
   await send(1)
-  await untilAlert(node, endpointId, true)
-  await untilTold(endpointId, ['opened', 'closed'])
-  expect(changesOf(webhook, endpointId).sort()).toEqual(['closed', 'opened'])
+  await untilAllOver(endpointId)
+  await untilTold(endpointId, ['opened', 'closed', 'opened', 'closed'])
+  expect(changesOf(webhook, endpointId).sort()).toEqual(['closed', 'closed', 'opened', 'opened'])
 })
 
 it('a sync waits to be confirmed, fails, and one completes again', { timeout }, async () => {
@@ -103,6 +120,13 @@ it('a sync waits to be confirmed, fails, and one completes again', { timeout }, 
   await untilTold(audience.id, ['opened', 'closed', 'opened', 'closed'])
   expect(changesOf(webhook, audience.id, 'sync_refused').sort()).toEqual(['closed', 'opened'])
   expect(changesOf(webhook, audience.id, 'sync_failed').sort()).toEqual(['closed', 'opened'])
+
+  await ended(node, audience, await upload(node, audience, '{ no row\n'))
+  await untilAlert(node, audience.id, false, 'sync_failed')
+  await node.api('DELETE', `/audiences/${audience.id}`)
+  const reasons = async () => (await alertsOf(node, audience.id)).map(({ closedReason }) => closedReason)
+  await until('it ended with the audience', async () => (await reasons())[0] === 'it was removed', limitMs)
+  expect(await reasons()).toEqual(['it was removed', null, null])
 })
 
 it('an audience changed its size, each time, and the first sync is none', { timeout }, async () => {

@@ -143,6 +143,62 @@ describe('one node', () => {
     await node.api('DELETE', `/alert-channels/${channel.id}`)
   })
 
+  it('ends where a destination is paused or switched off, says so, and begins no more', { timeout }, async () => {
+    await using webhook = await startReceiver()
+    await using receiver = await startReceiver()
+    const { body: channel } = await addChannel(node, 'Hook', { kind: 'webhook', url: webhook.url })
+    await setRules(node, { ...atOnce, endpointFailingAfterSeconds: 2 })
+    const { destination, endpointId } = await failing(node, receiver, 'Paused')
+    const change = (patch: object) => node.api('PATCH', `/destinations/${destination.id}`, patch)
+    const untilOver = (count: number) =>
+      until(
+        `${count} are over`,
+        async () => {
+          const alerts = await alertsOf(node, endpointId)
+          return alerts.length === count && alerts.every(({ closedAt }) => closedAt !== null) && alerts
+        },
+        limitMs,
+      )
+    await untilAlert(node, endpointId, false)
+    await change({ paused: true })
+    expect(await untilOver(1)).toMatchObject([{ closedReason: 'its destination was paused' }])
+    // What is told after it shows that it had its turn.
+    await using other = await startReceiver()
+    const beside = await failing(node, other, 'Beside')
+    await untilAlert(node, beside.endpointId, false)
+    expect(await alertsOf(node, endpointId)).toHaveLength(1)
+
+    await change({ paused: false })
+    await untilAlert(node, endpointId, false)
+    await change({ enabled: false })
+    expect((await untilOver(2))[0]).toMatchObject({ closedReason: 'its destination was switched off' })
+    await node.api('DELETE', `/destinations/${beside.destination.id}`)
+    expect(await untilAlert(node, beside.endpointId, true)).toMatchObject({ closedReason: 'it was removed' })
+    await until('it was told', () => changesOf(webhook, beside.endpointId).length === 2, limitMs)
+    const reasons = toldTo(webhook)
+      .filter(({ subject, change: told }) => subject === endpointId && told === 'closed')
+      .map(({ closedReason }) => closedReason)
+    expect(reasons).toEqual(['its destination was paused', 'its destination was switched off'])
+    await node.api('DELETE', `/alert-channels/${channel.id}`)
+  })
+
+  it('lasts while its destination is held by itself, where probes fail', { timeout }, async () => {
+    await using receiver = await startReceiver()
+    await setRules(node, atOnce)
+    const { destination, endpointId } = await failing(node, receiver, 'Held and failing')
+    const { id } = await untilAlert(node, endpointId, false)
+    await node.api('PATCH', `/destinations/${destination.id}`, { onFailing: 'hold', holdAfterSeconds: 1 })
+    await untilAlert(node, destination.id, false)
+    // What is told after it shows that it had its turn.
+    await using other = await startReceiver()
+    const beside = await failing(node, other, 'Beside')
+    await untilAlert(node, beside.endpointId, false)
+    expect(await alertsOf(node, endpointId)).toMatchObject([{ id, closedAt: null }])
+    await node.api('PATCH', `/destinations/${destination.id}`, { paused: true })
+    expect(await untilAlert(node, endpointId, true)).toMatchObject({ closedReason: 'its destination was paused' })
+    expect(await untilAlert(node, destination.id, true)).toMatchObject({ closedReason: 'it was paused' })
+  })
+
   it('tells that a destination is held, and that it goes on', { timeout }, async () => {
     await using webhook = await startReceiver()
     await using receiver = await startReceiver()

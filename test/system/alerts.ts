@@ -49,6 +49,7 @@ interface Told {
   subject: string
   name: string
   link: string
+  closedReason: string | null
 }
 
 export const toldTo = ({ requests }: Pick<Receiver, 'requests'>): Told[] =>

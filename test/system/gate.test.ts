@@ -248,5 +248,9 @@ it(
     expect(await metric()).toMatch(/\} 0$/)
     const took = () => new Set(receiver.requests.slice(answered).map(messageIdOf)).size
     await until('all of them', () => took() === 120, limitMs)
+
+    // What an operator has paused needs nobody.
+    await node.api('PATCH', `/destinations/${id}`, { paused: true })
+    expect(await metric()).toBeUndefined()
   },
 )

@@ -222,7 +222,7 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
     async ({ params }) => {
       const { settings, appUrl } = await openAlertChannel(database, secrets, params.id)
       const at = new Date().toISOString()
-      const alert = { ...sample, id: `test-${Date.parse(at)}`, openedAt: at, closedAt: null }
+      const alert = { ...sample, id: `test-${Date.parse(at)}`, openedAt: at, closedAt: null, closedReason: null }
       const telling = await tell(dependencies, settings, { alert, change: 'opened', link: linkTo(appUrl, '/alerts') })
       await noteTold(database, params.id, telling.kind === 'told' ? null : telling.reason)
       return telling.kind === 'told'

@@ -78,6 +78,7 @@ export const alerts = (web: WebTest) =>
 
       await web.node.api('DELETE', `/destinations/${id}`)
       await alert.getByText('Over', { exact: true }).waitFor()
+      await alert.getByText('as it was removed').waitFor()
       await channel.getByRole('button', { name: 'Remove' }).click()
       await page.getByRole('button', { name: 'Remove the channel' }).click()
       await page.getByText('Nobody yet: alerts stand on this page alone.').waitFor()

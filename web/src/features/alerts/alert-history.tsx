@@ -86,7 +86,7 @@ function AlertRow({ alert, canChange }: { alert: Alert; canChange: boolean }) {
   )
 }
 
-const AlertState = ({ alert: { openedAt, closedAt, mutedUntil } }: { alert: Alert }) => (
+const AlertState = ({ alert: { openedAt, closedAt, closedReason, mutedUntil } }: { alert: Alert }) => (
   <Group gap="xs" mt={4}>
     {closedAt === null ? (
       <Badge color="red" variant="light">
@@ -95,6 +95,7 @@ const AlertState = ({ alert: { openedAt, closedAt, mutedUntil } }: { alert: Aler
     ) : (
       <Badge variant="default">Over</Badge>
     )}
+    {closedReason !== null && <Text size="sm">as {closedReason}</Text>}
     <Text size="sm">
       began <Ago at={openedAt} />
     </Text>
