@@ -1,7 +1,9 @@
-/** Connections kept per origin and time limit: a pool of undici's for each. */
+/** Connections kept per origin and time limit: a pool of undici's for each. After a standstill of this process each has a new one:
+ *  meanwhile the other end may have closed what was kept, and a request that goes out before that is seen would be lost. */
 
 import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
+import { watchStandstills } from './standstills.ts'
 
 export interface Connections {
   /** The pool of an origin, for one request.
@@ -47,10 +49,13 @@ interface Origin {
   dispatcher: Dispatcher
   inUse: number
   isRetired: boolean
+  /** When the latest standstill before its opening ended. */
+  openedAfter: number
 }
 
 /** The pools of all origins, none of them open yet. */
 export function createConnections({ open, maxPerOrigin, maxOrigins }: ConnectionsOptions): Connections {
+  const standstills = watchStandstills()
   const retired = new Set<Origin>()
   let closed: { promise: Promise<void>; resolve: () => void } | undefined
 
@@ -71,8 +76,9 @@ export function createConnections({ open, maxPerOrigin, maxOrigins }: Connection
   const originOf = (name: string, timeoutMs: number): Origin => {
     const key = `${timeoutMs} ${name}`
     const known = origins.get(key)
-    if (known !== undefined) return known
-    const origin = { dispatcher: open(name, maxPerOrigin, timeoutMs), inUse: 0, isRetired: false }
+    const openedAfter = standstills.latest()
+    if (known?.openedAfter === openedAfter) return known
+    const origin = { dispatcher: open(name, maxPerOrigin, timeoutMs), inUse: 0, isRetired: false, openedAfter }
     origins.set(key, origin)
     return origin
   }
@@ -96,6 +102,7 @@ export function createConnections({ open, maxPerOrigin, maxOrigins }: Connection
       let resolve = (): void => undefined
       const promise = new Promise<void>((done) => (resolve = done))
       closed = { promise, resolve }
+      standstills.stop()
       origins.clear()
       if (retired.size === 0) resolve()
       return promise

@@ -6,6 +6,8 @@ const lookPauseMs = 500
 const standstillMs = 2_000
 
 export interface Standstills {
+  /** When the latest one ended, in milliseconds since 1970; -Infinity where there was none. */
+  latest(): number
   /** Whether there was one since a moment, in milliseconds since 1970. */
   since(moment: number): boolean
   stop(): void
@@ -20,12 +22,14 @@ export function watchStandstills(): Standstills {
     lookedAt = now
   }
   const timer = setInterval(look, lookPauseMs).unref()
+  const latest = (): number => {
+    // What comes in after a standstill may be read before the timer is.
+    look()
+    return endedAt
+  }
   return {
-    since(moment) {
-      // What comes in after a standstill may be read before the timer is.
-      look()
-      return endedAt >= moment
-    },
+    latest,
+    since: (moment) => latest() >= moment,
     stop: () => clearInterval(timer),
   }
 }

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createGzip } from 'node:zlib'
 import { Pool } from 'undici'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { CalledOffError, createSender } from '../../src/delivery/send.ts'
 import type { Sender } from '../../src/delivery/send.ts'
 import { createConnections, maxWaitingPerOrigin, OriginSaturatedError } from '../../src/delivery/connections.ts'
@@ -106,6 +109,30 @@ describe('connections', () => {
     receiver.answer({ status: 200, headers: { 'content-encoding': 'gzip' }, body: bomb })
     expect(await send()).toMatchObject({ kind: 'delivered' })
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024)
+  })
+
+  it('are new ones after this process stood still: meanwhile receivers close those that they kept', async () => {
+    const closing = spawn(process.execPath, [
+      '-e',
+      `const http = require('node:http')
+       const server = http.createServer((request, response) => {
+         response.end()
+         setTimeout(() => request.socket.end(), 1_000)
+       })
+       server.keepAliveTimeout = 0
+       server.listen(0, '127.0.0.1', () => console.log(server.address().port))`,
+    ])
+    onTestFinished(() => void closing.kill())
+    const [port] = (await once(closing.stdout, 'data')) as [Buffer]
+    const sendTo = () => sender.send({ url: `http://127.0.0.1:${String(port).trim()}`, ...request })
+    expect(await sendTo()).toMatchObject({ kind: 'delivered' })
+    await untilFree()
+    // What comes of this read comes among other events of the network and the disk: requests that begin there go out before the next ones are
+    // looked for, and so before it is seen that a connection was closed.
+    await readFile(import.meta.filename)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
+    const outcomes = await Promise.all([sendTo(), sendTo()])
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['delivered', 'delivered'])
   })
 
   it('serve a receiver that closes after every answer', async () => {
