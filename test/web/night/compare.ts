@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
-import { bucketOf } from '../../../src/observation/latency-buckets.ts'
+import { bucketOf, slowBucketOf } from '../../../src/observation/latency-buckets.ts'
 import { eventually } from '../browser.ts'
 import type { Account, Span, Target } from './account.ts'
 import { deliveryPath, visit } from './operator.ts'
@@ -157,7 +157,11 @@ function percentile(spans: readonly Span[], share: number): Span {
 
 /** Of what is shown, the last digit is rounded. */
 const isAbout = (shownMs: number, { from, to }: Span): boolean =>
-  bucketOf(shownMs * 1.1) >= bucketOf(from) && bucketOf(shownMs * 0.9) <= bucketOf(to)
+  finestBucketOf(shownMs * 1.1) >= finestBucketOf(from) && finestBucketOf(shownMs * 0.9) <= finestBucketOf(to)
+
+/** A number that grows from one bucket to the next; none is as high as that of no latency. */
+const finestBucketOf = (latencyMs: number): number =>
+  Number.isNaN(latencyMs) ? Infinity : bucketOf(latencyMs) + (slowBucketOf(latencyMs) ?? 0)
 
 /** The list of destinations: whether each is on, how its endpoints do, and how many requests succeeded and failed. */
 export async function compareDestinations({ page, account }: Sight, targets: readonly Target[]): Promise<void> {
