@@ -93,6 +93,53 @@ export const mappings = (web: WebTest) =>
       return (await first()) ?? ''
     }
 
+    it('says at a row that the path stands in an earlier one, and saves neither meanwhile', async () => {
+      const { id } = await web.node.connect([], [], { name: 'Twice' })
+      const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.mapping
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const fill = async (one: string, row: number, path: string, label: string, value: string) => {
+        await page.getByRole('button', { name: `Add a ${one}` }).click()
+        await page.getByLabel(`Path of ${one} ${row}`, { exact: true }).fill(path)
+        await page.getByLabel(`${label} of ${one} ${row}`, { exact: true }).fill(value)
+      }
+      await fill('value', 1, 'traits.plan', 'Value', 'pro')
+      await fill('value', 2, 'traits.level', 'Value', '1')
+      await fill('value', 3, ' traits.plan', 'Value', 'free')
+      const ofValue = page.getByText('The path of value 1 is the same')
+      await ofValue.waitFor()
+      expect(await page.getByLabel('Path of value 3').getAttribute('aria-invalid')).toBe('true')
+      expect(await page.getByLabel('Path of value 1').getAttribute('aria-invalid')).not.toBe('true')
+      // Nothing is tried that would not be saved.
+      await page.getByRole('region', { name: 'What it makes of the newest events' }).waitFor({ state: 'detached' })
+      const save = page.getByRole('button', { name: 'Save the mapping' })
+      await save.click()
+      const problem = page.getByRole('alert').getByText('A path stands in two rows. Change or remove one of them.')
+      await problem.waitFor()
+      await page
+        .getByRole('radiogroup', { name: 'Edit the mapping as' })
+        .getByRole('radio', { name: 'JSON' })
+        .press('Space')
+      expect(await page.getByLabel('Value of value 1').inputValue()).toBe('pro')
+      expect(await stored()).toBeNull()
+      await page.getByRole('button', { name: 'Remove value 3' }).click()
+      await ofValue.waitFor({ state: 'detached' })
+
+      await fill('renaming', 1, 'event', 'New path', 'name')
+      await fill('renaming', 2, 'event', 'New path', 'title')
+      await page.getByText('The path of renaming 1 is the same').waitFor()
+      await page.getByLabel('Path of renaming 2', { exact: true }).fill('type')
+      await page.getByText('The path of renaming 1 is the same').waitFor({ state: 'detached' })
+      await page.getByLabel('New path of renaming 2').fill('name')
+      await page.getByText('The new path of renaming 1 is the same').waitFor()
+      await page.getByLabel('New path of renaming 2').fill('title')
+      await save.click()
+      await eventually(stored).toEqual({
+        rename: { event: 'name', type: 'title' },
+        set: { 'traits.plan': 'pro', 'traits.level': 1 },
+      })
+    })
+
     it('is written as JSON, too, and seen by viewers', async () => {
       const { id } = await web.node.connect([], [], { mapping: { drop: ['context.ip'] } })
       const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.mapping

@@ -52,8 +52,12 @@ function toSchedule({ from, schedule, interval, cron }: AudienceValues): NewAudi
 
 /** What is wrong with the lines of headers; null when nothing is. */
 export function headersError(lines: string): string | null {
-  const wrong = lines.split('\n').findIndex((line) => line.trim() !== '' && !/^\s*[^\s:][^:]*:/.test(line))
-  return wrong === -1 ? null : `Line ${wrong + 1} is not a header: write it as “Name: value”`
+  const all = lines.split('\n')
+  const wrong = all.findIndex((line) => line.trim() !== '' && !/^\s*[^\s:][^:]*:/.test(line))
+  if (wrong !== -1) return `Line ${wrong + 1} is not a header: write it as “Name: value”`
+  const names = all.map((line) => line.split(':')[0]?.trim().toLowerCase() ?? '')
+  const repeated = names.findIndex((name, index) => name !== '' && names.indexOf(name) < index)
+  return repeated === -1 ? null : `Line ${repeated + 1} is a header that another line has: keep one of them`
 }
 
 /** One header a line, as in `Authorization: Bearer …`. */

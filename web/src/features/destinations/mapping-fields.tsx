@@ -13,7 +13,7 @@ import {
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { monospaced } from '../../shared/monospaced.ts'
-import { emptyPlace, type MappingValues } from './mapping-form.ts'
+import { emptyPlace, rowBefore, type MappingValues } from './mapping-form.ts'
 
 interface Props {
   form: UseFormReturnType<MappingValues>
@@ -91,6 +91,14 @@ interface PlacesProps extends Props {
 
 function PlaceFields({ form, member, legend, note, one, labels, placeholders }: PlacesProps) {
   const [pathLabel, valueLabel] = labels
+  const propsOf = (index: number, text: 'path' | 'value', label: string) => {
+    const before = rowBefore(form.getValues(), member, index, text)
+    return {
+      'aria-label': `${label} of ${one} ${index + 1}`,
+      ...form.getInputProps(`${member}.${index}.${text}`),
+      ...(before !== undefined && { error: `The ${label.toLowerCase()} of ${one} ${before + 1} is the same` }),
+    }
+  }
   return (
     <Fieldset legend={legend}>
       <Stack gap="sm">
@@ -100,18 +108,16 @@ function PlaceFields({ form, member, legend, note, one, labels, placeholders }: 
         {form.getValues()[member].map(({ key }, index) => (
           <Group key={key} gap="xs" align="flex-start" wrap="nowrap">
             <TextInput
-              aria-label={`${pathLabel} of ${one} ${index + 1}`}
               placeholder={placeholders[0]}
               style={{ flex: 1 }}
               key={form.key(`${member}.${index}.path`)}
-              {...form.getInputProps(`${member}.${index}.path`)}
+              {...propsOf(index, 'path', pathLabel)}
             />
             <TextInput
-              aria-label={`${valueLabel} of ${one} ${index + 1}`}
               placeholder={placeholders[1]}
               style={{ flex: 1 }}
               key={form.key(`${member}.${index}.value`)}
-              {...form.getInputProps(`${member}.${index}.value`)}
+              {...propsOf(index, 'value', valueLabel)}
             />
             <Tooltip label={`Remove ${one} ${index + 1}`}>
               <ActionIcon

@@ -58,8 +58,37 @@ const isListOfTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string')
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What the API takes; null: events are sent as they are. */
-export function toMapping({ keep, drop, hash, rename, set, expression }: MappingValues): Mapping | null {
+type PlaceMember = 'rename' | 'set'
+
+/** Of the texts in a row, those that are paths: each may stand there once. */
+const pathsOf = { rename: ['path', 'value'], set: ['path'] } as const
+
+/** The first row with the path that a row has, too.
+ *  @returns its index; undefined where the row has it first, or there is no path */
+export function rowBefore(
+  values: MappingValues,
+  member: PlaceMember,
+  index: number,
+  text: 'path' | 'value',
+): number | undefined {
+  if (!pathsOf[member].some((name) => name === text)) return undefined
+  const pathAt = (place: PlaceValues | undefined): string => place?.[text].trim() ?? ''
+  const path = pathAt(values[member][index])
+  const first = values[member].findIndex((place) => pathAt(place) === path)
+  return path === '' || first === index ? undefined : first
+}
+
+const hasRepeats = (values: MappingValues): boolean =>
+  (['rename', 'set'] as const).some((member) =>
+    values[member].some((_, index) =>
+      pathsOf[member].some((text) => rowBefore(values, member, index, text) !== undefined),
+    ),
+  )
+
+/** What the API takes; null: events are sent as they are; undefined where a path stands in two rows. */
+export function toMapping(values: MappingValues): Mapping | null | undefined {
+  if (hasRepeats(values)) return undefined
+  const { keep, drop, hash, rename, set, expression } = values
   const mapping: Mapping = {
     ...(keep.length > 0 && { keep }),
     ...(drop.length > 0 && { drop }),

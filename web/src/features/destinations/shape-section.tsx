@@ -35,7 +35,8 @@ export interface ShapeKind<Name extends Member, Values> {
   empty: () => Values
   /** Undefined where a form cannot show it. */
   toValues: (shape: Destination[Name]) => Values | undefined
-  toShape: (values: Values) => Destination[Name]
+  /** Undefined where the form says two things of one. */
+  toShape: (values: Values) => Destination[Name] | undefined
   /** The form's field for a member that the server found wrong. */
   fieldOf: (path: string, values: Values) => string | undefined
   fields: (form: UseFormReturnType<Values>) => ReactNode
@@ -92,14 +93,19 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
       ? explain(error)
       : placeError(error, (path) => kind.fieldOf(path, form.getValues()), form.setFieldError)
   const typed = readDraft(draft, () => kind.toShape(form.getValues()))
+  const unreadable =
+    draft.mode === 'json'
+      ? 'This is not JSON: check it for a missing quote, comma or bracket.'
+      : 'A path stands in two rows. Change or remove one of them.'
   const submit = (ifMatch: string | null): void => {
-    if (typed === undefined) setProblem('This is not JSON: check it for a missing quote, comma or bracket.')
+    if (typed === undefined) setProblem(unreadable)
     else save.mutate({ shape: typed, ifMatch })
   }
   const change = (mode: Mode): void => {
     const values = typed === undefined ? undefined : kind.toValues(typed)
     setProblem(undefined)
-    if (mode === 'json') setDraft({ mode, json: textOf(typed ?? null) })
+    if (mode === 'json' && typed === undefined) setProblem(unreadable)
+    else if (mode === 'json') setDraft({ mode, json: textOf(typed ?? null) })
     else if (values === undefined) setProblem(kind.tooDeep)
     else {
       form.setValues(values)
@@ -172,7 +178,7 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
 }
 
 /** What is typed; undefined where it is not even JSON. */
-function readDraft<Shape>({ mode, json }: Draft, fromForm: () => Shape): Shape | null | undefined {
+function readDraft<Shape>({ mode, json }: Draft, fromForm: () => Shape | undefined): Shape | null | undefined {
   if (mode === 'form') return fromForm()
   if (json.trim() === '') return null
   try {
