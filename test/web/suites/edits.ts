@@ -157,6 +157,41 @@ export const edits = (web: WebTest) =>
       await page.getByRole('heading', { name: 'Sign in to Postrider' }).waitFor()
     })
 
+    it('in the wizard are asked about on every page before who typed them signs out', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const question = page.getByRole('dialog', { name: 'Sign out without saving?' })
+      const name = page.getByLabel('Name of the destination')
+      const signOut = async () => {
+        await page.goto(`${web.node.url}/sources`)
+        await page.getByRole('button', { name: 'Account' }).click()
+        await page.getByRole('menuitem', { name: 'Sign out' }).click()
+      }
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await name.fill('Half connected')
+      await signOut()
+      await question.getByText('You have not finished connecting a destination.').waitFor()
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await eventually(() => name.inputValue()).toBe('Half connected')
+      await signOut()
+      await question.getByRole('button', { name: 'Sign out without saving' }).click()
+      await page.getByLabel('Token').fill(adminToken)
+      await page.keyboard.press('Enter')
+      await page
+        .getByRole('heading', { name: 'Sources', level: 1 })
+        .or(page.getByRole('heading', { name: 'Overview', level: 1 }))
+        .waitFor()
+
+      // Who looks at the wizard alone, and types nothing, is not asked.
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await eventually(() => name.inputValue()).toMatch(/^Webhooks/)
+      const free = await name.inputValue()
+      await name.fill(`${free}!`)
+      await name.fill(free)
+      await signOut()
+      await page.getByRole('heading', { name: 'Sign in to Postrider' }).waitFor()
+    })
+
     it('in a dialog stay when the session ends there, and Escape leaves them alone', async () => {
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/sources`)

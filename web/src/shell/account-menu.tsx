@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { sessionQuery, signOut } from '../api/session.ts'
 import { confirm } from '../shared/confirm.tsx'
-import { isAnythingUnsaved } from '../shared/unsaved.ts'
+import { isAnythingUnsaved, isConnectDraftKept } from '../shared/unsaved.ts'
 import { useChange } from '../shared/use-change.ts'
 
 export function AccountMenu() {
@@ -22,13 +22,24 @@ export function AccountMenu() {
       void navigate({ to: '/login', ignoreBlocker: true })
     },
   })
-  const ask = (): void =>
-    confirm({
-      title: 'Sign out without saving?',
-      text: 'Your changes on this page are not saved. They are lost when you sign out.',
-      yes: 'Sign out without saving',
-      onYes: () => leave.mutate(),
-    })
+  const askOrLeave = (): void => {
+    const losses = [
+      ...(isAnythingUnsaved() ? ['Your changes on this page are not saved. They are lost when you sign out.'] : []),
+      ...(isConnectDraftKept()
+        ? [
+            'You have not finished connecting a destination. What you entered and did not save is lost when you sign out.',
+          ]
+        : []),
+    ]
+    if (losses.length === 0) leave.mutate()
+    else
+      confirm({
+        title: 'Sign out without saving?',
+        text: losses.join(' '),
+        yes: 'Sign out without saving',
+        onYes: () => leave.mutate(),
+      })
+  }
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -41,10 +52,7 @@ export function AccountMenu() {
         <Menu.Item component="a" href="/docs" leftSection={<IconBook size={16} aria-hidden />}>
           API reference
         </Menu.Item>
-        <Menu.Item
-          leftSection={<IconLogout size={16} aria-hidden />}
-          onClick={() => (isAnythingUnsaved() ? ask() : leave.mutate())}
-        >
+        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={askOrLeave}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

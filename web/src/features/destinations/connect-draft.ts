@@ -1,5 +1,6 @@
 /** What was typed into the wizard, kept for a reload of the page: in this tab alone, until the destination is on. */
 
+import { connectDraftKey } from '../../shared/unsaved.ts'
 import type { DestinationValues } from './destination-form.ts'
 
 export interface ConnectDraft {
@@ -14,11 +15,9 @@ export interface ConnectDraft {
   lacksSecret: boolean
 }
 
-const storageKey = 'postrider-connect-draft-4'
-
 export function readDraft(): ConnectDraft | undefined {
   try {
-    const stored = sessionStorage.getItem(storageKey)
+    const stored = sessionStorage.getItem(connectDraftKey)
     return stored === null ? undefined : (JSON.parse(stored) as ConnectDraft)
   } catch {
     return undefined
@@ -29,7 +28,7 @@ export function readDraft(): ConnectDraft | undefined {
 export function keepDraft(draft: ConnectDraft): void {
   const lacksSecret = draft.lacksSecret || (draft.values.sharedSecret !== '' && !draft.hasSecret)
   const kept = { ...draft, lacksSecret, values: { ...draft.values, sharedSecret: '' } }
-  sessionStorage.setItem(storageKey, JSON.stringify(kept))
+  sessionStorage.setItem(connectDraftKey, JSON.stringify(kept))
 }
 
-export const dropDraft = (): void => sessionStorage.removeItem(storageKey)
+export const dropDraft = (): void => sessionStorage.removeItem(connectDraftKey)

@@ -80,7 +80,9 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     if (hasName.current || destinations === undefined) return
     hasName.current = true
     const free = freeName(values.name, taken)
-    if (free !== values.name) form.setFieldValue('name', free)
+    if (free === values.name) return
+    form.setInitialValues({ ...values, name: free })
+    form.setFieldValue('name', free)
   })
   const steps = useRef<HTMLDivElement>(null)
   const shownStep = useRef(step)
@@ -90,9 +92,12 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     // The button that led here means something else now.
     steps.current?.querySelector<HTMLElement>(firstOfStep)?.focus()
   }, [step])
+  const isBegun = draft !== undefined || step > 0 || isForAudiences || form.isDirty()
   useEffect(() => {
-    if (!isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret, lacksSecret })
-  }, [isOn, step, values, isForAudiences, destinationId, hasSecret, lacksSecret])
+    if (isOn) return
+    if (isBegun) keepDraft({ step, values, isForAudiences, destinationId, hasSecret, lacksSecret })
+    else dropDraft()
+  }, [isOn, isBegun, step, values, isForAudiences, destinationId, hasSecret, lacksSecret])
 
   const save = useChange({
     change: async () =>
