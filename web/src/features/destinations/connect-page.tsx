@@ -80,7 +80,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     if (hasName.current || destinations === undefined) return
     hasName.current = true
     const free = freeName(values.name, taken)
-    if (free === values.name) return
+    // A name that was typed meanwhile stays: where it is taken the step says so.
+    if (free === values.name || form.isDirty('name')) return
     form.setInitialValues({ ...values, name: free })
     form.setFieldValue('name', free)
   })
