@@ -106,14 +106,15 @@ function Steering({ destination }: { destination: Destination }) {
   )
 }
 
-/** A paused destination keeps its deliveries; says how many. */
-function HeldNotice({ destination: { id, paused, held } }: { destination: Destination }) {
+/** A paused destination keeps its deliveries, unless it is off as well; says how many. */
+function HeldNotice({ destination: { id, enabled, paused, held } }: { destination: Destination }) {
+  const holds = paused && enabled
   const count = useQuery({
     ...deliveryCountQuery({ status: 'held', destinationId: id }),
-    enabled: paused,
+    enabled: holds,
     refetchInterval: 5_000,
   })
-  if (!paused) return null
+  if (!holds) return null
   return (
     <Alert
       color="yellow"
