@@ -110,6 +110,12 @@ export const connecting = (web: WebTest) =>
       await page.getByLabel('New source').fill('By Enter')
       await page.keyboard.press('Enter')
       await page.getByRole('checkbox', { name: 'By Enter', checked: true }).waitFor()
+      await page.getByLabel('New source').fill('Not created')
+      await page.reload()
+      await next.click()
+      await page.getByText('Create this source, or empty the field').waitFor()
+      expect(await page.getByLabel('New source').inputValue()).toBe('Not created')
+      await page.getByLabel('New source').fill('')
       await next.click()
       const url = page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL')
       await url.fill('not a url')
@@ -282,6 +288,29 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('heading', { name: 'Destinations', level: 1 }).waitFor()
       expect((await web.node.api('GET', `/destinations/${id}`)).status).toBe(404)
       expect(errorsBesideDeletionOf(`/destinations/${id}`, errors)).toEqual([])
+    })
+
+    it('is not told to hold deliveries when it is off, where they are discarded', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Paused, then off')
+      const { id } = await web.node.connect([source], [receiver.url], { name: 'Paused, then off' })
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: true })
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Held' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const notice = page.getByText('Paused: deliveries wait, none is lost')
+      await notice.waitFor()
+      await page.getByRole('link', { name: '1 delivery waits for it.' }).waitFor()
+      await page.getByRole('switch', { name: 'On' }).press('Space')
+      await page.getByRole('button', { name: 'Switch off and discard 1' }).click()
+      await page.getByRole('switch', { name: 'Off' }).waitFor()
+      await notice.waitFor({ state: 'detached' })
+      const statuses = async () =>
+        (
+          await web.node.api<{ items: { status: string }[] }>('GET', `/deliveries?sourceId=${source.id}`)
+        ).body.items.map(({ status }) => status)
+      await eventually(statuses).toEqual(['discarded'])
+      expect(receiver.requests).toEqual([])
     })
 
     it('rotates a secret, while the old one goes on signing for as long as was chosen', async () => {

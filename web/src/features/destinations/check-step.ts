@@ -5,7 +5,7 @@ import type { DestinationValues, EndpointValues, HeaderValues } from './destinat
  *  @param taken  names of other destinations */
 export function checkStep(
   step: number,
-  { name, sourceIds, webhooks }: DestinationValues,
+  { name, sourceIds, newSource, webhooks }: DestinationValues,
   isForAudiences: boolean,
   taken: readonly string[],
 ): Record<string, string> {
@@ -14,12 +14,17 @@ export function checkStep(
       ...(name.trim() === '' && { name: 'Enter a name' }),
       ...(taken.includes(name.trim()) && { name: 'Another destination has this name' }),
       ...(sourceIds.length === 0 && !isForAudiences && { sourceIds: 'Choose at least one source, or create one' }),
+      ...newSourceError(newSource),
     }
   if (step !== 1) return {}
   if (webhooks.every(({ url }) => url.trim() === ''))
     return { 'webhooks.0.url': 'Enter the URL of at least one endpoint' }
   return endpointErrors(webhooks)
 }
+
+/** A name that was typed would be lost with what is saved. */
+export const newSourceError = (newSource: string): Record<string, string> =>
+  newSource.trim() === '' ? {} : { newSource: 'Create this source, or empty the field' }
 
 /** What is wrong with endpoints as they are typed, by the form's fields: what lacks its URL or its name would be left out of what is saved. */
 export const endpointErrors = (webhooks: readonly EndpointValues[]): Record<string, string> =>

@@ -39,6 +39,8 @@ type Bound = 'maxPerSecond' | 'maxConcurrent'
 export interface DestinationValues extends RetryValues {
   name: string
   sourceIds: string[]
+  /** Name of a source that is not created yet. */
+  newSource: string
   successPolicy: 'any' | 'all'
   onFailing: 'retry' | 'hold'
   /** After how many minutes of failure it is held. */
@@ -85,6 +87,7 @@ export const emptyEndpoint = (): EndpointValues => ({ key: nextKey(), url: '', h
 export const emptyDestination = (): DestinationValues => ({
   name: 'Webhooks',
   sourceIds: [],
+  newSource: '',
   successPolicy: 'any',
   onFailing: 'retry',
   holdAfterMinutes: 5,
@@ -99,6 +102,7 @@ export const emptyDestination = (): DestinationValues => ({
 export const toValues = ({ settings, ...destination }: Destination): DestinationValues => ({
   name: destination.name,
   sourceIds: destination.sourceIds,
+  newSource: '',
   successPolicy: destination.successPolicy,
   onFailing: destination.onFailing,
   holdAfterMinutes: destination.holdAfterSeconds / 60,

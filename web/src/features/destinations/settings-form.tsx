@@ -10,7 +10,7 @@ import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
-import { endpointErrors } from './check-step.ts'
+import { endpointErrors, newSourceError } from './check-step.ts'
 import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { OrderPerUser } from './order-per-user.tsx'
@@ -24,7 +24,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
   const form = useForm<DestinationValues>({
     mode: 'controlled',
     initialValues: toValues(destination.answer),
-    validate: ({ webhooks }) => endpointErrors(webhooks),
+    validate: ({ newSource, webhooks }) => ({ ...newSourceError(newSource), ...endpointErrors(webhooks) }),
   })
   const { id } = destination.answer
   const { loaded, problem, load, reload, tell } = useTaggedForm({

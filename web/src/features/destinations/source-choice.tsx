@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import { createSource, sourcesQuery } from '../../api/sources.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -37,20 +37,20 @@ export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValu
           {form.errors['sourceIds']}
         </Text>
       )}
-      <NewSource onCreated={(id) => form.setFieldValue('sourceIds', [...form.getValues().sourceIds, id])} />
+      <NewSource form={form} />
     </Stack>
   )
 }
 
-function NewSource({ onCreated }: { onCreated: (id: string) => void }) {
-  const [name, setName] = useState('')
+function NewSource({ form }: { form: UseFormReturnType<DestinationValues> }) {
+  const name = form.getValues().newSource
   const field = useRef<HTMLInputElement>(null)
   const create = useChange({
     change: () => createSource({ name }),
     stale: ['sources'],
     onDone: ({ id }) => {
-      onCreated(id)
-      setName('')
+      form.setFieldValue('sourceIds', [...form.getValues().sourceIds, id])
+      form.setFieldValue('newSource', '')
       // Without a name, the button has no use, and cannot keep the focus.
       field.current?.focus()
     },
@@ -62,8 +62,8 @@ function NewSource({ onCreated }: { onCreated: (id: string) => void }) {
         label="New source"
         ref={field}
         placeholder="Website"
-        value={name}
-        onChange={({ currentTarget }) => setName(currentTarget.value)}
+        key={form.key('newSource')}
+        {...form.getInputProps('newSource')}
         // The field stands in a larger form, which Enter would submit.
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return
