@@ -140,6 +140,25 @@ export const mappings = (web: WebTest) =>
       })
     })
 
+    it('is saved by the first click, also when what was typed last brings up what becomes of events', async () => {
+      const source = await web.node.createSource('Mapped by a click')
+      const { id } = await web.node.connect([source], ['http://127.0.0.1:9/hook'])
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const save = page.getByRole('button', { name: 'Save the mapping' })
+      await page.getByRole('combobox', { name: 'Drop', exact: true }).pressSequentially('context')
+      await save.scrollIntoViewIfNeeded()
+      const place = await save.boundingBox()
+      await page.mouse.move((place?.x ?? 0) + 5, (place?.y ?? 0) + 5)
+      await page.mouse.down()
+      // The field has lost the focus, and with it the mapping has its first path.
+      await page.getByRole('region', { name: 'What it makes of the newest events' }).waitFor()
+      await page.mouse.up()
+      await page.getByText('Saved. It changes the events that come in from now on.').waitFor()
+      const { body } = await web.node.api<Destination>('GET', `/destinations/${id}`)
+      expect(body.mapping).toEqual({ drop: ['context'] })
+    })
+
     it('is written as JSON, too, and seen by viewers', async () => {
       const { id } = await web.node.connect([], [], { mapping: { drop: ['context.ip'] } })
       const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.mapping

@@ -148,9 +148,6 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
               onChange={({ currentTarget }) => setDraft({ mode: 'json', json: currentTarget.value })}
             />
           )}
-          {typed !== undefined && (typed !== null || kind.tried.withNone) && (
-            <RehearsalPanel destinationId={id} draft={{ [name]: typed }} title={kind.tried.title} />
-          )}
           <FormProblem title="Not saved" problem={problem} />
           <ChangedMeanwhile
             error={save.error}
@@ -171,6 +168,10 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
               </Button>
             )}
           </Group>
+          {/* Below the buttons: it comes and goes with what is typed, and would push them away from a click. */}
+          {typed !== undefined && (typed !== null || kind.tried.withNone) && (
+            <RehearsalPanel destinationId={id} draft={{ [name]: typed }} title={kind.tried.title} />
+          )}
         </Stack>
       </form>
     </Section>
