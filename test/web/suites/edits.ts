@@ -27,6 +27,14 @@ export const edits = (web: WebTest) =>
       await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
       expect(await nameOf(path)).toBe('Test destination')
 
+      await page.goto(web.node.url + path)
+      await page.getByRole('textbox', { name: 'New source' }).fill('Half a source')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Create this source, or empty the field').waitFor()
+      await page.getByRole('link', { name: 'Sources' }).first().click()
+      await question.getByRole('button', { name: 'Leave without saving' }).click()
+      await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
+
       const source = await web.node.createSource('Edited, too')
       await page.goto(`${web.node.url}/sources/${source.id}`)
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Half done')
@@ -332,6 +340,9 @@ export const edits = (web: WebTest) =>
       await dialog.getByLabel('Token').fill(adminToken)
       await dialog.getByRole('button', { name: 'Sign in' }).click()
       await dialog.waitFor({ state: 'detached' })
+      // What still stands at the form is true in the new session, too.
+      await page.getByText('Nothing was done, since your session had ended').waitFor()
+      expect(await page.getByText('Your session has ended').count()).toBe(0)
       expect(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('Kept')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByRole('heading', { name: 'Kept', level: 1 }).waitFor()

@@ -10,13 +10,15 @@ const ownSentences: Record<string, string> = {
   no_answer:
     'A proxy in front of Postrider answered with an error, so it may or may not be done: check that Postrider is running, ' +
     'look whether it is done, and try again if it is not.',
-  unauthorized: 'Your session has ended: sign in again.',
+  // Also true once somebody has signed in beside it.
+  unauthorized: 'Nothing was done, since your session had ended: sign in and try again.',
   forbidden: 'Viewers can look at everything but change nothing: ask an administrator, or sign in with an admin token.',
   internal_error: 'Postrider made a mistake: try again, and if it happens again, look for the details in its log.',
 }
 
 /** The same where something was only to be read: nothing can be half done, and the page asks again by itself. */
 const ownSentencesOfReading: Record<string, string> = {
+  unauthorized: 'Your session has ended: sign in again.',
   unreachable:
     'Postrider does not answer: check that it is running and that you are connected. This page continues by itself.',
   no_answer:
