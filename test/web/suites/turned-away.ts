@@ -18,6 +18,7 @@ export const turnedAway = (web: WebTest) =>
       await send('picky-taken', { event: 'Taken' })
       const [got] = await receiver.received(1)
 
+      await page.getByRole('row', { name: /Rejected.*A track call did not name its event\./ }).waitFor()
       const dialog = page.getByRole('dialog')
       const body = dialog.getByRole('region', { name: 'body' })
       await page.getByRole('button', { name: 'Show the body of picky-refused' }).click()
@@ -50,6 +51,21 @@ export const turnedAway = (web: WebTest) =>
       await dialog.getByText('event_not_defined').waitFor()
       expect(receiver.requests).toHaveLength(1)
       expect(errors).toEqual([])
+    })
+
+    it('are only counted where their request could not be read, and the number leads to a page that says so', async () => {
+      const source = await web.node.createSource('Unreadable')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const answer = await fetch(`${web.node.url}/v1/track`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${source.writeKey}:`)}` },
+        body: '{"event":',
+      })
+      expect(answer.status).toBe(400)
+      await page.goto(web.node.url)
+      await page.getByRole('link', { name: 'The request could not be read.' }).click()
+      await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
+      await page.getByText(/Requests that could not be read or had no valid write key are only counted\.$/).waitFor()
     })
 
     it('are narrowed down by what is typed without a break in it, and say by what a link narrowed them', async () => {

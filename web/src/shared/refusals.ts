@@ -3,6 +3,7 @@ import type { EventFaultCode } from '../../../src/schemas/source-event.ts'
 /** Why the door turns an event away beside its own faults. */
 type RequestFaultCode =
   | 'empty_batch'
+  | 'filtered_by_rules'
   | 'inbox_full'
   | 'request_timeout'
   | 'source_disabled'
@@ -19,6 +20,7 @@ const texts: Record<EventFaultCode | RequestFaultCode, string> = {
   empty_batch: 'The batch held no events.',
   event_not_defined: 'A track call did not name its event.',
   event_not_string: 'The name of its event was not a text.',
+  filtered_by_rules: 'Filters of the destinations left it out.',
   id_malformed: 'An id had characters that no id may have.',
   id_not_string: 'An id was neither a text nor an exact number.',
   id_required: 'An id that the call needs was missing.',
@@ -40,6 +42,6 @@ const texts: Record<EventFaultCode | RequestFaultCode, string> = {
   unsupported_media_type: 'Its content type or encoding cannot be read.',
 }
 
-/** The code of a refusal as a sentence. */
+/** The code of a reason as a sentence. */
 export const refusalText = (code: string): string =>
   (texts as Partial<Record<string, string>>)[code] ?? `It was refused as “${code.replaceAll('_', ' ')}”.`

@@ -8,6 +8,7 @@ import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { AcceptedBody, TurnedAwayBody } from '../../shared/event-body.tsx'
 import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
+import { refusalText } from '../../shared/refusals.ts'
 import { textColumn } from '../../shared/text-column.ts'
 import { formatClock } from '../../shared/time.tsx'
 import { useConnection } from '../../shared/use-connection.ts'
@@ -171,7 +172,7 @@ function EventRow({ event: shown, onShow }: { event: LiveEventRow; onShow: () =>
         </Group>
         {reason !== undefined && (
           <Text size="xs" c="dimmed">
-            {reason}
+            {refusalText(reason)}
           </Text>
         )}
       </Table.Td>
