@@ -109,7 +109,9 @@ async function get(
 function readPage({ format, kind }: HttpPull, answer: Answer): AsyncIterable<Reading[]> {
   const found = format ?? formatOf(header(answer, 'content-type'))
   if (found === undefined)
-    throw new MembershipError('its Content-Type is neither NDJSON nor CSV nor JSON: set membership.format')
+    throw new MembershipError(
+      'its Content-Type is neither NDJSON nor CSV nor JSON: choose its format (membership.format in the API)',
+    )
   return readMembers(plain(answer), found, kind)
 }
 

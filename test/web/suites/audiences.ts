@@ -220,6 +220,31 @@ export const audiences = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('are read in the format that is chosen where the address does not tell one', async () => {
+      await using members = await startReceiver()
+      members.answer({ status: 200, headers: {}, body: 'userId\nada\ngrace\n' })
+      const { body } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'Untold',
+        kind: 'audience',
+        destinationIds: [],
+        membership: { kind: 'http', url: members.url },
+      })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences/${body.id}`)
+      await page.getByRole('button', { name: 'Preview' }).click()
+      await page.getByText('its Content-Type is neither NDJSON nor CSV nor JSON: choose its format').waitFor()
+      await page.getByRole('combobox', { name: 'Format' }).click()
+      await page.getByRole('option', { name: 'CSV' }).click()
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Saved', { exact: true }).waitFor()
+      const stored = (await web.node.api<Audience>('GET', `/audiences/${body.id}`)).body
+      expect(stored.membership).toMatchObject({ url: members.url, format: 'csv' })
+      await page.reload()
+      await eventually(() => page.getByRole('combobox', { name: 'Format' }).inputValue()).toBe('CSV')
+      await page.getByRole('button', { name: 'Preview' }).click()
+      await page.getByText('This audience has no destination yet: a sync would send nothing.').waitFor()
+    })
+
     it('offer to confirm a sync that was refused until another one has come after it', async () => {
       await using receiver = await startReceiver()
       const { id } = await web.node.connect([], [receiver.url])

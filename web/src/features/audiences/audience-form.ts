@@ -1,6 +1,6 @@
 /** An audience as the form holds it, and back to what the API takes. */
 
-import type { Audience, AudiencePatch } from '../../../../src/schemas/audience.ts'
+import type { Audience, AudiencePatch, MemberFormat } from '../../../../src/schemas/audience.ts'
 import type { NewAudience } from '../../api/audiences.ts'
 
 export interface AudienceValues {
@@ -10,6 +10,8 @@ export interface AudienceValues {
   from: 'push' | 'http' | 'sql'
   url: string
   headers: string
+  /** Of the file at the URL; `told`: as its Content-Type says. */
+  format: MemberFormat | 'told'
   connectionString: string
   query: string
   schedule: 'none' | 'interval' | 'cron'
@@ -29,6 +31,7 @@ export const emptyAudience: AudienceValues = {
   from: 'push',
   url: '',
   headers: '',
+  format: 'told',
   connectionString: '',
   query: '',
   schedule: 'none',
@@ -39,11 +42,20 @@ export const emptyAudience: AudienceValues = {
   maxPerSecond: '',
 }
 
-function toMembership({ from, url, headers, connectionString, query }: AudienceValues): NewAudience['membership'] {
+function toMembership({
+  from,
+  url,
+  headers,
+  format,
+  connectionString,
+  query,
+}: AudienceValues): NewAudience['membership'] {
   if (from === 'push') return { kind: 'push' }
-  if (from === 'http') return { kind: 'http', url, headers: parseHeaders(headers) }
+  if (from === 'http') return { kind: 'http', url, headers: parseHeaders(headers), ...toFormat(format) }
   return { kind: 'sql', connectionString, query }
 }
+
+const toFormat = (format: AudienceValues['format']): { format?: MemberFormat } => (format === 'told' ? {} : { format })
 
 function toSchedule({ from, schedule, interval, cron }: AudienceValues): NewAudience['schedule'] {
   if (from === 'push' || schedule === 'none') return null
@@ -85,6 +97,7 @@ export const toValues = (audience: Audience): AudienceValues => ({
   destinationIds: audience.destinationIds,
   from: audience.membership.kind,
   url: audience.membership.kind === 'http' ? audience.membership.url : '',
+  format: (audience.membership.kind === 'http' ? audience.membership.format : undefined) ?? 'told',
   query: audience.membership.kind === 'sql' ? audience.membership.query : '',
   ...toScheduleValues(audience),
 })
@@ -124,11 +137,11 @@ export function toPatch(values: AudienceValues, audience: Audience, keepKey?: bo
 /** Nothing when the members go on coming from the same place, so that the next fetch is spared when nothing changed. */
 function toMembershipPatch(values: AudienceValues, { membership }: Audience): Pick<AudiencePatch, 'membership'> {
   if (membership.kind === 'http') {
-    const { format } = membership
     const hasNewHeaders = values.headers.trim() !== ''
-    if (values.url === membership.url && !hasNewHeaders) return {}
+    const isOfFormat = values.format === (membership.format ?? 'told')
+    if (values.url === membership.url && isOfFormat && !hasNewHeaders) return {}
     const headers = hasNewHeaders ? { headers: parseHeaders(values.headers) } : {}
-    return { membership: { kind: 'http', url: values.url, ...headers, ...(format !== undefined && { format }) } }
+    return { membership: { kind: 'http', url: values.url, ...headers, ...toFormat(values.format) } }
   }
   if (membership.kind === 'push') return {}
   const { statementTimeoutSeconds } = membership
@@ -143,6 +156,7 @@ const fields: Record<string, keyof AudienceValues> = {
   maxRemovalShare: 'maxRemovalPercent',
   'membership.url': 'url',
   'membership.headers': 'headers',
+  'membership.format': 'format',
   'membership.connectionString': 'connectionString',
   'membership.query': 'query',
   'schedule.interval': 'interval',

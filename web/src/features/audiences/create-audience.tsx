@@ -12,6 +12,7 @@ import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 import { emptyAudience, fieldOf, headersError, toNewAudience, type AudienceValues } from './audience-form.ts'
+import { FormatField } from './format-field.tsx'
 
 export function CreateAudience() {
   const navigate = useNavigate()
@@ -93,6 +94,7 @@ function Origin({ form }: { form: UseFormReturnType<AudienceValues> }) {
             minRows={2}
             {...form.getInputProps('headers')}
           />
+          <FormatField form={form} />
         </>
       ) : (
         <>

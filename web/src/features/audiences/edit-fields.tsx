@@ -2,6 +2,7 @@ import { Group, NumberInput, PasswordInput, Textarea, TextInput } from '@mantine
 import type { UseFormReturnType } from '@mantine/form'
 import { monospaced } from '../../shared/monospaced.ts'
 import type { AudienceValues } from './audience-form.ts'
+import { FormatField } from './format-field.tsx'
 
 interface Props {
   form: UseFormReturnType<AudienceValues>
@@ -24,6 +25,7 @@ export function OriginFields({ form }: Props) {
           minRows={2}
           {...form.getInputProps('headers')}
         />
+        <FormatField form={form} />
       </>
     )
   return (
