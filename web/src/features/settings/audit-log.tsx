@@ -102,7 +102,7 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
       <Dialog
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
-        title={shown === undefined ? '' : describeAction(shown)}
+        title={shown === undefined ? '' : `${describeAction(shown)} ${subjectName(shown)}`.trim()}
         size="xl"
       >
         {shown !== undefined && <Change entry={shown} />}
@@ -178,7 +178,7 @@ function Change({ entry: { actor, at, subject, before, after } }: { entry: Audit
   return (
     <Stack>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {actor} changed {subject} at {formatTime(at)}.
+        By {actor}, {formatTime(at)}: {subject}
       </Text>
       {changes.length > 0 && (
         <Table aria-label="Differences" verticalSpacing={4}>
