@@ -27,6 +27,7 @@ export const snippets = (web: WebTest) =>
       await page.goto(`${web.node.url}/sources/${source.id}`)
 
       const forNode = await copied(page, 'Node')
+      await page.getByText('Save the code as a file that ends in .mjs.').waitFor()
       const install = /npm (install http\S+)/.exec(forNode)?.[1] ?? ''
       const folder = await mkdtemp(join(tmpdir(), 'postrider-snippet-'))
       onTestFinished(() => rm(folder, { recursive: true }))
@@ -97,7 +98,7 @@ export const snippets = (web: WebTest) =>
       await page.goto(`${web.node.url}/sources/${source.id}`)
       const { host } = new URL(web.node.url)
       expect(await copied(page, 'Go')).toMatch(/^package main\n\nimport "gopkg\.in\/segmentio\/analytics-go\.v3"\n/)
-      await page.getByText('go get gopkg.in/segmentio/analytics-go.v3').waitFor()
+      await page.getByText('go mod init example && go get gopkg.in/segmentio/analytics-go.v3').waitFor()
       for (const name of ['Kotlin', 'Swift']) {
         const snippet = await copied(page, name)
         expect(snippet).toContain(source.writeKey)

@@ -24,7 +24,7 @@ const snippets: Snippet[] = [
   },
   {
     name: 'Node',
-    hint: 'This server offers the library for installing.',
+    hint: 'This server offers the library for installing. Save the code as a file that ends in .mjs.',
     code: (server, writeKey) =>
       [
         `// npm install ${server}/client.tgz`,
@@ -52,7 +52,7 @@ const snippets: Snippet[] = [
   },
   {
     name: 'Go',
-    hint: 'go get gopkg.in/segmentio/analytics-go.v3',
+    hint: 'In a new folder first: go mod init example && go get gopkg.in/segmentio/analytics-go.v3',
     code: (server, writeKey) =>
       [
         `package main`,
