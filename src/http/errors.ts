@@ -70,6 +70,9 @@ const words: Record<string, string> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this call accepts: send less at a time.',
 }
 
+/** Codes by which PostgreSQL refuses a text with the character NUL, by itself or in JSON. */
+const nulCodes = ['22021', '22P05']
+
 /** What the parts of a request are called where a part as a whole is at fault. */
 const placeNames = { body: 'the body', querystring: 'the query', params: 'the path', headers: 'the header' }
 
@@ -77,6 +80,8 @@ const placeNames = { body: 'the body', querystring: 'the query', params: 'the pa
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const { code = '', statusCode, message, validation, validationContext } = error as Partial<FastifyError>
+  if (nulCodes.includes(code))
+    return new AppError('bad_request', 'A text has the character NUL (U+0000), which cannot be kept: leave it out.')
   const fault = validation?.[0]
   if (fault !== undefined) {
     const path = memberPath(`${fault.instancePath}/${unknownMember(fault.params) ?? ''}`)

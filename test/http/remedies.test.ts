@@ -36,6 +36,20 @@ const refused = async (method: string, path: string, body?: unknown) => {
   return { status: answer.status, message: answer.body.message }
 }
 
+describe('a text that the database cannot keep', () => {
+  const answer = {
+    status: 400,
+    message: 'A text has the character NUL (U+0000), which cannot be kept: leave it out.',
+  }
+
+  it('is refused as such, in a name, in JSON and in a filter', async () => {
+    expect(await refused('POST', '/sources', { name: 'a\u0000b' })).toEqual(answer)
+    const destination = { name: 'Nul', type: 'webhooks', settings: { webhooks: [] } }
+    expect(await refused('POST', '/destinations', { ...destination, filter: { events: ['a\u0000b'] } })).toEqual(answer)
+    expect(await refused('GET', '/deliveries?messageId=%00')).toEqual(answer)
+  })
+})
+
 describe('a conflict says how to mend it', () => {
   it('where a name or a key is taken', async () => {
     await node.createSource('Shop')
