@@ -109,7 +109,7 @@ export function addAlertChannels(command: Command): void {
     .action(async (wanted: string, options: { yes?: true }, self: Command) => {
       const { api, out } = await openSession(self)
       const { id, name } = pick('channel', await listAlertChannels(api), wanted)
-      await confirm(`Remove the channel ${name}? It is told of no alert any more.`, options)
+      await confirm(`Remove the channel ${name}? No more alerts are sent to it.`, options)
       await answerOf(api.DELETE('/alert-channels/{id}', { params: { path: { id } } }))
       out.result({ removed: id }, () => `Removed ${id}.`)
     })

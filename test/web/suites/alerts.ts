@@ -12,7 +12,7 @@ export const alerts = (web: WebTest) =>
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/`)
       await page.getByRole('link', { name: 'Alerts', exact: true }).click()
-      await page.getByText('Nobody yet: alerts stand on this page alone.').waitFor()
+      await page.getByText('Nobody yet: alerts are shown on this page only.').waitFor()
       const rules = async () => (await web.node.api<AlertRules>('GET', '/alert-rules')).body
       await page.getByLabel('An endpoint fails for so many minutes').fill('0.05')
       await page.getByLabel('An event waits in the inbox for so many minutes').fill('')
@@ -50,7 +50,7 @@ export const alerts = (web: WebTest) =>
       await page.getByRole('button', { name: 'Add the channel' }).click()
       let channel = page.getByRole('row', { name: 'Ops' })
       await channel.getByRole('button', { name: 'Send a test' }).click()
-      await channel.getByText('It took the test alert.').waitFor()
+      await channel.getByText('It accepted the test alert.').waitFor()
       // Alerts of keys that end are told beside them.
       const tests = () => slack.requests.filter(({ body }) => body.toString().includes('This is a test'))
       expect(tests()).toHaveLength(1)
@@ -75,7 +75,7 @@ export const alerts = (web: WebTest) =>
       expect(await alert.getByRole('link').getAttribute('href')).toBe(`/destinations/${id}`)
       await alert.getByRole('button', { name: 'Mute for 1 h' }).click()
       await alert.getByText('Muted', { exact: true }).waitFor()
-      await alert.getByRole('button', { name: 'Tell again' }).click()
+      await alert.getByRole('button', { name: 'Unmute' }).click()
       await alert.getByRole('button', { name: 'Mute for 1 h' }).waitFor()
 
       await web.node.api('DELETE', `/destinations/${id}`)
@@ -83,7 +83,7 @@ export const alerts = (web: WebTest) =>
       await alert.getByText('as it was removed').waitFor()
       await channel.getByRole('button', { name: 'Remove' }).click()
       await page.getByRole('button', { name: 'Remove the channel' }).click()
-      await page.getByText('Nobody yet: alerts stand on this page alone.').waitFor()
+      await page.getByText('Nobody yet: alerts are shown on this page only.').waitFor()
       // The preview was refused while a field was empty.
       expect(errors.filter((error) => !error.includes('/alert-rules/preview'))).toEqual([])
     })

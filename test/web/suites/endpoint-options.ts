@@ -83,7 +83,7 @@ export const endpointOptions = (web: WebTest) =>
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
       await page.getByRole('cell', { name: 'Delivered' }).waitFor()
       await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/in-order-1`)}`)
-      await page.getByText('Before its turn: it had waited for the events before it of the same user').waitFor()
+      await page.getByText('Sent before its turn: earlier events of the same user took longer').waitFor()
       receiver.answer({})
       expect(errors).toEqual([])
     })

@@ -56,7 +56,7 @@ export const health = (web: WebTest) =>
       const webhooks = [{ id: endpoint?.id, url: repaired.url }]
       await web.node.api('PATCH', `/destinations/${destination.id}`, { settings: { webhooks } })
       // How the former URL did says nothing of this one.
-      await now.getByText('Not tried yet', { exact: true }).waitFor()
+      await now.getByText('No delivery yet', { exact: true }).waitFor()
       expect(await now.getByText('503 Service Unavailable').count()).toBe(0)
       await now.getByRole('button', { name: 'Retry the 3 that wait' }).click()
       await repaired.received(3)
@@ -170,7 +170,7 @@ export const health = (web: WebTest) =>
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${destination.id}`)
       const now = section(page, 'State of the endpoints')
-      await now.getByText('Not tried yet').waitFor()
+      await now.getByText('No delivery yet').waitFor()
       let sent = 0
       await until('it is down', async () => {
         await post(source, `u${++sent}`)

@@ -30,7 +30,7 @@ export default function TimeFilter({ label, value, onChange }: Props) {
       placeholder="Any time"
       valueFormat="D MMM YYYY, HH:mm"
       presets={timePresets()}
-      submitButtonProps={{ 'aria-label': 'Take this time' }}
+      submitButtonProps={{ 'aria-label': 'Use this time' }}
       clearable
       value={value === undefined ? null : new Date(value)}
       onChange={(picked) => onChange(picked === null ? null : new Date(picked).toISOString())}

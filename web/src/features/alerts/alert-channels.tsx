@@ -21,7 +21,7 @@ export function AlertChannels() {
         <QueryView query={query}>
           {({ items }) =>
             items.length === 0 ? (
-              <Text size="sm">Nobody yet: alerts stand on this page alone.</Text>
+              <Text size="sm">Nobody yet: alerts are shown on this page only.</Text>
             ) : (
               <Table verticalSpacing="sm">
                 <Table.Tbody>
@@ -64,7 +64,9 @@ function ChannelRow({ channel, canChange }: { channel: AlertChannel; canChange: 
         {lastError !== null && <Text size="sm">{lastError}</Text>}
         {test.data !== undefined && (
           <Text size="sm" role="status">
-            {test.data.outcome === 'told' ? 'It took the test alert.' : `Not taken: ${test.data.error ?? ''}`}
+            {test.data.outcome === 'told'
+              ? 'It accepted the test alert.'
+              : `It did not accept the test alert: ${test.data.error ?? ''}`}
           </Text>
         )}
       </Table.Td>
@@ -82,7 +84,7 @@ function ChannelRow({ channel, canChange }: { channel: AlertChannel; canChange: 
               onClick={() =>
                 confirm({
                   title: `Remove ${name}?`,
-                  text: 'It is told of no alert any more.',
+                  text: 'No more alerts are sent to it.',
                   yes: 'Remove the channel',
                   onYes: () => remove.mutate(),
                 })

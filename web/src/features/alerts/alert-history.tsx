@@ -32,7 +32,7 @@ export function AlertHistory() {
           const alerts = pages.flatMap(({ items }) => items)
           return alerts.length === 0 ? (
             <EmptyState icon={<IconBell aria-hidden />} title="No alerts">
-              What fails for long enough stands here, and is told to the channels below.
+              What fails for long enough is listed here and sent to the channels below.
             </EmptyState>
           ) : (
             <>
@@ -120,7 +120,7 @@ function Mute({ alert: { id, mutedUntil } }: { alert: Alert }) {
         ))
       ) : (
         <Button size="xs" variant="default" onClick={() => mute.mutate(0)}>
-          Tell again
+          Unmute
         </Button>
       )}
     </Group>

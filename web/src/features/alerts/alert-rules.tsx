@@ -49,7 +49,7 @@ function Rules({ rules }: { rules: Tagged<AlertRules> }) {
   const save = useChange({
     change: (ifMatch: string | null) => saveAlertRules(toRules(form.getValues()), ifMatch),
     stale: ['alerts'],
-    done: 'Saved. It counts from the next look on.',
+    done: 'Saved. The rules apply from the next check on.',
     onDone: load,
     onFailed: (error) => tell(error, (told) => placeError(told, fieldOf, form.setFieldError)),
   })
@@ -114,7 +114,7 @@ function Fields({ form, disabled }: { form: UseFormReturnType<RuleValues>; disab
       {number(
         'failedPercent',
         'So many percent of the attempts at an endpoint fail',
-        'Of at least 20; it is over below half of that. Empty: no alert',
+        'If there were at least 20. The alert ends below half of that percentage. Empty: no alert',
         100,
         1,
       )}

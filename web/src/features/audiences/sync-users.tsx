@@ -29,7 +29,7 @@ const changeTexts: Record<SyncUser['change'], string> = {
   added: 'Added',
   removed: 'Removed',
   changed: 'New value',
-  repeated: 'Told again',
+  repeated: 'Sent again',
 }
 
 /** Opens the users of a sync that told somebody something. */

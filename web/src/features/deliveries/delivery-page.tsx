@@ -70,12 +70,12 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
         <Section title="Attempts">
           {delivery.sourceId.startsWith('aud_') && (
             <Text size="sm" c="dimmed" mb="sm">
-              A sync called it before, in vain, and handed it on: that call is counted at the endpoint, not here.
+              A sync made the first call, which failed. That call is counted at the endpoint, not here.
             </Text>
           )}
           <DeliveryTimeline delivery={delivery} />
         </Section>
-        <Section title="Request now">
+        <Section title="Request with the current settings">
           <SentRequest delivery={delivery} />
         </Section>
       </Stack>
@@ -115,7 +115,7 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
       </Fact>
       {delivery.outOfOrder && (
         <Fact name="Order">
-          Before its turn: it had waited for the events before it of the same user as long as it may
+          Sent before its turn: earlier events of the same user took longer than it may wait for them
         </Fact>
       )}
       <Fact name="Message id">

@@ -7,8 +7,8 @@ import { AttemptEvidence } from './attempt-evidence.tsx'
 
 /** What an operator did, as an entry of the history. */
 const steeringDone: Record<DeliveryDetail['steering'][number]['action'], string> = {
-  retry: 'Retry ordered',
-  redeliver: 'Redelivery ordered',
+  retry: 'Retry requested',
+  redeliver: 'Redelivery requested',
   cancel: 'Cancelled',
 }
 

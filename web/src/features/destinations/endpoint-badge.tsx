@@ -11,7 +11,7 @@ import type { EndpointState } from '../../../../src/schemas/destination.ts'
 const looks: Record<EndpointState['state'], { label: string; color: string; icon: Icon }> = {
   down: { label: 'Down', color: 'red', icon: IconPlugConnectedX },
   failing: { label: 'Failing', color: 'orange', icon: IconAlertTriangle },
-  untried: { label: 'Not tried yet', color: 'gray', icon: IconCircleDashed },
+  untried: { label: 'No delivery yet', color: 'gray', icon: IconCircleDashed },
   working: { label: 'Working', color: 'teal', icon: IconCircleCheck },
 }
 

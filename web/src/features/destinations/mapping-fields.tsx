@@ -23,10 +23,10 @@ const lists = [
   {
     name: 'keep',
     label: 'Keep only',
-    description: 'All else goes. Empty: everything stays. Press Enter after each path.',
+    description: 'Everything else is left out. Empty: nothing is left out. Press Enter after each path.',
     placeholder: 'properties',
   },
-  { name: 'drop', label: 'Drop', description: 'What stands at these paths goes.', placeholder: 'context.ip' },
+  { name: 'drop', label: 'Drop', description: 'The values at these paths are left out.', placeholder: 'context.ip' },
   {
     name: 'hash',
     label: 'Hash',

@@ -8,7 +8,7 @@ const mapping: ShapeKind<'mapping', MappingValues> = {
   name: 'mapping',
   title: 'Mapping',
   intro: [
-    'Events are sent as they came in. To change them, say what goes, what is called otherwise, what is set, and what is sent as a digest alone.',
+    'Events are sent as they came in. To change them, say what is left out, renamed, set or hashed.',
     'Events are changed so before they are sent. Deliveries under way go on with the mapping that they began with.',
   ],
   json: {

@@ -12,7 +12,7 @@ export function OrderPerUser({ form }: { form: UseFormReturnType<DestinationValu
       form={form}
       path="orderWaitSeconds"
       label="Keep the order of each user's events"
-      description="An event waits until the one before it of the same user has been delivered or has failed, for so many seconds at most, 1 to 86,400. Its other destinations wait with it, as it goes as a whole. Empty: events go side by side"
+      description="An event waits until the one before it of the same user has been delivered or has failed, for so many seconds at most, 1 to 86,400. Its other destinations wait, too. Empty: events of a user do not wait for each other"
       min={1}
       max={maxWaitSeconds}
       suffix=" s"

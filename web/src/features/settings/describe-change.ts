@@ -33,7 +33,7 @@ const verbs: Record<string, string> = {
   lift: 'Lifted',
   sync: 'Synced',
   resync: 'Sent every member of',
-  backfill: 'Made up for missed syncs of',
+  backfill: 'Ran the missed syncs of',
   members: 'Changed the members of',
   'members.create': 'Changed members of',
   'members.replace': 'Uploaded the members of',
