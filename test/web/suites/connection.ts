@@ -10,7 +10,7 @@ import { findPostgres, startPostgres } from '../../support/postgres.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { startTcpRelay } from '../../support/tcp-relay.ts'
 import { createNamespace, temporalAddress } from '../../support/temporal.ts'
-import type { WebTest } from '../browser.ts'
+import { eventually, type WebTest } from '../browser.ts'
 
 /** Watches that a text stays on the page from now on. @returns tells whether it was gone for a moment */
 async function watchFor(page: Page, text: string): Promise<() => Promise<boolean>> {
@@ -105,6 +105,32 @@ export const connection = (web: WebTest) =>
 
       web.wayToTemporal.open()
       await page.getByRole('row', { name: /Meanwhile.*Delivered/ }).waitFor()
+    })
+
+    it('is found again by pages that do not ask for news, too: a delivery that has ended', async () => {
+      onTestFinished(() => web.wayToTemporal.open())
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Over')
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Ended', messageId: 'ended' })
+      await receiver.received(1)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/ended`)}`)
+      await page.getByText('Delivered', { exact: true }).first().waitFor()
+      await page.getByText('not yet', { exact: true }).waitFor({ state: 'detached' })
+
+      web.wayToTemporal.shut()
+      await page.getByRole('status', { name: 'Temporal does not answer' }).waitFor()
+      const notUpToDate = page.getByText(/^Not up to date: as it was .* ago, at /)
+      // Who comes back to the tab has it read anew, once it is some seconds old; then nothing asks.
+      await eventually(async () => {
+        if ((await notUpToDate.count()) === 1) return true
+        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+        return false
+      }).toBe(true)
+      await page.getByText(/^Temporal is away: .*This page continues by itself when it is back\.$/).waitFor()
+      web.wayToTemporal.open()
+      await notUpToDate.waitFor({ state: 'detached' })
     })
 
     it.skipIf(findPostgres() === undefined)(

@@ -34,17 +34,28 @@ export const createQueryClient = ({ onSignedOut, onUnreachable }: Listeners): Qu
         retry: false,
         // A node on this machine is there without a network.
         networkMode: 'always',
-        refetchInterval: ({ state }) => (isTemporary(state.error) ? againMs : false),
+        refetchInterval: recovering(() => false),
       },
       mutations: { retry: false, networkMode: 'always' },
     },
   })
 
+interface Asked {
+  state: { error: Error | null }
+}
+
+/** A `refetchInterval` that may end by itself: what failed for a while then is asked again until it works, also what was over or is long.
+ *  @param interval  how often it is read again while it works, in milliseconds; `false`: not by itself */
+export const recovering =
+  <Query extends Asked>(interval: (query: Query) => number | false) =>
+  (query: Query): number | false =>
+    interval(query) || (isTemporary(query.state.error) && againMs)
+
 /** A `refetchInterval` that ends once what is asked for is not there.
  *  @param ms  how often it is read again, in milliseconds */
 export const whileThere =
   (ms: number) =>
-  ({ state }: { state: { error: Error | null } }): number | false =>
+  ({ state }: Asked): number | false =>
     isMissing(state.error) ? false : ms
 
 /** A list that is read page by page. */

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import type { Audience, AudienceMember } from '../../../../src/schemas/audience.ts'
 import { membersQuery } from '../../api/audiences.ts'
 import { audienceDeliveriesQuery } from '../../api/deliveries.ts'
+import { recovering } from '../../api/query-client.ts'
 import { useIsDeleting } from '../../shared/delete-section.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
@@ -25,7 +26,8 @@ export function Members({ audience }: { audience: Audience }) {
   const query = useInfiniteQuery({
     ...membersQuery(audience.id, search),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 && !isDeleting ? refreshMs : false),
+    refetchInterval:
+      !isDeleting && recovering(({ state }) => ((state.data?.pages.length ?? 1) === 1 ? refreshMs : false)),
   })
   return (
     <>

@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { Sync } from '../../../../src/schemas/audience.ts'
 import { steerSync, syncsQuery } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
+import { recovering } from '../../api/query-client.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { useIsDeleting } from '../../shared/delete-section.tsx'
 import { Link } from '../../shared/link.tsx'
@@ -37,7 +38,7 @@ export function SyncHistory({ audienceId }: { audienceId: string }) {
   const isDeleting = useIsDeleting()
   const query = useInfiniteQuery({
     ...syncsQuery(audienceId),
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 || isDeleting ? false : liveMs),
+    refetchInterval: !isDeleting && recovering(({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : liveMs)),
   })
   return (
     <>

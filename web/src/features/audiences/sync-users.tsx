@@ -4,6 +4,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Sync, SyncUser, SyncUserOutcome } from '../../../../src/schemas/audience.ts'
 import { syncUsersQuery } from '../../api/audiences.ts'
+import { recovering } from '../../api/query-client.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
@@ -63,7 +64,9 @@ function SyncUsers({ sync: { id, audienceId, status } }: { sync: Sync }) {
   const query = useInfiniteQuery({
     ...syncUsersQuery(audienceId, id, { search, ...(outcome !== null && { outcome }) }),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (status === 'running' && (state.data?.pages.length ?? 1) === 1 ? refreshMs : false),
+    refetchInterval: recovering(({ state }) =>
+      status === 'running' && (state.data?.pages.length ?? 1) === 1 ? refreshMs : false,
+    ),
   })
   return (
     <Stack>

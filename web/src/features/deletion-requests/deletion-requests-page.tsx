@@ -4,6 +4,7 @@ import { IconUserX } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { DeletionRequest } from '../../../../src/schemas/deletion-request.ts'
 import { deletionRequestsQuery } from '../../api/deletion-requests.ts'
+import { recovering } from '../../api/query-client.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
@@ -33,7 +34,7 @@ export function DeletionRequestsPage() {
   const [isLifting, lifting] = useDisclosure()
   const query = useInfiniteQuery({
     ...deletionRequestsQuery,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
+    refetchInterval: recovering(({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs)),
   })
   const create = canChange && <Button onClick={open}>Request a deletion</Button>
   return (

@@ -5,6 +5,7 @@ import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { deliveriesQuery, deliveryCountQuery } from '../../api/deliveries.ts'
+import { recovering } from '../../api/query-client.ts'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
@@ -36,7 +37,7 @@ export function DeliveriesPage() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const query = useInfiniteQuery({
     ...deliveriesQuery(filter),
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > maxLivePages ? false : liveMs),
+    refetchInterval: recovering(({ state }) => ((state.data?.pages.length ?? 0) > maxLivePages ? false : liveMs)),
   })
   const total = useQuery({ ...deliveryCountQuery(filter), refetchInterval: countMs, placeholderData: keepPreviousData })
   const deliveries = query.data?.pages.flatMap(({ items }) => items) ?? []

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { DeliveryDetail } from '../../../../src/schemas/delivery.ts'
 import { deliveryQuery } from '../../api/deliveries.ts'
+import { recovering } from '../../api/query-client.ts'
 import { isMissing } from '../../api/request.ts'
 import { CopyIcon } from '../../shared/copy.tsx'
 import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
@@ -31,10 +32,10 @@ export function DeliveryPage() {
   const { id } = useParams({ from: '/shell/deliveries/$id' })
   const query = useQuery({
     ...deliveryQuery(id),
-    refetchInterval: ({ state: { data, error } }) => {
+    refetchInterval: recovering(({ state: { data, error } }) => {
       const isOver = data === undefined ? isMissing(error) : data.endedAt !== null
       return isOver ? false : liveMs
-    },
+    }),
   })
   return <QueryView query={query}>{(delivery) => <DeliveryView delivery={delivery} />}</QueryView>
 }

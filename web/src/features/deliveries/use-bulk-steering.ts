@@ -9,6 +9,7 @@ import {
   type BulkTarget,
   type RedeliveryChoice,
 } from '../../api/deliveries.ts'
+import { recovering } from '../../api/query-client.ts'
 
 /** Why it is done, and what of it is left out. */
 interface BulkOrder extends RedeliveryChoice {
@@ -44,7 +45,9 @@ function useFilterSteering(action: SteeringAction, filter: DeliveryFilter): Bulk
   const progress = useQuery({
     ...bulkSteeringQuery(id ?? ''),
     enabled: id !== undefined,
-    refetchInterval: ({ state }) => (state.data === undefined || state.data.status === 'running' ? progressMs : false),
+    refetchInterval: recovering(({ state }) =>
+      state.data === undefined || state.data.status === 'running' ? progressMs : false,
+    ),
   })
   const stop = useMutation({ mutationFn: stopBulkSteering })
   return {

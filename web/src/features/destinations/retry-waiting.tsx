@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { bulkSteeringQuery, deliveryCountQuery, startBulkSteering } from '../../api/deliveries.ts'
+import { recovering } from '../../api/query-client.ts'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { Link } from '../../shared/link.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -76,7 +77,9 @@ function useRetry(filter: DeliveryFilter) {
   const progress = useQuery({
     ...bulkSteeringQuery(id ?? ''),
     enabled: id !== undefined,
-    refetchInterval: ({ state }) => (state.data?.status === 'running' || state.data === undefined ? progressMs : false),
+    refetchInterval: recovering(({ state }) =>
+      state.data?.status === 'running' || state.data === undefined ? progressMs : false,
+    ),
   })
   return { start, progress: progress.data ?? start.data, error: start.error ?? progress.error }
 }

@@ -4,6 +4,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
+import { recovering } from '../../api/query-client.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { turnedAwayQuery } from '../../api/turned-away.ts'
 import { Dialog } from '../../shared/dialog.tsx'
@@ -34,7 +35,7 @@ export function TurnedAwayPage() {
   const router = useRouter()
   const query = useInfiniteQuery({
     ...turnedAwayQuery(filter),
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
+    refetchInterval: recovering(({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs)),
   })
   const [shown, setShown] = useState<TurnedAwayEvent>()
   const change = (next: TurnedAwayFilter): void => {
