@@ -60,5 +60,5 @@ export async function retryWhatWaits(page: Page, target: Target, waiting: number
   await openDestination(page, target)
   const words = waiting === 1 ? '1 that waits' : `${waiting} that wait`
   await page.getByRole('button', { name: `Retry the ${words}` }).click()
-  await page.getByText(`${waiting} of ${waiting} are being tried now`).waitFor()
+  await page.getByText(`Retry ordered for ${waiting} of ${waiting}.`).waitFor()
 }

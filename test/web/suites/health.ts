@@ -60,7 +60,7 @@ export const health = (web: WebTest) =>
       expect(await now.getByText('503 Service Unavailable').count()).toBe(0)
       await now.getByRole('button', { name: 'Retry the 3 that wait' }).click()
       await repaired.received(3)
-      await now.getByText('3 of 3 are being tried now').waitFor()
+      await now.getByText('Retry ordered for 3 of 3.').waitFor()
       await now.getByText('Working', { exact: true }).waitFor()
       await eventually(() => fact(page, 'Requests that succeeded').textContent()).toBe(String(repaired.requests.length))
       await eventually(() => fact(page, 'Success rate').textContent()).toBe('50.0 %')

@@ -42,7 +42,7 @@ export function RetryWaiting({ destinationId, isAttempted }: Props) {
         )}
         {progress !== undefined && (
           <Text size="sm" role="status">
-            {progress.done.toLocaleString()} of {progress.matched.toLocaleString()} are being tried now
+            Retry ordered for {progress.done.toLocaleString()} of {progress.matched.toLocaleString()}
             {progress.failed > 0 && `; ${progress.failed.toLocaleString()} no longer waited`}.
           </Text>
         )}
