@@ -166,7 +166,7 @@ export const deliveries = (web: WebTest) =>
       await page.getByLabel('Event name, exact').fill('Lost')
       await page.getByRole('row', { name: /Lost.*404/ }).waitFor()
       await page.getByRole('link', { name: 'Lost' }).click()
-      await page.getByText('HTTP 404 is final: it will not be tried again.').waitFor()
+      await page.getByText('It will not be tried again: the answer HTTP 404 is final.').waitFor()
       await page.getByText(`${receiver.url}/gone: The endpoint answered 404 Not Found.`, { exact: true }).waitFor()
 
       // Of several endpoints, the one that is not tried again is named, and what becomes of the others.
@@ -176,10 +176,14 @@ export const deliveries = (web: WebTest) =>
       await web.node.api('PATCH', `/destinations/${id}`, { retryWindowHours: 12 })
       await web.node.post('/track', both.writeKey, { userId: 'ada', event: 'Half', messageId: 'half' })
       await eventually(() => statuses(both.id)).toEqual(['retrying'])
-      const gone = `${receiver.url}/gone is not tried again: its answer HTTP 404 is final.`
+      const gone = `${receiver.url}/gone is not tried again: the answer HTTP 404 is final.`
       await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${both.id}/half`)}`)
       await page.getByText(`${gone} What is left will be tried again until`).waitFor()
       await page.getByText(', 20 h after its first attempt').waitFor()
+      // What is no longer there is not said to have been tried for too long.
+      await web.node.api('PATCH', `/destinations/${id}`, { settings: { webhooks: [{ url: urls[0] }] } })
+      await web.node.api('POST', `/deliveries/${encodeURIComponent(`event/${both.id}/half`)}/retry`)
+      await page.getByText(`${urls[1]} is not tried again: it was removed from its destination.`).waitFor()
       await web.node.connect([other], [`${receiver.url}/taken`])
       receiver.answer(({ path }) => ({ status: path === '/taken' ? 200 : 404 }))
       await web.node.post('/track', other.writeKey, { userId: 'ada', event: 'Partly', messageId: 'partly' })

@@ -4,6 +4,9 @@ import type { DeliveryDetail, DeliveryEndpoint } from '../../../../src/schemas/d
 import { statusQuery } from '../../api/system.ts'
 import { formatSpan, formatTime } from '../../shared/time.tsx'
 
+/** The reason of an endpoint that its destination has no longer. */
+const removed = 'the endpoint was removed from its destination'
+
 /** Client errors that speak of the moment: they are tried again. */
 const passing = new Set([408, 425, 429])
 
@@ -29,8 +32,8 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const isOneOfOne = delivery.destinations.flatMap(({ endpoints }) => endpoints).length === 1
   return (
     <Alert color="red" style={{ overflowWrap: 'anywhere' }}>
-      {isOneOfOne ? ended.map(tellOnlyEnd) : ended.map(tellEnd)}
-      {ended.some(({ refusal }) => refusal !== undefined) && 'Only answers of 408, 425, 429 and 5xx are retried. '}
+      {ended.map(isOneOfOne ? tellOnlyEnd : tellEnd)}
+      {ended.some(({ isRefused }) => isRefused) && 'Only answers of 408, 425, 429 and 5xx are retried. '}
       {status === 'partly_delivered' && 'What another destination took stays taken. '}
       Once the cause is fixed, you can redeliver it.
     </Alert>
@@ -57,8 +60,10 @@ function windowOf({ destinations }: DeliveryDetail, ofNodeMs: number): number {
 /** An endpoint that did not take the event and is not tried again. */
 interface Missed {
   url: string
-  /** Status of the answer that ended its attempts; undefined where something else did. */
-  refusal: number | undefined
+  /** What ended its attempts. */
+  cause: string
+  /** Whether it was its answer. */
+  isRefused: boolean
 }
 
 /** Those at destinations that did not get the event; of the others, one endpoint was enough. */
@@ -69,19 +74,17 @@ const missed = ({ destinations, timeline }: DeliveryDetail): Missed[] =>
     .filter(({ status }) => status === 'failed')
     .map((endpoint) => missedAt(endpoint, timeline))
 
-function missedAt({ endpointId, url }: DeliveryEndpoint, timeline: DeliveryDetail['timeline']): Missed {
+function missedAt({ endpointId, url, reason }: DeliveryEndpoint, timeline: DeliveryDetail['timeline']): Missed {
   const last = timeline.findLast((attempt) => attempt.endpointId === endpointId)
+  const at = last?.url ?? url ?? endpointId
+  if (reason === removed) return { url: at, cause: 'it was removed from its destination', isRefused: false }
   const status = last?.status ?? undefined
-  const isFinal = status !== undefined && status >= 300 && status < 500 && !passing.has(status)
-  return { url: last?.url ?? url ?? endpointId, refusal: isFinal ? status : undefined }
+  if (status !== undefined && status >= 300 && status < 500 && !passing.has(status))
+    return { url: at, cause: `the answer HTTP ${status} is final`, isRefused: true }
+  const cause = 'the time for retries is over, or the failure is one that does not pass by itself'
+  return { url: at, cause, isRefused: false }
 }
 
-const tellOnlyEnd = ({ refusal }: Missed): string =>
-  refusal === undefined
-    ? 'It will not be tried again: the time for retries is over, or the failure is one that does not pass by itself. '
-    : `HTTP ${refusal} is final: it will not be tried again. `
+const tellOnlyEnd = ({ cause }: Missed): string => `It will not be tried again: ${cause}. `
 
-const tellEnd = ({ url, refusal }: Missed): string =>
-  refusal === undefined
-    ? `${url} is not tried again: the time for retries is over, or the failure is one that does not pass by itself. `
-    : `${url} is not tried again: its answer HTTP ${refusal} is final. `
+const tellEnd = ({ url, cause }: Missed): string => `${url} is not tried again: ${cause}. `
