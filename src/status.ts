@@ -64,8 +64,8 @@ export function statusReader({
       retry: config.retry,
       inboxDepth:
         databaseVersion === undefined
-          ? 0
-          : await within(lookLimitMs, 'the database', inboxDepth(database)).catch(() => 0),
+          ? null
+          : await within(lookLimitMs, 'the database', inboxDepth(database)).catch(() => null),
       ingestUrl: config.ingestUrl ?? null,
       ingestPort,
     }

@@ -2920,8 +2920,8 @@ export interface components {
                 /** @description Version of PostgreSQL; null while it does not answer */
                 version: string | null;
             };
-            /** @description Events that wait in the inbox */
-            inboxDepth: number;
+            /** @description Events that wait in the inbox; null while the database does not answer */
+            inboxDepth: number | null;
             /** @description Port at which sources send, where the web app has one of its own; null where they share one */
             ingestPort: number | null;
             /** @description Where sources send, as `POSTRIDER_INGEST_URL` has it; null: at the host of the web app */

@@ -20,6 +20,6 @@ const asText = (address: string, { version, nodeVersion, temporal, database, mis
     Temporal: `${temporal.address}, namespace ${temporal.namespace}, server ${temporal.serverVersion ?? 'unknown'}`,
     'Temporal UI': temporal.uiUrl,
     database: `${database.kind} ${database.version ?? ''}`,
-    'waiting events': inboxDepth,
+    'waiting events': inboxDepth ?? 'unknown',
     away: missing.length === 0 ? 'nothing' : missing.map(({ part, reason }) => `${part} (${reason})`).join(', '),
   })

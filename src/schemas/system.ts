@@ -50,7 +50,7 @@ export const StatusSchema = z.object({
       maxMs: z.number().describe('Longest pause, in milliseconds'),
     })
     .describe('The retry window, the first pause and the longest one, in milliseconds'),
-  inboxDepth: z.int().describe('Events that wait in the inbox'),
+  inboxDepth: z.int().nullable().describe('Events that wait in the inbox; null while the database does not answer'),
   ingestUrl: z
     .string()
     .nullable()

@@ -73,14 +73,16 @@ function checkStatus({ temporal, database, missing, inboxDepth }: Status): Check
           'Start PostgreSQL, or correct DATABASE_URL.',
         ),
     ...checkWorkers(missing),
-    inboxDepth === 0
-      ? ok('inbox', 'empty')
-      : warning(
-          'inbox',
-          `${inboxDepth} events wait`,
-          'They start by themselves; if their number grows, Temporal is away or too slow, or an endpoint hangs.',
-        ),
+    ...checkInbox(inboxDepth),
   ]
+}
+
+/** Nothing where the database does not answer, which is a problem of its own. */
+function checkInbox(depth: Status['inboxDepth']): Check[] {
+  if (depth === null) return []
+  if (depth === 0) return [ok('inbox', 'empty')]
+  const remedy = 'They start by themselves; if their number grows, Temporal is away or too slow, or an endpoint hangs.'
+  return [warning('inbox', `${depth} events wait`, remedy)]
 }
 
 /** Told of by nodes that do not deliver themselves. */

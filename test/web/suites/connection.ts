@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findFreePorts } from '../../../src/ports.ts'
 import type { DestinationView } from '../../../src/schemas/destination.ts'
+import type { Status } from '../../../src/schemas/system.ts'
 import { makeDataFolder, startTestApp } from '../../support/app.ts'
 import { startNodeProcess, type NodeProcess } from '../../support/node-process.ts'
 import { findPostgres, startPostgres } from '../../support/postgres.ts'
@@ -134,7 +135,7 @@ export const connection = (web: WebTest) =>
     })
 
     it.skipIf(findPostgres() === undefined)(
-      'promises no inbox where the database is away, too',
+      'promises no inbox where the database is away, too, and no figure that nobody knows',
       { timeout: 240_000 },
       async () => {
         const postgres = await startPostgres()
@@ -145,7 +146,12 @@ export const connection = (web: WebTest) =>
         await using temporal = await startTcpRelay(Number(temporalAddress().split(':')[1]))
         const environment = { DATABASE_URL: url.href, TEMPORAL_ADDRESS: `127.0.0.1:${temporal.port}` }
         await using node = await startTestApp({ environment, logger: pino({ level: 'fatal' }) })
+        const source = await node.createSource('Counted')
+        await node.post('/track', source.writeKey, { userId: 'ada', event: 'Before' })
         const { page } = await web.open({ signedInTo: node.url })
+        const sources = await page.context().newPage()
+        await sources.goto(`${node.url}/sources`)
+        await sources.getByRole('row', { name: /^Counted On 1 / }).waitFor()
         await page.goto(node.url)
         await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
         const [ofTemporal, ofDatabase] = ['Temporal', 'The database'].map((part) =>
@@ -156,6 +162,13 @@ export const connection = (web: WebTest) =>
         database.shut()
         await ofDatabase?.getByText(/events are refused, which well-made clients send again\. Since .*\.$/).waitFor()
         await ofTemporal?.getByText(/^Deliveries continue when it is back\. Since .*\.$/).waitFor()
+        await sources.getByText(/^Not up to date: as it was .* ago, at /).waitFor()
+        await sources.reload()
+        await sources.getByRole('alert').filter({ hasText: 'The database is away' }).waitFor()
+        expect(await sources.getByRole('row').count()).toBe(0)
+        expect((await node.api<Status>('GET', '/status')).body.inboxDepth).toBe(null)
+        await page.goto(`${node.url}/settings`)
+        await page.getByRole('row', { name: 'Waiting in the inbox unknown' }).waitFor()
         temporal.open()
         database.open()
         for (const banner of [ofTemporal, ofDatabase]) await banner?.waitFor({ state: 'detached' })

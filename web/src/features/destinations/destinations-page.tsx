@@ -21,10 +21,9 @@ const refreshMs = 5_000
 export function DestinationsPage() {
   const query = useQuery({ ...destinationsQuery, refetchInterval: refreshMs })
   const sources = useQuery(sourcesQuery).data ?? []
-  const activity = useQuery(activityQuery).data?.destinations
+  const activity = useQuery(activityQuery).data
   const canChange = useCanChange()
   const nameOf = (id: string): string => sources.find((source) => source.id === id)?.name ?? id
-  const activityOf = (id: string) => activity?.find(({ destinationId }) => destinationId === id)
   return (
     <>
       <PageHeader
@@ -65,7 +64,7 @@ export function DestinationsPage() {
                           {destination.name}
                         </Link>
                         <Text size="xs" c="dimmed" hiddenFrom="sm">
-                          {requestsText(activityOf(destination.id))}
+                          {activity && requestsText(activityOf(destination.id, activity))}
                         </Text>
                       </Table.Td>
                       <Table.Td>
@@ -74,7 +73,7 @@ export function DestinationsPage() {
                           <WorstBadge endpoints={destination.endpoints} />
                         </Group>
                       </Table.Td>
-                      <ActivityCells activity={activityOf(destination.id)} />
+                      <ActivityCells activity={activity && activityOf(destination.id, activity)} />
                       <Table.Td visibleFrom="sm">
                         {destination.sourceIds.length === 0 ? (
                           <Text size="sm" c="dimmed">
@@ -111,15 +110,29 @@ export function DestinationsPage() {
 
 type ActivityOfDestination = Activity['destinations'][number]
 
+/** A destination that got nothing is not among the figures. */
+const activityOf = (destinationId: string, { destinations }: Activity): ActivityOfDestination =>
+  destinations.find((destination) => destination.destinationId === destinationId) ?? {
+    destinationId,
+    delivered: 0,
+    failed: 0,
+    lastAttemptAt: null,
+  }
+
 /** The same in one line, for where there is no room for columns. */
-const requestsText = ({ delivered, failed }: Pick<ActivityOfDestination, 'delivered' | 'failed'> = none): string =>
+const requestsText = ({ delivered, failed }: ActivityOfDestination): string =>
   `${(delivered + failed).toLocaleString()} requests in 24\u00a0h, ${failed.toLocaleString()} failed`
 
-const none = { delivered: 0, failed: 0 }
-
-/** How many requests succeeded and failed, and when the latest was made. */
+/** How many requests succeeded and failed, and when the latest was made; nothing as long as that is not known. */
 function ActivityCells({ activity }: { activity: ActivityOfDestination | undefined }) {
-  const { delivered = 0, failed = 0, lastAttemptAt = null } = activity ?? {}
+  if (activity === undefined)
+    return (
+      <>
+        <Table.Td visibleFrom="sm" />
+        <Table.Td visibleFrom="sm" />
+      </>
+    )
+  const { delivered, failed, lastAttemptAt } = activity
   return (
     <>
       <Table.Td visibleFrom="sm">

@@ -38,7 +38,7 @@ export function SystemStatus() {
               ['State', <Health key="state" isHealthy={database.healthy} />],
               ['Kind', database.kind === 'pglite' ? 'PGlite, embedded' : 'PostgreSQL'],
               ['Version', database.version ?? 'unknown'],
-              ['Waiting in the inbox', inboxDepth.toLocaleString()],
+              ['Waiting in the inbox', inboxDepth?.toLocaleString() ?? 'unknown'],
             ]}
           />
           <Facts

@@ -17,11 +17,13 @@ import { textColumn } from '../../shared/text-column.ts'
 import { Ago, AgoToTheMinute } from '../../shared/time.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useLastError } from '../../shared/use-last-error.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 
 export function SourcesPage() {
   const query = useQuery(sourcesQuery)
-  const activity = useQuery(activityQuery).data?.sources
+  const activity = useQuery(activityQuery)
+  const figuresError = useLastError(activity)
   const canChange = useCanChange()
   const [isOpen, { open, close }] = useDisclosure()
   const create = canChange && (
@@ -36,6 +38,9 @@ export function SourcesPage() {
         description="A source is a website, app or server that sends events."
         actions={create}
       />
+      {figuresError !== null && query.data !== undefined && query.error === null && (
+        <QueryView query={activity}>{() => null}</QueryView>
+      )}
       <QueryView query={query}>
         {(sources) =>
           sources.length === 0 ? (
@@ -70,7 +75,7 @@ export function SourcesPage() {
                         <Badge variant="default">Off</Badge>
                       )}
                     </Table.Td>
-                    <ActivityCells activity={activity?.find(({ sourceId }) => sourceId === id)} />
+                    <ActivityCells activity={activity.data && activityOf(id, activity.data)} />
                     <Table.Td visibleFrom="sm">
                       <Ago at={createdAt} />
                     </Table.Td>
@@ -88,9 +93,22 @@ export function SourcesPage() {
   )
 }
 
-/** How many events came and were rejected, and when the latest came. */
-function ActivityCells({ activity }: { activity: Activity['sources'][number] | undefined }) {
-  const { received = 0, rejected = 0, lastEventAt } = activity ?? {}
+type ActivityOfSource = Omit<Activity['sources'][number], 'lastEventAt'> & { lastEventAt?: string }
+
+/** A source that sent nothing is not among the figures. */
+const activityOf = (sourceId: string, { sources }: Activity): ActivityOfSource =>
+  sources.find((source) => source.sourceId === sourceId) ?? { sourceId, received: 0, rejected: 0 }
+
+/** How many events came and were rejected, and when the latest came; nothing as long as that is not known. */
+function ActivityCells({ activity }: { activity: ActivityOfSource | undefined }) {
+  if (activity === undefined)
+    return (
+      <>
+        <Table.Td />
+        <Table.Td visibleFrom="sm" />
+      </>
+    )
+  const { received, rejected, lastEventAt } = activity
   return (
     <>
       <Table.Td>
