@@ -82,7 +82,7 @@ async function startNode(config: Config, options: AppOptions, cleanUps: CleanUps
 
   const isEmbedded = config.temporal.kind === 'embedded'
   const quickstart = isEmbedded
-    ? await startQuickstart({ ...foundation, port: config.quickstartPort, onReceived })
+    ? await startQuickstart({ ...foundation, port: config.quickstartPort, onReceived, signal })
     : undefined
   // Attempts that are finished while the node stops may lead to the receiver.
   lateCleanUps.add(() => quickstart?.receiver.stop())

@@ -1,17 +1,14 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { diskFault } from '../data-folder.ts'
 import type { Database } from '../db/database.ts'
 import { databaseFailure } from '../db/failure.ts'
 import { migrate } from '../db/migrate.ts'
+import { onceThere } from '../db/once-there.ts'
 import { openPglite } from '../db/pglite.ts'
 import { openPostgres } from '../db/postgres.ts'
 import { PartAwayError, StartError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
-
-/** Between two tries to reach a PostgreSQL that is away, in milliseconds. */
-const retryPauseMs = 1_000
 
 export interface OpenDatabaseOptions {
   logger: Logger
@@ -58,18 +55,16 @@ export function prepareDatabase(config: Config, dataDir: string, options: OpenDa
     await load()
   }
 
+  const onAway = (reason: string): void => {
+    failure = reason
+  }
   const open = async (load: () => Promise<void>): Promise<void> => {
-    for (;;) {
-      try {
-        return await openOnce(load)
-      } catch (error) {
-        stop.throwIfAborted()
-        if (error instanceof StartError) throw error
-        const { isAway, message } = databaseFailure(error)
-        if (!isAway) throw new StartError(`The database cannot be used: ${message}`, { cause: error })
-        failure = message
-        await sleep(retryPauseMs, undefined, { signal: stop })
-      }
+    try {
+      await onceThere(() => openOnce(load), { signal: stop, onAway })
+    } catch (error) {
+      stop.throwIfAborted()
+      if (error instanceof StartError) throw error
+      throw new StartError(`The database cannot be used: ${databaseFailure(error).message}`, { cause: error })
     }
   }
 

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { databaseIn, type Database } from '../db/database.ts'
 import type { DestinationStore } from '../db/destinations.ts'
 import { readFact, writeFact } from '../db/installation.ts'
+import { onceThere } from '../db/once-there.ts'
 import { createSource } from '../db/sources.ts'
 import type { AddressGuard } from '../delivery/guard-address.ts'
 import { StartError } from '../errors.ts'
@@ -35,14 +36,20 @@ export interface QuickstartDependencies {
   /** The configured port of the receiver; absent: the one it had before, or a free one where that is taken. */
   port: number | undefined
   onReceived: (event: ReceivedEvent) => void
+  /** Ends the start. */
+  signal: AbortSignal
 }
 
 const receiverUrl = (port: number): string => `http://127.0.0.1:${port}/`
 
-/** Starts the receiver; on the first start of an empty installation makes the source and the destination that leads to it.
+/** Starts the receiver; on the first start of an empty installation makes the source and the destination that leads to it. A database
+ *  that is away is waited for.
  *  @returns undefined when deliveries may not reach it, or its source or destination was deleted
- *  @throws StartError when the configured port cannot be had */
-export async function startQuickstart(dependencies: QuickstartDependencies): Promise<Quickstart | undefined> {
+ *  @throws StartError when the configured port cannot be had; the signal's reason */
+export const startQuickstart = (dependencies: QuickstartDependencies): Promise<Quickstart | undefined> =>
+  onceThere(() => startOnce(dependencies), dependencies)
+
+async function startOnce(dependencies: QuickstartDependencies): Promise<Quickstart | undefined> {
   const { database, settings, guard, port, onReceived } = dependencies
   if (port === 0 || guard.refuseUrl(receiverUrl(80)) !== undefined) return undefined
   const fact = await readQuickstart(database)
@@ -58,8 +65,11 @@ export async function startQuickstart(dependencies: QuickstartDependencies): Pro
     startReceiver({ host: '127.0.0.1', port: at, secrets: currentSecrets, onEvent: onReceived })
   const receiver =
     port === undefined ? await listen(fact?.port ?? 0).catch(() => listen(0)) : await listen(port).catch(refuse(port))
-  const current =
-    fact === undefined ? await create(dependencies, receiver.port) : await follow(dependencies, fact, receiver.port)
+  const writing = fact === undefined ? create(dependencies, receiver.port) : follow(dependencies, fact, receiver.port)
+  const current = await writing.catch(async (error: unknown) => {
+    await receiver.stop()
+    throw error
+  })
   destinationId = current.destinationId
   const source = settings.source(current.sourceId)
   if (source !== undefined) return { writeKey: source.writeKey, receiver }

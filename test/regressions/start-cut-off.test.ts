@@ -136,6 +136,7 @@ it('makes the Quickstart whole or not at all, and only where it may be', async (
         guard: createAddressGuard(['127.0.0.0/8']),
         port,
         onReceived: () => {},
+        signal: new AbortController().signal,
       })
     // The last step of making it fails, as when the database goes away.
     await database.query(
