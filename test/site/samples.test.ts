@@ -2,12 +2,13 @@
 
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { signatureHeaders } from '../../src/delivery/sign.ts'
+import { packageVersion } from '../../src/package-version.ts'
 import { openShell } from '../cli/command.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -41,6 +42,18 @@ it('the lines of the quickstart lead an event to an endpoint', async () => {
     event: 'Order Completed',
     userId: 'u1',
   })
+})
+
+it('npx in a checkout runs what is built there, and does not build it again', { timeout: 120_000 }, async () => {
+  const checkout = resolve(import.meta.dirname, '../..')
+  const program = join(checkout, 'dist/src/postrider.cjs')
+  const { mtimeMs } = await stat(program)
+  const cache = await mkdtemp(join(tmpdir(), 'postrider-npx-'))
+  onTestFinished(() => rm(cache, { recursive: true, force: true }))
+  const env = { ...process.env, npm_config_cache: cache }
+  const { stdout } = await promisify(execFile)('npx', ['postrider', '--version'], { cwd: checkout, env })
+  expect(stdout).toBe(`${packageVersion()}\n`)
+  expect((await stat(program)).mtimeMs).toBe(mtimeMs)
 })
 
 /** What a request carries, and the secret that the receiver has. */
