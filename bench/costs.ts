@@ -18,6 +18,8 @@ const { values } = parseArgs({
     parcels: { type: 'string', default: 'auto' },
     /** How many users the events are of. */
     users: { type: 'string', default: '1' },
+    /** The only thing that is left out; all in turn unless given. */
+    without: { type: 'string' },
   },
 })
 
@@ -66,15 +68,17 @@ const goals: Record<string, number> = { encryption: 10, metrics: 3 }
 const report = openReport(`Costs, parcels ${values.parcels}`)
 await using receiver = await startOtlpReceiver()
 const settings = { POSTRIDER_PARCELS: values.parcels }
-const builds = new Map([
+const builds = new Map<string, { program: string; settings: Record<string, string> }>([
   ['all', { program: builtCommand, settings }],
-  ['tracing', { program: builtCommand, settings: { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url } }],
 ])
+if (values.without === undefined)
+  builds.set('tracing', { program: builtCommand, settings: { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url } })
 const variants: Variant[] = []
 const nodes = new Map<string, BenchNode>()
 const floods = new Map<string, Flood[]>()
 try {
   for (const [name, files] of Object.entries(leftOut)) {
+    if (values.without !== undefined && values.without !== name) continue
     const variant = await makeVariant(`without-${name.replaceAll(' ', '-')}`, files)
     variants.push(variant)
     builds.set(name, { program: variant.program, settings })
