@@ -191,8 +191,12 @@ export const edits = (web: WebTest) =>
         .waitFor()
 
       // Who looks at the wizard alone, and types nothing, is not asked.
+      const { items } = (await web.node.api<{ items: Destination[] }>('GET', '/destinations')).body
+      const taken = items.map((destination) => destination.name)
       await page.goto(`${web.node.url}/catalog/webhooks`)
-      await eventually(() => name.inputValue()).toMatch(/^Webhooks/)
+      await name.waitFor()
+      // A name that is free stands there once it is known which are taken.
+      await eventually(async () => taken.includes(await name.inputValue())).toBe(false)
       const free = await name.inputValue()
       await name.fill(`${free}!`)
       await name.fill(free)
