@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Destination } from '../../../src/schemas/destination.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -152,8 +153,15 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Save and test' }).click()
       await page.getByRole('button', { name: 'Send a test event' }).waitFor()
       await eventually(async () => (await added()).length).toBe(2)
+      // What was saved is deleted also by who is faster than the list of destinations.
+      const list = /\/api\/v1\/destinations(\?|$)/
+      await page.route(list, async (route) => {
+        await sleep(1_000)
+        await route.continue()
+      })
       await page.reload()
       await page.getByRole('button', { name: 'Start over' }).click()
+      await page.unroute(list)
       await page.getByRole('button', { name: 'Delete it and start over' }).click()
       // Nothing is left of what was begun: its name is free again.
       await eventually(() => name.inputValue()).toBe(free)

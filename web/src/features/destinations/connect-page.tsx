@@ -149,6 +149,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         actions={
           draft !== undefined && (
             <StartOver
+              isKnown={destinationId === null || destinations !== undefined}
               saved={destinations?.find(({ id, enabled }) => id === destinationId && !enabled)}
               onStartOver={onStartOver}
             />
@@ -243,7 +244,14 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
 
 /** Leaves nothing behind of what was begun.
  *  @param saved  the destination that it made, which is still switched off */
-function StartOver({ saved, onStartOver }: { saved: Destination | undefined; onStartOver: () => void }) {
+interface StartOverProps {
+  /** Whether it is known what was saved. */
+  isKnown: boolean
+  saved: Destination | undefined
+  onStartOver: () => void
+}
+
+function StartOver({ isKnown, saved, onStartOver }: StartOverProps) {
   const client = useQueryClient()
   const remove = useChange({
     change: (id: string) => deleteDestination(id),
@@ -257,6 +265,7 @@ function StartOver({ saved, onStartOver }: { saved: Destination | undefined; onS
   return (
     <Button
       variant="subtle"
+      disabled={!isKnown}
       loading={remove.isPending}
       onClick={() =>
         confirm({
