@@ -63,8 +63,10 @@ async function startOnce(dependencies: QuickstartDependencies): Promise<Quicksta
   }
   const listen = (at: number): Promise<Receiver> =>
     startReceiver({ host: '127.0.0.1', port: at, secrets: currentSecrets, onEvent: onReceived })
-  const receiver =
-    port === undefined ? await listen(fact?.port ?? 0).catch(() => listen(0)) : await listen(port).catch(refuse(port))
+  // What the system refuses is told as such: it would be taken for a database that is away.
+  const receiver = await (port === undefined ? listen(fact?.port ?? 0).catch(() => listen(0)) : listen(port)).catch(
+    refuse(port ?? 0),
+  )
   const writing = fact === undefined ? create(dependencies, receiver.port) : follow(dependencies, fact, receiver.port)
   const current = await writing.catch(async (error: unknown) => {
     await receiver.stop()
