@@ -141,10 +141,13 @@ export function createParcelActivities(dependencies: ParcelDependencies): Parcel
       const rounds = nextRounds(waiting, paceAt, { now, random: Math.random })
       if (rounds.some((next) => endsBeforeOthers(next, paceAt))) return record
       const inMs = Math.max(1, Math.min(...rounds.map(({ at }) => at)) - now)
-      // A round comes when the first of its turns is: what is woken is only what was kept away.
-      const down = new Set(waiting.flatMap(({ endpointId, isDown }) => (isDown ? [endpointId] : [])))
-      for (const endpointId of new Set(waiting.map((endpoint) => endpoint.endpointId)))
-        recovery.note(endpointId, thisTry(), { isDown: down.has(endpointId), comesInMs: inMs })
+      // A round comes when the first of its turns is: what is woken is only what was kept away, or failed before this round.
+      for (const endpointId of new Set(waiting.map((endpoint) => endpoint.endpointId))) {
+        const endpoints = waiting.filter((endpoint) => endpoint.endpointId === endpointId)
+        const waitedMs = now - Math.min(...endpoints.map(({ foundAt = now }) => foundAt))
+        const isDown = endpoints.some((endpoint) => endpoint.isDown)
+        recovery.note(endpointId, thisTry(), { isDown, comesInMs: inMs, waitedMs: Math.max(0, waitedMs) })
+      }
       throw tryAgain(failureTypes.endpointUnavailable, messageOf(waiting), record, inMs)
     },
 

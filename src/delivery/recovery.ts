@@ -24,6 +24,8 @@ export interface WhyWaiting {
   turnInMs?: number | undefined
   /** In so many milliseconds it is made anyway, here or at another node. */
   comesInMs?: number
+  /** It has waited for so many milliseconds already; 0 unless given. */
+  waitedMs?: number
 }
 
 export interface RecoveryDependencies {
@@ -139,14 +141,14 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
   const timer = setInterval(look, lookMs)
 
   return {
-    note(endpointId, one, { isDown = false, turnInMs = Infinity, comesInMs = Infinity }) {
+    note(endpointId, one, { isDown = false, turnInMs = Infinity, comesInMs = Infinity, waitedMs = 0 }) {
       const endpoint = endpoints.get(endpointId) ?? newEndpoint()
       endpoints.set(endpointId, endpoint)
-      const since = performance.now()
-      if (isDown || gate.closedSince(endpointId) !== undefined) noteDown(endpoint, since)
-      const turnAt = since + turnInMs
-      if (turnAt < Infinity && since < endpoint.recoversUntil) endpoint.recoversUntil = turnAt + recoversMs
-      keep(endpoint.tries, { one, since, turnAt, comesAt: since + comesInMs })
+      const now = performance.now()
+      if (isDown || gate.closedSince(endpointId) !== undefined) noteDown(endpoint, now)
+      const turnAt = now + turnInMs
+      if (turnAt < Infinity && now < endpoint.recoversUntil) endpoint.recoversUntil = turnAt + recoversMs
+      keep(endpoint.tries, { one, since: now - waitedMs, turnAt, comesAt: now + comesInMs })
     },
     forget(made) {
       const key = keyOf(made)

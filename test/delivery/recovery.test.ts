@@ -79,6 +79,18 @@ describe('a try that waits', () => {
     expect(woken).toEqual(['failed', 'kept away'])
   })
 
+  it('is woken where it failed before its endpoint was back, and was told of only then', async () => {
+    await bringDown()
+    recovery.note('a', tryOf('finds out'), {})
+    await pass(minuteMs)
+    recovery.forget(tryOf('finds out'))
+    await comeBack()
+    recovery.note('a', tryOf('failed before'), { waitedMs: minuteMs })
+    recovery.note('a', tryOf('failed since'), { waitedMs: 0 })
+    await pass(1_000)
+    expect(woken).toEqual(['failed before'])
+  })
+
   it('is woken when its turn is, if it found no place while its endpoint recovered', async () => {
     await bringDown()
     recovery.note('a', tryOf('one'), { isDown: true, turnInMs: 1_000 })
