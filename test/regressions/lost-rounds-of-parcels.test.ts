@@ -25,6 +25,9 @@ const count = 40
 /** Temporal gives a lost round up after 10 s. */
 const limitMs = 90_000
 
+/** Whether an event travels in a workflow of its own. */
+const isAlone = (messageId: string): boolean => messageId.startsWith('alone')
+
 const requestsOf = ({ requests }: Receiver): Map<string, number> => {
   const counts = new Map<string, number>()
   for (const { body } of requests) {
@@ -83,18 +86,29 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
       return answer(messageId, requestsOf(receiver).get(messageId) ?? 0)
     })
     const node = await start()
-    const source = await node.createSource()
-    await node.connect([source], [receiver.url])
-    // Temporal is known to take events.
-    await node.post('/track', source.writeKey, { messageId: 'before', userId: 'u1', event: 'Alone' })
-    await receiver.received(1)
+    const [source, other] = [await node.createSource('app'), await node.createSource('other')]
+    await node.connect([source, other], [receiver.url])
     const batch = Array.from({ length: count }, (_, n) => ({
       type: 'track',
       messageId: `m-${n}`,
       userId: 'u1',
       event: 'E',
     }))
+    const inParcels = async (): Promise<number> => {
+      const { rows } = await database.query<{ count: number }>('select count(*)::int as count from parcel_events')
+      return rows[0]?.count ?? 0
+    }
+    // The first of a batch goes alone where Temporal took no event in the last two seconds.
+    let posted = 0
+    const postAlone = () =>
+      node.post('/track', other.writeKey, { messageId: `alone-${posted++}`, userId: 'u1', event: 'Alone' })
+    await postAlone()
+    await receiver.received(1)
     expect((await node.post('/batch', source.writeKey, { batch })).status).toBe(200)
+    await until('all of the batch share parcels', async () => {
+      await postAlone()
+      return (await inParcels()) === count
+    })
     const delivered = async (): Promise<number> => {
       const { rows } = await database.query<{ count: number }>(
         `select count(*)::int as count from parcel_events where status = 'delivered'`,
@@ -122,14 +136,14 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
   it('sends nothing again that the database knows, when retries are lost', async () => {
     let isCut = false
     const { node, receiver, toTemporal, start, delivered, open } = await given((messageId, made) => {
-      if (messageId === 'before') return {}
+      if (isAlone(messageId)) return {}
       if (made > 1 && !isCut) {
         isCut = true
         toTemporal.shut()
       }
       return { status: made === 1 ? 503 : 200 }
     })
-    const taken = (): number => [...requestsOf(receiver).values()].filter((made) => made > 1).length
+    const taken = (): number => [...requestsOf(receiver)].filter(([id, made]) => !isAlone(id) && made > 1).length
     await until(
       'some were taken, and Temporal was not told',
       async () => taken() > 0 && (await delivered()) === taken(),
@@ -139,14 +153,14 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
     toTemporal.open()
     await start()
     await until('Temporal is told', async () => (await open()) === 0, limitMs)
-    expect([...requestsOf(receiver).entries()].filter(([id, made]) => id !== 'before' && made !== 2)).toEqual([])
+    expect([...requestsOf(receiver).entries()].filter(([id, made]) => !isAlone(id) && made !== 2)).toEqual([])
   })
 
   it('waits for the database that knows, when the first round is lost', async () => {
     let isCut = false
     const { node, source, receiver, toTemporal, database, start, delivered, open, failures } = await given(
       (messageId) => {
-        if (messageId !== 'before' && !isCut) {
+        if (!isAlone(messageId) && !isCut) {
           isCut = true
           toTemporal.shut()
         }
@@ -163,7 +177,7 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
     await until('a round finds no database', async () => (await failures()).includes('not answer'), limitMs)
     await database.query('commit')
     await until('Temporal is told', async () => (await open()) === 0, limitMs)
-    expect([...requestsOf(receiver).entries()].filter(([, made]) => made !== 1)).toEqual([])
+    expect([...requestsOf(receiver).entries()].filter(([id, made]) => !isAlone(id) && made !== 1)).toEqual([])
 
     // What was sent and answered was to be told to Temporal; that the attempt was made, when and with which answer is known.
     const path = deliveryPath(`event/${source.id}/m-0`)
