@@ -92,8 +92,11 @@ describe.skipIf(findPostgres() === undefined)('an erasure', { timeout: 4 * limit
     const source = await node.createSource()
     await node.connect([source], [receiver.url])
     const anonymous = { type: 'track', anonymousId: 'nobody', event: 'Probe' }
-    const isKnown = async () => (await other.post('/track', source.writeKey, anonymous)).status === 200
-    await until('the other node knows the source', isKnown, limitMs)
+    const isConnected = async () => {
+      await other.post('/track', source.writeKey, anonymous)
+      return receiver.requests.length > 0
+    }
+    await until('the other node knows the source and where its events go', isConnected, limitMs)
     const id = await track(other, source, 'sansibar', 'before')
     await untilStatus(other, id, 'delivered')
     // The other node opens with the key, and seals with it.
