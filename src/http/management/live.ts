@@ -30,6 +30,8 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveDependencies> = async (app, {
     {
       // A stream stays open.
       config: { needs: [] },
+      // Each event is shown when it comes, and not when a block of them can be compressed.
+      compress: false,
       schema: {
         tags: ['sources'],
         summary: 'Events of the source as they come in to this node (server-sent events)',

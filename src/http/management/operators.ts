@@ -1,5 +1,6 @@
 /** What operators call, each known by a token or a session: the management API, and the codec server for the Temporal UI. */
 
+import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -10,6 +11,9 @@ import { codecRoutes } from './codec.ts'
 import { managementRoutes, type ManagementDependencies } from './plugin.ts'
 import { countWrongTries } from './wrong-tries.ts'
 
+/** Shorter answers fit into one packet anyway. */
+const compressedFromBytes = 1_400
+
 export interface OperatorDependencies extends Omit<ManagementDependencies, 'gate' | 'admit'> {
   adminToken: string
   /** Keys that sign session cookies, the first of them new ones. */
@@ -19,6 +23,8 @@ export interface OperatorDependencies extends Omit<ManagementDependencies, 'gate
 export async function operatorRoutes(app: FastifyInstance, dependencies: OperatorDependencies): Promise<void> {
   const { adminToken, sessionKeys, tokens, database, partLimits, logger } = dependencies
   await answerPrivately(app)
+  // Lists of JSON shrink to a sixth; gzip alone, as Brotli costs the processor more than it spares a network.
+  await app.register(compress, { globalDecompression: false, encodings: ['gzip'], threshold: compressedFromBytes })
   await app.register(cookie, { secret: sessionKeys })
   await app.register(rateLimit, { global: false })
   const wrongTries = countWrongTries(app, {
