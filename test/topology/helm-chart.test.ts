@@ -9,16 +9,27 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig, settingNames } from '../../src/config.ts'
 import { packageVersion } from '../../src/package-version.ts'
+import { findFreePorts } from '../../src/ports.ts'
+import { commandInTest } from '../support/built-command.ts'
 import { linesThatBegin } from '../support/page-lines.ts'
+import { spawnTethered } from '../support/tethered-process.ts'
+import { until } from '../support/wait.ts'
 import { faultsOf, type Manifest } from './kubernetes-faults.ts'
 
 const chart = resolve(import.meta.dirname, '../../deploy/helm')
 const run = promisify(execFile)
 
+interface Probe {
+  httpGet: { path: string; port: string }
+}
 interface Container {
   env: { name: string; value: string }[]
   image: string
   securityContext: unknown
+  ports: { name: string; containerPort: number }[]
+  startupProbe: Probe
+  livenessProbe: Probe
+  readinessProbe: Probe
 }
 interface Deployment extends Manifest {
   spec: {
@@ -208,6 +219,52 @@ describe('the chart', () => {
       ['Resource'],
       ['Resource', 'External'],
     ])
+  })
+
+  it.each(['api', 'worker'])('asks a node that is %s on ports at which it answers', async (role) => {
+    const deployments = ofKind<Deployment>(rendered.get('least.yaml') ?? [], 'Deployment')
+    const of = deployments.find(({ metadata }) => metadata.name === `shop-postrider-${role}`)
+    const [container] = of?.spec.template.spec.containers ?? []
+    if (container === undefined) throw new Error('there is no such Deployment')
+    const folder = await mkdtemp(join(scratch, 'node-'))
+    // Health answers without them: nothing listens there.
+    const secrets = {
+      databaseUrl: 'postgres://postrider@127.0.0.1:1/postrider',
+      adminToken: 'an-admin-token',
+      encryptionKeys: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    }
+    for (const [name, text] of Object.entries(secrets)) await writeFile(join(folder, name), text)
+    const { ports, env } = container
+    const free = await findFreePorts('127.0.0.1', ports.length)
+    const portOf = new Map(ports.map(({ containerPort }, index) => [String(containerPort), String(free[index])]))
+    const environment = env.map(({ name, value }): [string, string] => [
+      name,
+      portOf.get(value) ?? value.replace('/run/secrets/postrider', folder),
+    ])
+    const here = { HOST: '127.0.0.1', TEMPORAL_ADDRESS: '127.0.0.1:1', POSTRIDER_DATA_DIR: join(folder, 'data') }
+    const logFile = join(folder, 'log')
+    const node = await spawnTethered(process.execPath, [...commandInTest, 'start'], {
+      logFile,
+      env: { PATH: process.env['PATH'], HOME: folder, ...Object.fromEntries(environment), ...here },
+    })
+    const ask = async (probe: 'startupProbe' | 'livenessProbe' | 'readinessProbe'): Promise<number | undefined> => {
+      const { path, port } = container[probe].httpGet
+      const { containerPort } = ports.find(({ name }) => name === port) ?? {}
+      const url = `http://127.0.0.1:${portOf.get(String(containerPort)) ?? 'none'}${path}`
+      return fetch(url).then(
+        ({ status }) => status,
+        () => undefined,
+      )
+    }
+    try {
+      await until('it starts', async () => {
+        if (!node.isRunning()) throw new Error(await readFile(logFile, 'utf8'))
+        return (await ask('startupProbe')) === 200
+      })
+      expect([await ask('livenessProbe'), await ask('readinessProbe')]).toEqual([200, 503])
+    } finally {
+      await node.stop()
+    }
   })
 
   it('lets a node stop in its own time, without rights that it does not need', async () => {
