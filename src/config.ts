@@ -151,6 +151,7 @@ const EnvironmentSchema = z.object({
     .regex(/^(\[[\da-f:.]+\]|[\d.]+):\d{1,5}$/i, 'must be an address and a port, as in 127.0.0.1:9464')
     .optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['json', 'pretty'], 'must be json or pretty').optional(),
 })
@@ -197,6 +198,8 @@ export interface Config {
   temporalMetricsAddress: string | undefined
   /** Where traces are sent; absent: there are none. */
   tracingEndpoint: string | undefined
+  /** Headers of what is sent there, as `name=value` pairs with commas between them. */
+  tracingHeaders: string | undefined
   logLevel: string
   /** Absent: lines for people in a terminal, JSON anywhere else. */
   logFormat: 'json' | 'pretty' | undefined
@@ -214,7 +217,12 @@ export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string | undefi
 }
 
 /** Secrets that may stand in files of their own. */
-const secretNames = ['DATABASE_URL', 'POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_ENCRYPTION_KEYS'] as const
+const secretNames = [
+  'DATABASE_URL',
+  'POSTRIDER_ADMIN_TOKEN',
+  'POSTRIDER_ENCRYPTION_KEYS',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+] as const
 
 function parseSettings<Settings>(schema: z.ZodType<Settings>, given: Record<string, string | undefined>): Settings {
   speakPlainly()
@@ -273,6 +281,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     quickstartPort: env.POSTRIDER_QUICKSTART_PORT,
     temporalMetricsAddress: env.POSTRIDER_TEMPORAL_METRICS,
     tracingEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    tracingHeaders: env.OTEL_EXPORTER_OTLP_HEADERS,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   }

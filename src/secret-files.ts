@@ -4,7 +4,12 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { StartError } from './errors.ts'
 
 /** Variables whose value may stand in a file. */
-export type SecretName = 'POSTRIDER_ADMIN_TOKEN' | 'POSTRIDER_ENCRYPTION_KEYS' | 'DATABASE_URL' | 'TEMPORAL_API_KEY'
+export type SecretName =
+  | 'POSTRIDER_ADMIN_TOKEN'
+  | 'POSTRIDER_ENCRYPTION_KEYS'
+  | 'DATABASE_URL'
+  | 'TEMPORAL_API_KEY'
+  | 'OTEL_EXPORTER_OTLP_HEADERS'
 
 /** Largest file that is read, in bytes. */
 export const maxSecretFileBytes = 65_536

@@ -173,7 +173,12 @@ describe('secrets in files', () => {
     ['the secret itself', () => 'top-secret', 'does not exist: correct the path'],
     ['a long secret itself', () => 'top-secret'.repeat(1_000), 'give the path of a file, not the secret itself'],
   ])('stop the start with one line that does not show them when the file is %s', (_, path, mend) => {
-    for (const name of ['POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_ENCRYPTION_KEYS', 'DATABASE_URL'] as const) {
+    for (const name of [
+      'POSTRIDER_ADMIN_TOKEN',
+      'POSTRIDER_ENCRYPTION_KEYS',
+      'DATABASE_URL',
+      'OTEL_EXPORTER_OTLP_HEADERS',
+    ]) {
       const message = failureOf(() => readConfig({ [`${name}_FILE`]: path() }))
       expect(message).toMatch(new RegExp(`^${name}_FILE [^\n]*${mend}`))
       expect(message).not.toMatch(/top-secret|\n/)
@@ -196,7 +201,9 @@ describe('secrets in files', () => {
 
   it('are all named in the documentation', async () => {
     const page = await readFile(new URL('../docs/configuration.md', import.meta.url), 'utf8')
-    for (const name of [...settingNames, 'TEMPORAL_API_KEY'].filter((one) => /TOKEN|KEYS?$|DATABASE_URL/.test(one)))
+    for (const name of [...settingNames, 'TEMPORAL_API_KEY'].filter((one) =>
+      /TOKEN|KEYS?$|DATABASE_URL|HEADERS/.test(one),
+    ))
       expect(page).toContain(`\`${name}_FILE\``)
   })
 })

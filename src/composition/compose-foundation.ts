@@ -69,7 +69,7 @@ export async function composeFoundation(
   const secrets = createSecretBox(encryptionKeys)
 
   // Stopped late: attempts that are finished while the node stops are told, too.
-  const tracing = await openTracing(config.tracingEndpoint, logger)
+  const tracing = await openTracing(config, logger)
   cleanUps.add(() => tracing?.stop())
   const payloads = createSealedPayloads(encryptionKeys)
   const openingTemporal = prepareTemporal(config, folder.path, payloads, { ...options, tracing })
@@ -140,8 +140,11 @@ export async function composeFoundation(
 }
 
 /** OpenTelemetry takes memory and time to load, so that it is loaded only where it is wanted. */
-async function openTracing(endpoint: string | undefined, logger: Logger): Promise<Tracing | undefined> {
+async function openTracing(
+  { tracingEndpoint: endpoint, tracingHeaders: headers = '' }: Config,
+  logger: Logger,
+): Promise<Tracing | undefined> {
   if (endpoint === undefined) return undefined
   const { createOtlpTracing } = await import('../tracing/otlp.ts')
-  return createOtlpTracing({ endpoint, node: nodeName, version: packageVersion(), logger })
+  return createOtlpTracing({ endpoint, headers, node: nodeName, version: packageVersion(), logger })
 }

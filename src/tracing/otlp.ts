@@ -1,7 +1,7 @@
 /** Traces for an OpenTelemetry collector. This module loads OpenTelemetry, so it is imported only where tracing is on. */
 
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Context, type SpanContext } from '@opentelemetry/api'
-import { ExportResultCode, parseTraceParent } from '@opentelemetry/core'
+import { ExportResultCode, parseKeyPairsIntoRecord, parseTraceParent } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
@@ -23,6 +23,8 @@ const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: Span
 export interface OtlpOptions {
   /** Address of the collector; spans go to `/v1/traces` below it. */
   endpoint: string
+  /** What requests to it have besides, as `name=value` pairs with commas between them. */
+  headers: string
   /** Name of this node, and version of Postrider. */
   node: string
   version: string
@@ -30,9 +32,13 @@ export interface OtlpOptions {
 }
 
 /** Sends spans in the background; the standard variables of OpenTelemetry for resource, sampling, batches and exporter count. */
-export function createOtlpTracing({ endpoint, node, version, logger }: OtlpOptions): Tracing {
+export function createOtlpTracing({ endpoint, headers, node, version, logger }: OtlpOptions): Tracing {
   const ids = createIds()
-  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    // Of the environment the exporter reads these itself, but not of a file.
+    headers: parseKeyPairsIntoRecord(headers),
+  })
   const provider = new BasicTracerProvider({
     idGenerator: ids,
     resource: resourceFromAttributes({

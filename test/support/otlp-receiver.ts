@@ -50,6 +50,8 @@ export interface OtlpReceiver extends AsyncDisposable {
   text(): string
   /** Paths and content types of the requests. */
   requests: string[]
+  /** Who sent each of them, as its header says. */
+  authorizations: (string | undefined)[]
   /** Attributes of the resource that sent the newest spans. */
   resource: Record<string, string | number | undefined>
   /** No further request gets an answer. */
@@ -58,11 +60,13 @@ export interface OtlpReceiver extends AsyncDisposable {
 
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const bodies: Buffer[] = []
+  const authorizations: (string | undefined)[] = []
   let isHanging = false
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     receiver.requests.push(`${request.method} ${request.url} ${request.headers['content-type']}`)
+    authorizations.push(request.headers.authorization)
     if (isHanging) return
     const body = Buffer.concat(chunks)
     bodies.push(body)
@@ -87,6 +91,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans: [],
     requests: [],
+    authorizations,
     resource: {},
     text: () => Buffer.concat(bodies).toString('latin1'),
     hang: () => void (isHanging = true),

@@ -1,6 +1,9 @@
 /** Traces: from the request of a source to the request of its receiver, at a real collector. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.ts'
@@ -187,6 +190,20 @@ it('events of a parcel go on in their own traces', async () => {
   const carried = new Set(receiver.requests.map(({ headers }) => String(headers['traceparent']).split('-')[2]))
   const sent = spans.filter(({ name }) => name === 'POST')
   expect(sent.filter(({ spanId }) => !carried.has(spanId))).toEqual([])
+})
+
+it('shows the collector the key of a file', async () => {
+  await using guarded = await startOtlpReceiver()
+  const folder = await mkdtemp(join(tmpdir(), 'postrider-headers-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'headers')
+  await writeFile(file, 'authorization=Bearer%20a-key,x-team=shop\n')
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: guarded.url, OTEL_EXPORTER_OTLP_HEADERS_FILE: file }
+  await using other = await startTestApp({ environment })
+  const source = await other.createSource()
+  await post(other, '/track', source, { userId: 'u1', event: 'E' })
+  await until('spans arrive', () => guarded.authorizations.length > 0)
+  expect(new Set(guarded.authorizations)).toEqual(new Set(['Bearer a-key']))
 })
 
 it('a collector that is away or hangs neither slows nor fails anything', async () => {

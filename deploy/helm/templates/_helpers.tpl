@@ -50,6 +50,7 @@ databaseUrl: DATABASE_URL_FILE
 adminToken: POSTRIDER_ADMIN_TOKEN_FILE
 encryptionKeys: POSTRIDER_ENCRYPTION_KEYS_FILE
 temporalApiKey: TEMPORAL_API_KEY_FILE
+otlpHeaders: OTEL_EXPORTER_OTLP_HEADERS_FILE
 {{- end -}}
 
 {{- define "postrider.image" -}}
