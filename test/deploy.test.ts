@@ -168,16 +168,31 @@ describe('docker-compose.yml', () => {
     const lines = [...linesThatBegin('docker'), ...[...inline].map(([, line = '']) => line)]
     expect(lines.length).toBeGreaterThan(2)
     for (const line of lines) {
+      if (line === 'docker compose down') continue
+      const [, volume] = /^docker volume rm (\w+)$/.exec(line) ?? []
+      if (volume !== undefined) {
+        expect(Object.keys(compose.volumes).map((name) => `postrider_${name}`)).toContain(volume)
+        continue
+      }
       const [, verb = '', rest = ''] = /^docker compose (\w+) (.*)$/.exec(line) ?? []
       if (verb === 'up') {
         for (const flag of rest.split(' ')) expect(['--build', '--detach', '--wait']).toContain(flag)
         continue
       }
-      const [service = '', program, ...words] = rest.replace(/ > \S+$/, '').split(' ')
+      if (verb === 'run') {
+        // What is unpacked is what the service mounts as its data.
+        const [, data = ''] = /^--rm -T --no-deps --entrypoint tar postgres .*--directory (\S+) </.exec(rest) ?? []
+        expect(compose.services['postgres']?.volumes).toContain(`postgres:${data}`)
+        continue
+      }
+      const [service = '', program, ...words] = rest
+        .replace(/^-T /, '')
+        .replace(/ > \S+$/, '')
+        .split(' ')
       expect([line, verb, Object.keys(compose.services)]).toEqual([line, 'exec', expect.arrayContaining([service])])
-      if (program === 'pg_dumpall') {
+      if (program === 'pg_basebackup') {
+        // Run by test/topology/restore.test.ts.
         expect(compose.services[service]?.image).toMatch(/^postgres:/)
-        expect(words).toEqual(['--username', compose.services[service]?.environment['POSTGRES_USER'] ?? 'postgres'])
       } else {
         // Of the image that the file builds, by its own command.
         const [entry = '', ...command] = words

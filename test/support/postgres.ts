@@ -2,7 +2,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readdirSync, realpathSync } from 'node:fs'
-import { chmod, chown, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,6 +31,8 @@ const SETTINGS = {
 export interface PostgresOptions {
   /** Offers TLS with it; without one the server speaks plain text alone. */
   certificate?: ServerCertificate
+  /** Begins with what `unpack` writes into its empty data folder, as a restored server does, in place of nothing. */
+  backup?: { unpack: (folder: string) => Promise<void>; password: string }
 }
 
 export interface PostgresServer {
@@ -70,7 +72,7 @@ export function findPostgres(): string | undefined {
   return found === undefined ? undefined : dirname(realpathSync(join(found, 'postgres')))
 }
 
-/** Starts an empty server on a free port of 127.0.0.1, with a random password. It ends with this process at the latest.
+/** Starts a server on a free port of 127.0.0.1, empty and with a random password unless it begins with a backup. It ends with this process at the latest.
  *  @throws Error when PostgreSQL is not found or does not start; the message has the end of its log */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const binaries = findPostgres()
@@ -84,14 +86,14 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
-async function startOnce(binaries: string, { certificate }: PostgresOptions): Promise<PostgresServer> {
+async function startOnce(binaries: string, { certificate, backup }: PostgresOptions): Promise<PostgresServer> {
   const owner = process.getuid?.() === 0 ? unprivilegedUser() : undefined
   const folder = await mkdtemp(join(tmpdir(), 'postrider-postgres-'))
   const data = join(folder, 'data')
   const passwordFile = join(folder, 'password')
   const logFile = join(folder, 'log')
   const user = 'postgres'
-  const password = randomBytes(16).toString('hex')
+  const password = backup?.password ?? randomBytes(16).toString('hex')
   const files = new Map([
     [passwordFile, password],
     ...Object.entries<string>({ ...certificate }).map(([name, pem]): [string, string] => [join(folder, name), pem]),
@@ -99,23 +101,15 @@ async function startOnce(binaries: string, { certificate }: PostgresOptions): Pr
   for (const [file, content] of files) await writeFile(file, content, { mode: 0o600 })
   if (owner) for (const file of [folder, ...files.keys()]) await chown(file, owner.uid, owner.gid)
   await chmod(folder, 0o700)
-  await promisify(execFile)(
-    join(binaries, 'initdb'),
-    [
-      '-D',
-      data,
-      '-U',
-      user,
-      `--pwfile=${passwordFile}`,
-      '-A',
-      'scram-sha-256',
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '--no-sync',
-    ],
-    { cwd: folder, ...owner },
-  )
+  if (backup === undefined) {
+    const manner = ['-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync']
+    const args = ['-D', data, '-U', user, `--pwfile=${passwordFile}`, ...manner]
+    await promisify(execFile)(join(binaries, 'initdb'), args, { cwd: folder, ...owner })
+  } else {
+    await mkdir(data, { mode: 0o700 })
+    if (owner) await chown(data, owner.uid, owner.gid)
+    await backup.unpack(data)
+  }
   const [port] = await findFreePorts('127.0.0.1', 1)
   if (port === undefined) throw new Error('no free port')
   const tls = certificate && { ssl: 'on', ssl_cert_file: join(folder, 'cert'), ssl_key_file: join(folder, 'key') }
