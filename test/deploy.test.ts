@@ -151,6 +151,37 @@ describe('docker-compose.yml', () => {
     })
   })
 
+  it('passes on each setting but those that the file itself decides', () => {
+    const decided = [
+      ...['HOST', 'PORT', 'POSTRIDER_DATA_DIR'],
+      // Both roles behind one port, which the proxy and Prometheus know.
+      ...['POSTRIDER_ADMIN_PORT', 'POSTRIDER_ROLES', 'POSTRIDER_TEMPORAL_METRICS'],
+      ...['DATABASE_URL', 'POSTRIDER_ADMIN_TOKEN', 'POSTRIDER_ENCRYPTION_KEYS'],
+      ...['TEMPORAL_ADDRESS', 'TEMPORAL_CONFIG_FILE', 'TEMPORAL_PROFILE'],
+      // Of the embedded ones.
+      ...['POSTRIDER_TEMPORAL_PORT', 'POSTRIDER_TEMPORAL_UI_PORT', 'POSTRIDER_QUICKSTART_PORT'],
+    ]
+    const given = Object.fromEntries(settingNames.map((name) => [name, `given-${name}`]))
+    const passedOn = Object.entries(environmentOf('postrider-1', given)).flatMap(([name, value]) =>
+      value === `given-${name}` ? [name] : [],
+    )
+    expect([...passedOn.filter((name) => settingNames.includes(name)), ...decided].sort()).toEqual(
+      settingNames.toSorted(),
+    )
+    const page = readFileSync(resolve(root, 'docs/deployment.md'), 'utf8')
+    const [, section = ''] = /^These variables count.*?\n(.*?)^PostgreSQL has a user/ms.exec(page) ?? []
+    for (const name of passedOn) expect(section).toContain(`\`${name}\``)
+  })
+
+  it('gives a node the memory that the chart and the page have for it', () => {
+    const values = z
+      .object({ api: z.object({ resources: z.object({ limits: z.object({ memory: z.string() }) }) }) })
+      .parse(parse(readFileSync(resolve(root, 'deploy/helm/values.yaml'), 'utf8')))
+    expect(values.api.resources.limits.memory).toBe('1536Mi')
+    expect(compose.services['postrider-1']?.mem_limit).toBe('1536m')
+    expect(readFileSync(resolve(root, 'docs/operations.md'), 'utf8')).toContain('1.5 GB as its limit')
+  })
+
   it('names the secrets that the script makes, each used, and none in the environment', () => {
     const made = readdirSync(join(folder, 'secrets')).sort()
     expect(Object.keys(compose.secrets).sort()).toEqual(made)
