@@ -12,7 +12,8 @@ export interface DestinationQuestions {
   nameOfPaused: (id: string) => string | undefined
   /** Where events for a destination go now; undefined when it takes none. */
   findTarget: (id: string) => DeliveryTarget | undefined
-  /** Endpoints that get events, or probes: none of destinations that are switched off, or that an operator has paused. */
+  /** Endpoints that get events, or probes: none of destinations that are switched off, or that an operator has paused, and none before
+   *  the settings were read. */
   endpoints: () => { endpointId: string; destinationId: string }[]
   /** Endpoints that are down at the addresses that they have now. */
   down: Gate['down']
@@ -52,7 +53,7 @@ export function destinationQuestions(settings: Settings, gate: Gate): Destinatio
       return destination && deliveryTarget(destination)
     },
     endpoints: () =>
-      all()
+      (settings.isLoaded() ? all() : [])
         .filter(({ enabled, paused, held }) => enabled && (!paused || held !== null))
         .flatMap(({ id, settings: { webhooks } }) =>
           webhooks.map((webhook) => ({ endpointId: webhook.id, destinationId: id })),

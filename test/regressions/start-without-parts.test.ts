@@ -182,6 +182,9 @@ describe.skipIf(findPostgres() === undefined)('a node that is started while Post
     await until('Temporal is there', async () => (await missing()).every(({ part }) => part !== 'temporal'), limitMs)
     expect(await missing()).toMatchObject([{ part: 'database' }])
     await until('the log tells it', () => linesOf(program, '"part.away"').length === 1)
+    // Who watches the node is told what it does not know, and not that it is away.
+    const metrics = await fetch(`${url}/metrics`)
+    expect([metrics.status, await metrics.text()]).toEqual([200, expect.stringContaining('process_cpu_seconds_total')])
     const told = performance.now()
     await until('what is written in groups was tried again', async () => {
       await readinessOf(url)
