@@ -6,8 +6,9 @@ import { parser } from '@prometheus-io/lezer-promql'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { errorCatalog } from '../src/errors.ts'
 import { createRegistry } from '../src/observation/registry.ts'
-import { documentedMetrics } from './support/metrics.ts'
+import { documentedMetrics, type DocumentedMetric } from './support/metrics.ts'
 
 const read = (file: string): string => readFileSync(resolve(import.meta.dirname, '../deploy', file), 'utf8')
 
@@ -86,6 +87,45 @@ it('each query can be answered', async () => {
   expect(rules.length).toBeGreaterThan(10)
   expect(queries.length - rules.length).toBeGreaterThan(20)
   for (const [name, query] of queries) expect([name, ...faultsOf(query, known)]).toEqual([name])
+})
+
+/** Values that a query asks for, and that no series has, by the documentation. */
+function unknownValues(query: string, documented: Map<string, DocumentedMetric>): string[] {
+  return [...query.matchAll(/\b(postrider_\w+?)(?:_bucket)?\{([^}]*)\}/g)].flatMap(([, name = '', matchers = '']) => {
+    const terms = documented.get(name)?.terms ?? []
+    const known = [...terms, ...Object.keys(errorCatalog)]
+    return [...matchers.matchAll(/(\w+)=~?"([\w|]*)"/g)]
+      .flatMap(([, , values = '']) => values.split('|'))
+      .filter((value) => !known.includes(value))
+      .map((value) => `${name} has no ${value}`)
+  })
+}
+
+it('each query asks for values that series have', async () => {
+  const documented = await documentedMetrics()
+  for (const [name, query] of queries) expect([name, ...unknownValues(query, documented)]).toEqual([name])
+  expect(unknownValues('postrider_deliveries{status="hold"}', documented)).toEqual(['postrider_deliveries has no hold'])
+})
+
+it('the page has a rule for the backlog that can be answered', async () => {
+  const page = readFileSync(resolve(import.meta.dirname, '../docs/deployment.md'), 'utf8')
+  const [, rule = ''] = /^ {2}```yaml\n( {2}rules:\n.*?)^ {2}```$/ms.exec(page) ?? []
+  const { external } = z
+    .object({
+      rules: z.object({
+        external: z.array(
+          z.object({ seriesQuery: z.string(), name: z.object({ as: z.string() }), metricsQuery: z.string() }),
+        ),
+      }),
+    })
+    .parse(parse(rule)).rules
+  const known = await knownSeries()
+  const scaling = read('helm/templates/scaling.yaml')
+  for (const { seriesQuery, name, metricsQuery } of external) {
+    expect([...faultsOf(seriesQuery, known), ...faultsOf(metricsQuery, known)]).toEqual([])
+    expect(scaling).toContain(`name: ${name.as} }`)
+  }
+  expect(external).toHaveLength(1)
 })
 
 it('the dashboard shows every metric of the documentation but what few look at', async () => {

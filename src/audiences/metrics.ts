@@ -1,6 +1,10 @@
 /** Figures of audiences for Prometheus. */
 
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { SyncStatus } from '../schemas/audience.ts'
+
+/** How a sync may end. */
+const ends = ['completed', 'failed', 'refused', 'stopped'] as const satisfies SyncStatus[]
 
 export interface AudienceMetrics {
   rows: Counter<'result'>
@@ -13,6 +17,14 @@ export interface AudienceMetrics {
 
 export function createAudienceMetrics(registry: Registry): AudienceMetrics {
   const registers = [registry]
+  const ended = new Counter({
+    name: 'postrider_audience_syncs_total',
+    help: 'Syncs that ended, by status',
+    labelNames: ['status'],
+    registers,
+  })
+  // There from the start: the first one would be no increase otherwise, and no alert.
+  for (const status of ends) ended.inc({ status }, 0)
   return {
     rows: new Counter({
       name: 'postrider_audience_rows_total',
@@ -37,11 +49,6 @@ export function createAudienceMetrics(registry: Registry): AudienceMetrics {
       help: 'Syncs that this node began, less those that it ended',
       registers,
     }),
-    ended: new Counter({
-      name: 'postrider_audience_syncs_total',
-      help: 'Syncs that ended, by status',
-      labelNames: ['status'],
-      registers,
-    }),
+    ended,
   }
 }

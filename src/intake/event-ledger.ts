@@ -40,6 +40,8 @@ export function createEventLedger(database: Database, registry: Registry, logger
     labelNames: ['fate', 'reason'],
     registers: [registry],
   })
+  // There from the start: the first one would be no increase otherwise, and no alert.
+  counter.inc({ fate: 'rejected', reason: 'inbox_full' }, 0)
   const turnedAway = keepTurnedAway(database, logger)
   let waiting = new Map<string, EventCount>()
   let removedAt = -Infinity

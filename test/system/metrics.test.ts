@@ -1,5 +1,6 @@
 /** What Prometheus is told, as `docs/metrics.md` has it; and the port of its own for everything but the ingest API. */
 
+import { readFile } from 'node:fs/promises'
 import { onTestFinished, afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packageVersion } from '../../src/package-version.ts'
 import { findFreePorts } from '../../src/ports.ts'
@@ -52,6 +53,16 @@ describe('/metrics', { timeout: 180_000 }, () => {
       expect(known).toEqual(expect.arrayContaining([...labels.matchAll(/(\w+)="/g)].map(([, label]) => label)))
     }
     expect(lines.join('\n')).toContain('process_cpu_seconds_total')
+  })
+
+  it('has what alerts count before it happens: the first would be no increase otherwise', async () => {
+    const metrics = await readMetrics()
+    for (const series of [
+      'postrider_audience_syncs_total{status="failed"}',
+      'postrider_audience_syncs_total{status="refused"}',
+      'postrider_events_total{fate="rejected",reason="inbox_full"}',
+    ])
+      expect(metrics).toContain(`\n${series} 0\n`)
   })
 
   it('tells of attempts, their times and their answers', async () => {
@@ -169,7 +180,7 @@ describe('with a port of its own for everything else', () => {
 })
 
 describe("the figures of Temporal's SDK", { timeout: 180_000 }, () => {
-  it('stand at an address of their own', async () => {
+  it('stand at an address of their own, by the names of the pages', async () => {
     const [port = 0] = await findFreePorts('127.0.0.1', 1)
     const address = `127.0.0.1:${port}`
     const process = await startNodeProcess({
@@ -180,5 +191,14 @@ describe("the figures of Temporal's SDK", { timeout: 180_000 }, () => {
     onTestFinished(() => process.stop())
     const read = async (): Promise<string> => (await fetch(`http://${address}/metrics`)).text()
     await until('the worker polls', async () => (await read()).includes('temporal_num_pollers'), limitMs)
+    await using receiver = await startReceiver()
+    const source = await process.createSource()
+    await process.connect([source], [receiver.url])
+    await process.post('/track', source.writeKey, { userId: 'u1', event: 'E' })
+    const scaling = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8')
+    const named = [...scaling.matchAll(/`(temporal_\w+)`/g)].map(([, name = '']) => name)
+    expect(named).not.toEqual([])
+    for (const name of named)
+      await until(`${name} is there`, async () => (await read()).includes(`# TYPE ${name} `), limitMs)
   })
 })
