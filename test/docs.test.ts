@@ -119,6 +119,18 @@ describe('alerts', () => {
   })
 })
 
+describe('lines of the log', () => {
+  it.each(['docs/operations.md', 'docs/privacy.md', 'deploy/prometheus/alerts.yml'])(
+    'that %s names are those of docs/logs.md',
+    (page) => {
+      const known = new Set([...read('docs/logs.md').matchAll(/^\| `([a-z]+\.\w+)`/gm)].map(([, name = '']) => name))
+      const named = [...read(page).matchAll(/(?<!\$)\b[a-z]+\.[a-z]+_[a-z_]+\b/g)].map(([name]) => name)
+      expect(named).not.toEqual([])
+      expect(named.filter((name) => !known.has(name))).toEqual([])
+    },
+  )
+})
+
 describe('docs/performance.md', () => {
   it('has a picture of the figures in its table', () => {
     expect(read('docs/images/performance.svg')).toBe(drawPerformance(read('docs/performance.md')))
