@@ -10,25 +10,11 @@ import { databaseFile } from '../../src/temporal/server-process.ts'
 import { makeDataFolder } from '../support/app.ts'
 import { startEmbeddedNode } from '../support/embedded-node.ts'
 import { deliveryPath, listed, track, untilStatus } from '../support/deliveries.ts'
+import { foundIn } from '../support/found-in.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
 const timeout = 300_000
-
-/** The forms in which a text may stand in a file: as it is, in UTF-16, in hexadecimal digits, and in base64 wherever it begins. */
-function formsOf(text: string): Buffer[] {
-  const bytes = Buffer.from(text)
-  const base64 = [0, 1, 2].map((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
-    // What also depends on the bytes around it is left out.
-    return Buffer.from(encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6)))
-  })
-  const hex = bytes.toString('hex')
-  return [bytes, Buffer.from(text, 'utf16le'), ...base64, Buffer.from(hex), Buffer.from(hex.toUpperCase())]
-}
-
-const foundIn = (file: Buffer, texts: readonly string[]): string[] =>
-  texts.filter((text) => formsOf(text).some((form) => file.includes(form)))
 
 describe("the files of Temporal's database", { timeout }, () => {
   it('have no name and no property of any event, whatever became of it', async () => {

@@ -2,7 +2,7 @@
  *  scripts and settings are those of docker-compose.yml. Any of the nodes may die. */
 import { randomBytes } from 'node:crypto'
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { commandInTest } from '../support/built-command.ts'
+import { foundIn } from '../support/found-in.ts'
 import { findNginx, startNginx, type Proxy } from '../support/nginx.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { readinessOf } from '../support/readiness.ts'
@@ -230,8 +231,10 @@ describe.skipIf(findPostgres() === undefined || findNginx() === undefined)('role
     let isOver = false
     const send = async (): Promise<void> => {
       while (!isOver) {
-        const messageId = `load-${String(sent++)}`
-        const status = await post('track', { ...track('Load'), messageId })
+        const n = String(sent++)
+        const messageId = `badger-${n}`
+        const event = track('Pelican Ordered', { what: 'flamingo-feathers' })
+        const status = await post('track', { ...event, userId: `giraffe-${n}@example.com`, messageId })
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
         if (status === 200) accepted.push(messageId)
         await sleep(20)
@@ -268,6 +271,25 @@ describe.skipIf(findPostgres() === undefined || findNginx() === undefined)('role
     expect([...statuses.keys()].filter((status) => !ALLOWED.includes(status))).toEqual([])
     await untilArrived(accepted)
     expect(accepted.length).toBeGreaterThan(400)
+  })
+
+  it("a dump of Temporal's databases has no user, no message id and no value of them", async () => {
+    const { host, port, user, password } = postgres
+    const program = join(findPostgres() ?? '', 'pg_dump')
+    const databases = ['temporal', 'temporal_visibility']
+    const dumps = await Promise.all(
+      databases.map(async (name) => {
+        const file = join(folder, `${name}.sql`)
+        const args = ['--host', host, '--port', String(port), '--username', user, '--file', file, name]
+        await promisify(execFile)(program, args, { env: { PGPASSWORD: password } })
+        return readFile(file)
+      }),
+    )
+    const dump = Buffer.concat(dumps)
+    expect(foundIn(dump, ['badger-', 'giraffe-', 'Pelican Ordered', 'flamingo-feathers'])).toEqual([])
+    // What it does have is found.
+    const known = ['deliverEvent', source.id]
+    expect(foundIn(dump, known)).toEqual(known)
   })
 
   it('answers 503 in the form of a node when none is there', async () => {
