@@ -119,6 +119,15 @@ describe('alerts', () => {
   })
 })
 
+describe('docs/architecture.md', () => {
+  it('has a room for each folder of the server', () => {
+    const [, rooms = ''] = /^## Rooms$(.*?)^## /ms.exec(read('docs/architecture.md')) ?? []
+    const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    const missing = folders.filter(({ name }) => !rooms.includes(`\`src/${name}\``)).map(({ name }) => name)
+    expect(missing).toEqual([])
+  })
+})
+
 describe('lines of the log', () => {
   it.each(['docs/operations.md', 'docs/privacy.md', 'deploy/prometheus/alerts.yml'])(
     'that %s names are those of docs/logs.md',
