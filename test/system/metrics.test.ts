@@ -186,12 +186,14 @@ describe("the figures of Temporal's SDK", { timeout: 180_000 }, () => {
     const process = await startNodeProcess({
       namespace: await createNamespace(),
       dataDir: await makeDataFolder(),
-      environment: { POSTRIDER_TEMPORAL_METRICS: address },
+      environment: { POSTRIDER_TEMPORAL_METRICS: address, POSTRIDER_RETRY_INITIAL: '500ms' },
     })
     onTestFinished(() => process.stop())
     const read = async (): Promise<string> => (await fetch(`http://${address}/metrics`)).text()
     await until('the worker polls', async () => (await read()).includes('temporal_num_pollers'), limitMs)
     await using receiver = await startReceiver()
+    // The first round passes no queue, a retry does.
+    receiver.answerInTurn({ status: 503 }, {})
     const source = await process.createSource()
     await process.connect([source], [receiver.url])
     await process.post('/track', source.writeKey, { userId: 'u1', event: 'E' })
