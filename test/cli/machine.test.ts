@@ -337,6 +337,16 @@ describe('start', () => {
     expect(startUpText({ ...facts, ingestUrl: 'http://ingest.test' })).toContain('http://ingest.test')
   })
 
+  // Each start ends where its roles lack something.
+  it.each([
+    ['all', 'worker', 'POSTRIDER_ADMIN_TOKEN must be set when Temporal is not the embedded one'],
+    ['worker', 'api,worker', 'POSTRIDER_ROLES must be api,worker with the embedded database'],
+  ])('--role %s outranks POSTRIDER_ROLES=%s', async (role, POSTRIDER_ROLES, reason) => {
+    const env = { POSTRIDER_ROLES, TEMPORAL_ADDRESS: '127.0.0.1:1', POSTRIDER_ADMIN_TOKEN: '' }
+    const { code, stderr } = await shell.run(['start', '--role', role], { env })
+    expect([code, stderr]).toEqual([1, expect.stringContaining(reason)])
+  })
+
   it('tells as JSON why it cannot start', async () => {
     const second = await shell.run(['start', '--json'], { env: { POSTRIDER_DATA_DIR: dataDir, PORT: '0' } })
     expect(second).toMatchObject({ code: 1, stdout: '' })
