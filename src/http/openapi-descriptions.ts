@@ -147,6 +147,6 @@ export const descriptions: Record<string, string | undefined> = {
   applySettings:
     'Up to 5,000 changes in one transaction of the database. With `dryRun`, what would be refused is refused, and nothing is changed.',
   decodePayloads:
-    'For the Temporal UI and the `temporal` command: up to 10,000 payloads of 6 MB together. Every role may.',
+    'For the Temporal UI and the `temporal` command: up to 10,000 payloads of 6 MB together. Administrators alone may.',
   encodePayloads: 'For what an operator sends to a workflow by hand. Administrators alone may.',
 }

@@ -84,7 +84,7 @@ describe('the codec server', () => {
     expect(stdout).toMatch(/userId: +a user$/m)
   })
 
-  it('answers nobody without a name, and lets viewers read alone', async () => {
+  it('answers administrators alone: payloads hold the signatures and addresses that viewers do not see', async () => {
     const statuses = await Promise.all([
       call('decode', {}),
       call('decode', bearer('ptr_wrong')),
@@ -92,7 +92,10 @@ describe('the codec server', () => {
       call('decode', bearer(viewer)),
       call('encode', bearer(viewer)),
     ])
-    expect(statuses.map(({ status }) => status)).toEqual([401, 401, 401, 200, 403])
+    expect(statuses.map(({ status }) => status)).toEqual([401, 401, 401, 403, 403])
+    expect(await (await call('decode', bearer(viewer))).json()).toMatchObject({
+      message: expect.stringContaining('payloads') as string,
+    })
   })
 
   it('takes a session from pages of the Temporal UI, and of no other site', async () => {

@@ -9,8 +9,15 @@ import { maxTokenLength, type Role } from '../../schemas/access.ts'
 import { checkOrigin, clearSessionCookie, sessionCookie, setSessionCookie } from './session-cookie.ts'
 import type { WrongTries } from './wrong-tries.ts'
 
-/** What a route needs: `public` no one's name, `read` any role, `write` the role `admin`. */
-export type Access = 'public' | 'read' | 'write'
+/** What a route needs: `public` no one's name, `read` any role, `write` the role `admin`, and so does `secrets`, whose answers have what
+ *  is masked for other roles elsewhere. */
+export type Access = 'public' | 'read' | 'write' | 'secrets'
+
+/** What a role that is no `admin` may not do. */
+const refusals: Record<Exclude<Access, 'public' | 'read'>, string> = {
+  write: 'may read but change nothing',
+  secrets: 'may not see payloads of Temporal, which hold signatures and addresses in full',
+}
 
 /** Who calls. */
 export interface Actor {
@@ -82,10 +89,10 @@ export function createGate(adminToken: string, tokens: TokenStore, wrongTries: W
       if (actor === undefined)
         throw new AppError('unauthorized', 'sign in, or send a token: Authorization: Bearer <token>')
       if (token === undefined && !isSafe(request) && !comesFromKnownPage(request)) checkOrigin(request)
-      if (access === 'write' && actor.role !== 'admin')
+      if (access !== 'read' && actor.role !== 'admin')
         throw new AppError(
           'forbidden',
-          `The role ${actor.role} may read but change nothing: ask an administrator, or use an admin token.`,
+          `The role ${actor.role} ${refusals[access]}: ask an administrator, or use an admin token.`,
         )
       request.actor = actor
     },

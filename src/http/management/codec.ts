@@ -1,4 +1,5 @@
-/** The codec server that the Temporal UI and the `temporal` command ask for payloads in clear. */
+/** The codec server that the Temporal UI and the `temporal` command ask for payloads in clear. It answers administrators alone: payloads hold
+ *  signatures, and queries of URLs, that the management API masks for viewers, and nothing can mask them inside of a payload. */
 
 import cors from '@fastify/cors'
 import type { FastifyRequest } from 'fastify'
@@ -37,7 +38,7 @@ export const codecRoutes: FastifyPluginAsyncZod<CodecDependencies> = async (app,
 
   const route = (
     path: string,
-    access: 'read' | 'write',
+    access: 'secrets' | 'write',
     summary: string,
     change: (payload: Payload) => Promise<Payload>,
   ) =>
@@ -56,7 +57,7 @@ export const codecRoutes: FastifyPluginAsyncZod<CodecDependencies> = async (app,
       },
       async ({ body }) => inBase64(await Promise.all(fromBase64(body).map(change))),
     )
-  route('/decode', 'read', 'Payloads of Temporal in clear', (payload) => payloadInClear(temporal, payload))
+  route('/decode', 'secrets', 'Payloads of Temporal in clear', (payload) => payloadInClear(temporal, payload))
   route('/encode', 'write', 'Payloads as Temporal is to have them', async (payload) => temporal.payloads.seal(payload))
 }
 
