@@ -222,6 +222,11 @@ it('holds no body, secret, user id or message id, whatever fails and however muc
   expect((await node.post('/track', source.writeKey, event)).status).toBe(200)
   expect((await node.post('/track', source.writeKey, { ...event, userId: { property } })).status).toBe(400)
   expect((await node.api('GET', `/deliveries?userId=${userId}&status=${property}`)).status).toBe(400)
+  // The id of a delivery as it is, without %2F in place of its slashes; and the key of a source that is switched off.
+  expect((await node.api('GET', `/deliveries/event/${source.id}/${messageId}`)).status).toBe(404)
+  const off = await node.createSource()
+  await node.api('PATCH', `/sources/${off.id}`, { enabled: false })
+  expect((await fetch(`${node.url}/v1/projects/${off.writeKey}/settings`)).status).toBe(401)
 
   await until('all is told', () => attempts().some(({ code }) => code === 'timeout') && attempts().length >= 4)
   const [{ id: destinationId, settings } = { id: '', settings: { webhooks: [] } }] = (
@@ -250,6 +255,7 @@ it('holds no body, secret, user id or message id, whatever fails and however muc
   const leaked = Object.entries({
     ...secrets,
     writeKey: source.writeKey,
+    writeKeyOff: off.writeKey,
     adminToken: environment['POSTRIDER_ADMIN_TOKEN'],
     encryptionKey: environment['POSTRIDER_ENCRYPTION_KEYS']?.split(':')[1],
   })

@@ -119,8 +119,15 @@ function logError(known: AppError, error: unknown, request: FastifyRequest): voi
   else log.debug({ ...facts, member: known.path }, 'request.refused')
 }
 
-/** The path without its query, which may hold what is secret, and without ids of deliveries, of which callers choose a part. */
-const pathOf = ({ url }: FastifyRequest): string => url.replace(/\?.*/s, '').replace(/[^/]*%2F[^/]*/gi, ':id')
+/** The path of the route, without ids: one is a write key, and of ids of deliveries callers choose a part. What no route takes is shown as it
+ *  was called, but for its query and for what looks like such an id. */
+const pathOf = ({ url, routeOptions: { url: route = '*' } }: FastifyRequest): string =>
+  route.includes('*')
+    ? url
+        .replace(/\?.*/s, '')
+        .replace(/(?<=\/(deliveries|projects)\/).*/s, ':id')
+        .replace(/[^/]*%2F[^/]*/gi, ':id')
+    : route
 
 /** Nothing else of an error is logged: those of the database carry rows. */
 function reasonOf(error: unknown): string {
