@@ -138,6 +138,13 @@ it('the dashboard shows every metric of the documentation but what few look at',
   ])
 })
 
+it('a source that sends more than it may is not taken for a full inbox', () => {
+  // Both are answered 429.
+  expect(rules.filter(({ expr }) => /status=~?"4/.test(expr)).map(({ alert }) => alert)).toEqual([])
+  const refuses = rules.find(({ alert }) => alert === 'PostriderRefusesEvents')
+  expect(refuses?.expr).toContain('reason="inbox_full"')
+})
+
 it('finds what cannot be answered', async () => {
   const known = await knownSeries()
   expect(faultsOf('sum(rate(postrider_events_total[5m])', known)).toHaveLength(1)
