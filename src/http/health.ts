@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../errors.ts'
 import type { Readiness } from '../readiness.ts'
+import { answerPrograms } from './security-headers.ts'
 
 export interface HealthDependencies {
   /** Why the process must be started anew; undefined when it works. */
@@ -12,6 +13,7 @@ export interface HealthDependencies {
 }
 
 export async function healthRoutes(app: FastifyInstance, { deadReason, readiness }: HealthDependencies): Promise<void> {
+  answerPrograms(app)
   // Why one of them answers 503 is in the log once, not at each look.
   const quiet = { logLevel: 'error', schema: { tags: ['health'] } } as const
   app.get('/healthz', quiet, async () => {

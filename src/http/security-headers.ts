@@ -13,6 +13,15 @@ export const securityHeaders = {
   originAgentCluster: false,
 } satisfies FastifyHelmetOptions
 
+/** Answers of the routes that are registered on `scope` afterwards, thousands a second, are for programs: nobody keeps them, and no browser takes
+ *  them for something else than they say. */
+export function answerPrograms(scope: FastifyInstance): void {
+  scope.addHook('onRequest', (_request, reply, done) => {
+    void reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    done()
+  })
+}
+
 /** Answers of the routes that are registered on `scope` afterwards are no pages, and nobody keeps them: they have users and secrets. */
 export async function answerPrivately(scope: FastifyInstance): Promise<void> {
   await scope.register(helmet, {

@@ -210,6 +210,19 @@ describe('answers', () => {
   })
 })
 
+describe('answers of the ingest API, of health and of metrics', () => {
+  it.each(['/v1/track', '/v1/projects/none/settings', '/healthz', '/readyz', '/metrics'])(
+    'are kept by nobody, and are what they say: %s',
+    async (path) => {
+      const { headers } = await fetch(node.url + path, { method: path === '/v1/track' ? 'POST' : 'GET' })
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      })
+    },
+  )
+})
+
 describe('API tokens', () => {
   it('are shown once, work at once, and stop when they are revoked', async () => {
     const created = await makeToken('admin', 'deploy')

@@ -13,6 +13,7 @@ import type { EventType } from '../../schemas/message.ts'
 import { acceptJson } from '../json-body.ts'
 import type { Tracing } from '../../tracing/port.ts'
 import { clientRoutes } from './client-routes.ts'
+import { answerPrograms } from '../security-headers.ts'
 import { guardIngest, type GuardOptions } from './guard.ts'
 import { traceRequests } from './trace-requests.ts'
 import { asksToWait } from '../waiting-requests.ts'
@@ -42,6 +43,7 @@ const batchPaths = ['/batch', '/import', '/b']
  *  Needs a server made with `ingestServerOptions`, and `answerErrors` on it. */
 export async function ingestRoutes(app: FastifyInstance, options: IngestOptions): Promise<void> {
   const { port, lenientAuth, tracing } = options
+  answerPrograms(app)
   const ingest = createIngest(port, options)
   const closing = new AbortController()
   // Who waits to be told of an event does not hold up the end of the node.
