@@ -136,6 +136,8 @@ describe('/metrics', { timeout: 180_000 }, () => {
         const { endpoints } = (await node.api<DestinationView>('GET', `/destinations/${destination.id}`)).body
         return endpoints[0]?.state === 'down'
       })
+      for (let n = 0; n < 50; n++) await send()
+      sent += 50
       const other = await node.createSource()
       await node.connect([other], [ill.url])
       await node.post('/track', other.writeKey, { userId: 'u1', event: 'Retried' })
@@ -150,6 +152,16 @@ describe('/metrics', { timeout: 180_000 }, () => {
         limitMs,
       )
       await untilValue('postrider_deliveries{status="retrying"}', 1)
+      await until(
+        'those of the inbox are told, and for how long the oldest has waited',
+        async () => {
+          const metrics = await readMetrics()
+          const inInbox = valueIn(metrics, 'postrider_inbox_events')
+          const atDown = valueIn(metrics, 'postrider_inbox_events_at_down_endpoints')
+          return inInbox > 0 && atDown === inInbox && valueIn(metrics, 'postrider_inbox_oldest_seconds') > 1
+        },
+        limitMs,
+      )
       gone.answer({})
       ill.answer({})
       await untilValue('postrider_deliveries{status="waiting"}', 0)

@@ -3,6 +3,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -27,11 +28,15 @@ const post = (node: TestApp, path: string, { writeKey }: Source, body: object, t
 
 const traceOf = ({ headers }: ReceivedRequest): string => String(headers['traceparent']).slice(3, 35)
 
+/** What the node logged. */
+const lines: Record<string, unknown>[] = []
+const logger = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) })
+
 let collector: OtlpReceiver
 let node: TestApp
 beforeAll(async () => {
   collector = await startOtlpReceiver()
-  node = await startTestApp({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
+  node = await startTestApp({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, logger })
 })
 afterAll(async () => {
   await node[Symbol.asyncDispose]()
@@ -114,6 +119,12 @@ describe('an event with the trace of its source', () => {
     )
     for (const { startTimeUnixNano, endTimeUnixNano } of spans)
       expect(endTimeUnixNano).toBeGreaterThanOrEqual(startTimeUnixNano)
+
+    const ofAttempts = lines.filter(({ msg, sourceId }) => msg === 'delivery.attempted' && sourceId === source.id)
+    expect(ofAttempts).toMatchObject([
+      { traceId: trace, attempt: 1 },
+      { traceId: trace, attempt: 2 },
+    ])
 
     expect(new Set(collector.requests)).toEqual(new Set(['POST /v1/traces application/x-protobuf']))
     expect(collector.resource).toMatchObject({
