@@ -1,4 +1,4 @@
-// Checks the bill of materials on standard input: CycloneDX, with each package for production of package.json, versions and licences. Exit
+// Checks the bill of materials on standard input: CycloneDX, with each package for production of package.json, and a version and an address of each component. Exit
 // code 1 when something is missing.
 import { readFileSync } from 'node:fs'
 import process from 'node:process'

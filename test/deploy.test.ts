@@ -282,8 +282,9 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it.each(services)('%s has a fixed version and is published to this machine only', (name, { image, ports }) => {
-    if (!nodes.includes(name)) expect(image).toMatch(/:v?\d+\.\d+/)
+  it.each(services)('%s has an exact version and is published to this machine only', (name, { image, ports }) => {
+    // Versions of PostgreSQL have two parts.
+    if (!nodes.includes(name)) expect(image).toMatch(/:v?\d+\.\d+\.\d+(-|$)|^postgres:\d+\.\d+(-|$)/)
     for (const port of ports) expect(interpolate(port, {})).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
   })
 })

@@ -141,9 +141,24 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     expect(toldOnce(given.receiver.requests)).toHaveLength(200)
   })
 
+  const figures = [
+    'rows_total{result="good"}',
+    'rows_total{result="bad"}',
+    'changes_total{change="added"}',
+    'identifies_total{outcome="sent"}',
+    'syncs_total{status="completed"}',
+    'syncs_begun',
+  ]
+  const readFigures = async (): Promise<Record<string, number>> => {
+    const lines = (await (await fetch(`${given.node.url}/metrics`)).text()).split('\n')
+    const values = lines.map((line) => /^postrider_audience_(\S+) (\d+)$/.exec(line))
+    return Object.fromEntries(values.flatMap((found) => (found === null ? [] : [[found[1], Number(found[2])]])))
+  }
+
   it('bounds the rate to a destination, whichever audiences share it, and shows progress', async () => {
     const other = await createAudience(given.node, [given.destinationId], { name: 'Other', maxPerSecond: 60 })
     await given.node.api('PATCH', `/audiences/${given.audience.id}`, { maxPerSecond: 60 })
+    const before = await readFigures()
     const startedAt = Date.now()
     const [syncId, otherSyncId] = await Promise.all(
       [given.audience, other].map((each) => upload(given.node, each, users(75))),
@@ -165,8 +180,16 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
       expect(sync.rate).toBeGreaterThan(0)
       expect(sync.rate).toBeLessThan(60)
     }
-    const metrics = await (await fetch(`${given.node.url}/metrics`)).text()
-    expect(metrics).toMatch(/postrider_audience_identifies_total\{outcome="sent"\} \d+/)
+    const after = await readFigures()
+    const grown = figures.map((name) => (after[name] ?? 0) - (before[name] ?? 0))
+    expect(Object.fromEntries(figures.map((name, index) => [name, grown[index]]))).toEqual({
+      'rows_total{result="good"}': 150,
+      'rows_total{result="bad"}': 0,
+      'changes_total{change="added"}': 150,
+      'identifies_total{outcome="sent"}': 150,
+      'syncs_total{status="completed"}': 2,
+      syncs_begun: 0,
+    })
   })
 
   it('sends everything anew on a full resync', async () => {

@@ -48,6 +48,9 @@ describe('one node', () => {
     const open = await untilAlert(node, endpointId, false)
     expect(open).toMatchObject({ kind: 'endpoint_failing', path: `/destinations/${destination.id}`, mutedUntil: null })
     expect(JSON.stringify(open)).not.toContain('secret-token')
+    const openAlerts = async (): Promise<string | undefined> =>
+      /^postrider_alerts_open (\d+)$/m.exec(await (await fetch(`${node.url}/metrics`)).text())?.[1]
+    expect(await openAlerts()).toBe('1')
 
     const [request] = await webhook.received(1)
     const body = request?.body.toString() ?? ''
@@ -67,6 +70,7 @@ describe('one node', () => {
     receiver.answer({})
     await untilAlert(node, endpointId, true)
     await until('it was told that it is over', () => changesOf(webhook, endpointId).includes('closed'), limitMs)
+    await until('no alert is open any more', async () => (await openAlerts()) === '0', limitMs)
     await until('by e-mail, too', () => mail.mails.some((one) => one.includes('An endpoint works again')), limitMs)
     expect(changesOf(webhook, endpointId)).toEqual(['opened', 'closed'])
 

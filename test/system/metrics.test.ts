@@ -9,7 +9,8 @@ import { makeDataFolder, startTestApp, type TestApp } from '../support/app.ts'
 import { startNodeProcess } from '../support/node-process.ts'
 import { documentedMetrics } from '../support/metrics.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { createNamespace } from '../support/temporal.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
+import { createNamespace, temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
 const limitMs = 60_000
@@ -168,6 +169,26 @@ describe('/metrics', { timeout: 180_000 }, () => {
       await untilValue('postrider_deliveries{status="retrying"}', 0)
     },
   )
+})
+
+describe('while Temporal does not answer', { timeout: 180_000 }, () => {
+  it('its figures are left out, by which an alert knows, and the others are there', async () => {
+    await using relay = await startTcpRelay(Number(temporalAddress().split(':')[1]))
+    await using other = await startTestApp({ environment: { TEMPORAL_ADDRESS: `127.0.0.1:${relay.port}` } })
+    const names = async (): Promise<string[]> => {
+      const lines = (await (await fetch(`${other.url}/metrics`)).text()).split('\n')
+      return lines.map((line) => /^postrider_\w+/.exec(line)?.[0]).filter((name) => name !== undefined)
+    }
+    const has = async (name: string): Promise<boolean> => (await names()).includes(name)
+    await until('deliveries are counted', () => has('postrider_deliveries'), limitMs)
+    for (const take of [() => relay.shut(), () => relay.freeze()]) {
+      take()
+      await until('deliveries are left out', async () => !(await has('postrider_deliveries')), limitMs)
+      expect(await names()).toEqual(expect.arrayContaining(['postrider_inbox_events', 'postrider_build_info']))
+      relay.open()
+      await until('deliveries are counted again', () => has('postrider_deliveries'), limitMs)
+    }
+  })
 })
 
 describe('with a port of its own for everything else', () => {

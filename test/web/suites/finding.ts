@@ -109,7 +109,9 @@ export const finding = (web: WebTest) =>
       })
       await rowAs('Completed 1 1 of 1 started').waitFor()
       const answer = await web.node.api<DeletionRequestDetail>('GET', `/deletion-requests/${body.id}`)
-      expect(answer.body).toMatchObject({ delivered: 1, erasedAt: expect.any(String) as string })
+      expect(answer.body).toMatchObject({ delivered: 1, keys: 1, erasedAt: expect.any(String) as string })
+      const { deliveries } = answer.body
+      await rowAs(`Completed .* ${deliveries} ${deliveries === 1 ? 'delivery' : 'deliveries'}, 1 key`).waitFor()
       expect(errors).toEqual([])
     })
 
