@@ -1,8 +1,9 @@
 /** Traces: from the request of a source to the request of its receiver, at a real collector. */
 
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Source } from '../../src/schemas/source.ts'
@@ -215,6 +216,13 @@ it('shows the collector the key of a file', async () => {
   await post(other, '/track', source, { userId: 'u1', event: 'E' })
   await until('spans arrive', () => guarded.authorizations.length > 0)
   expect(new Set(guarded.authorizations)).toEqual(new Set(['Bearer a-key']))
+})
+
+it('spans have the attributes that the documentation names, and no others', () => {
+  const page = readFileSync(resolve(import.meta.dirname, '../../docs/tracing.md'), 'utf8')
+  const names = new Set(collector.spans.flatMap(({ attributes }) => Object.keys(attributes)))
+  expect(names.size).toBeGreaterThan(10)
+  expect([...names].filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })
 
 it('a collector that is away or hangs neither slows nor fails anything', async () => {
