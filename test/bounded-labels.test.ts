@@ -40,8 +40,8 @@ it.each<[name: string, counting: (registry: Registry) => (id: string) => unknown
     'postrider_mapping_failures_total',
     (registry) => {
       const failing: Pick<Mapper, 'map'> = { map: async () => ({ kind: 'failed', reason: 'no such member' }) }
-      const { map } = countMappingFailures(registry)(failing as Mapper)
-      return (destinationId) => map({ destinationId, mappingId: 'map_1' }, { type: 'track' } as never)
+      const mapper = countMappingFailures(registry)(failing as Mapper)
+      return (destinationId) => mapper.map({ destinationId, mappingId: 'map_1' }, { type: 'track' } as never)
     },
   ],
 ])('%s', async (name, counting) => {

@@ -150,9 +150,9 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     'syncs_begun',
   ]
   const readFigures = async (): Promise<Record<string, number>> => {
-    const lines = (await (await fetch(`${given.node.url}/metrics`)).text()).split('\n')
-    const values = lines.map((line) => /^postrider_audience_(\S+) (\d+)$/.exec(line))
-    return Object.fromEntries(values.flatMap((found) => (found === null ? [] : [[found[1], Number(found[2])]])))
+    const text = await (await fetch(`${given.node.url}/metrics`)).text()
+    const values = text.matchAll(/^postrider_audience_(\S+) (\d+)$/gm)
+    return Object.fromEntries([...values].map(([, name = '', value]): [string, number] => [name, Number(value)]))
   }
 
   it('bounds the rate to a destination, whichever audiences share it, and shows progress', async () => {

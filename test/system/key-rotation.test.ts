@@ -22,52 +22,54 @@ it.skipIf(findPostgres() === undefined)('is changed without downtime', { timeout
   late.answer({ status: 503 })
   const start = (...ids: number[]): Promise<TestApp> =>
     parts.start({ environment: { POSTRIDER_ENCRYPTION_KEYS: ring(...ids), POSTRIDER_RETRY_WINDOW: '1h' } })
-  const nodes = [await start(1), await start(1)] as [TestApp, TestApp]
-  await using _nodes = {
-    [Symbol.asyncDispose]: async () => void (await Promise.all(nodes.map((one) => one[Symbol.asyncDispose]()))),
-  }
-  const source = await nodes[0].createSource()
-  await nodes[0].connect([source], [receiver.url], { sharedSecret: 'kept through it' })
-  const slow = await nodes[0].createSource()
-  await nodes[0].connect([slow], [late.url])
-  const waiting = await track(nodes[0], slow, { userId: 'patient', event: 'Waits', messageId: 'waits' })
-
-  let sent = 0
-  /** What each of two nodes takes is delivered by either, and read by the other one. */
-  const tryBoth = async (): Promise<void> => {
-    for (const [one, other] of [nodes, [...nodes].reverse()] as [TestApp, TestApp][]) {
-      const messageId = `m-${sent++}`
-      const id = await track(one, source, { userId: `user-${sent % 3}`, event: 'Sent', messageId })
-      expect(await untilStatus(other, id, 'delivered')).toMatchObject({ message: { messageId }, erased: false })
-    }
-  }
-  const change = async (...ids: number[]): Promise<void> => {
-    for (const index of [0, 1] as const) {
-      await nodes[index][Symbol.asyncDispose]()
-      nodes[index] = await start(...ids)
-      await tryBoth()
-    }
-  }
-  await tryBoth()
-  await change(1, 2)
-  await change(2, 1)
-  const database = openPostgres(parts.databaseUrl, pino({ level: 'silent' }))
-  const unreadable: unknown[] = []
+  const first = await start(1)
+  const source = await first.createSource()
+  await first.connect([source], [receiver.url], { sharedSecret: 'kept through it' })
+  const slow = await first.createSource()
+  await first.connect([slow], [late.url])
+  const nodes: [TestApp, TestApp] = [first, await start(1)]
   try {
-    const box = createSecretBox(EncryptionKeysSchema.parse(ring(2, 1)))
-    const hooks = { onProgress: () => {}, onUnreadable: (value: unknown) => unreadable.push(value) }
-    expect(await resealAll(database, box, 'k2', hooks)).toBeGreaterThan(1)
-  } finally {
-    await database.close()
-  }
-  expect(unreadable).toEqual([])
-  await tryBoth()
-  late.answer({})
-  await untilStatus(nodes[1], waiting, 'delivered')
-  await change(2)
+    const waiting = await track(nodes[0], slow, { userId: 'patient', event: 'Waits', messageId: 'waits' })
 
-  expect(
-    receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId).toSorted(),
-  ).toEqual(Array.from({ length: sent }, (_, n) => `m-${n}`).toSorted())
-  expect(receiver.requests.every(({ headers }) => headers['x-signature'] !== undefined)).toBe(true)
+    let sent = 0
+    /** What each of two nodes takes is delivered by either, and read by the other one. */
+    const tryBoth = async (): Promise<void> => {
+      for (const [one, other] of [nodes, [...nodes].reverse()] as [TestApp, TestApp][]) {
+        const messageId = `m-${sent++}`
+        const id = await track(one, source, { userId: `user-${sent % 3}`, event: 'Sent', messageId })
+        expect(await untilStatus(other, id, 'delivered')).toMatchObject({ message: { messageId }, erased: false })
+      }
+    }
+    const change = async (...ids: number[]): Promise<void> => {
+      for (const index of [0, 1] as const) {
+        await nodes[index][Symbol.asyncDispose]()
+        nodes[index] = await start(...ids)
+        await tryBoth()
+      }
+    }
+    await tryBoth()
+    await change(1, 2)
+    await change(2, 1)
+    const database = openPostgres(parts.databaseUrl, pino({ level: 'silent' }))
+    const unreadable: unknown[] = []
+    try {
+      const box = createSecretBox(EncryptionKeysSchema.parse(ring(2, 1)))
+      const hooks = { onProgress: () => {}, onUnreadable: (value: unknown) => unreadable.push(value) }
+      expect(await resealAll(database, box, 'k2', hooks)).toBeGreaterThan(1)
+    } finally {
+      await database.close()
+    }
+    expect(unreadable).toEqual([])
+    await tryBoth()
+    late.answer({})
+    await untilStatus(nodes[1], waiting, 'delivered')
+    await change(2)
+
+    expect(
+      receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { messageId: string }).messageId).toSorted(),
+    ).toEqual(Array.from({ length: sent }, (_, n) => `m-${n}`).toSorted())
+    expect(receiver.requests.every(({ headers }) => headers['x-signature'] !== undefined)).toBe(true)
+  } finally {
+    await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
+  }
 })
