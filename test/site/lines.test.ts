@@ -23,7 +23,7 @@ const elsewhere: [RegExp, where: string][] = [
   [/^postrider login/, 'test/cli/machine.test.ts'],
   [/^postrider listen/, 'test/cli/deliveries.test.ts'],
   [/^postrider complete/, 'test/cli/completion.test.ts'],
-  [/^docker compose|^deploy\/|^cat secrets\//, 'test/deploy.test.ts'],
+  [/^docker (compose|volume)|^deploy\/|^cat secrets\//, 'test/deploy.test.ts'],
   [/^helm|^kubectl/, 'test/topology/helm-chart.test.ts'],
   [/^temporal operator/, 'test/temporal/prepare-namespace.test.ts'],
   [/^temporal workflow show/, 'test/http/codec.test.ts'],
