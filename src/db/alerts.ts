@@ -30,9 +30,12 @@ const unmended = `case
     select case
       when d.id is null then 'it was removed'
       when not d.enabled then whose.name || ' was switched off'
-      when (${isAttempted}) is not true then whose.name || ' was paused' end
+      when (${isAttempted}) is not true then whose.name || ' was paused'
+      -- Nothing is known of what it was at its URL of before: an endpoint that works again has had a success.
+      when a.kind in ('endpoint_failing', 'endpoint_down') and h.succeeded_at is null then 'its URL was changed' end
     from (select case a.kind when 'destination_held' then 'it' else 'its destination' end as name) as whose
       left join endpoints e on e.id = a.subject
+      left join endpoint_health h on h.endpoint_id = e.id
       left join destinations d on d.id = coalesce(e.destination_id, a.subject))
   when a.kind like 'sync%' and not exists (select from audiences where id = a.subject and deleted_at is null)
     then 'it was removed' end`

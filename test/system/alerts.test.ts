@@ -186,6 +186,17 @@ describe('one node', () => {
     await node.api('DELETE', `/alert-channels/${channel.id}`)
   })
 
+  it('ends where an endpoint gets another URL, and says that nothing works again by that', { timeout }, async () => {
+    await using receiver = await startReceiver()
+    // It fails at the other one, too, and not for long enough when that is looked at.
+    await setRules(node, { ...atOnce, endpointFailingAfterSeconds: 15 })
+    const { destination, endpointId } = await failing(node, receiver, 'Moved')
+    await untilAlert(node, endpointId, false)
+    const settings = { webhooks: [{ id: endpointId, url: `${receiver.url}/moved` }] }
+    await node.api('PATCH', `/destinations/${destination.id}`, { settings })
+    expect(await untilAlert(node, endpointId, true)).toMatchObject({ closedReason: 'its URL was changed' })
+  })
+
   it('lasts while its destination is held by itself, where probes fail', { timeout }, async () => {
     await using receiver = await startReceiver()
     await setRules(node, atOnce)
