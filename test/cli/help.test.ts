@@ -7,11 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type * as Examples from '../../src/commands/examples.ts'
 import type * as Program from '../../src/commands/program.ts'
 import type * as Whole from '../../src/commands/whole.ts'
+import type { Page } from '../../src/db/page.ts'
+import type { DeletionRequest } from '../../src/schemas/deletion-request.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { builtModule } from '../support/built-command.ts'
 import { track, untilStatus } from '../support/deliveries.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { until } from '../support/wait.ts'
 import { openShell, type Shell } from './command.ts'
 
 const { buildProgram } = await builtModule<typeof Program>('commands/program.js')
@@ -124,6 +127,11 @@ describe('examples', () => {
     return answer.body.id
   }
 
+  const areDeletionsOver = async (): Promise<boolean> => {
+    const { body } = await node.api<Page<DeletionRequest>>('GET', '/deletion-requests')
+    return body.items.every(({ status }) => status === 'completed')
+  }
+
   /** Puts what the examples name in the place of all that is there.
    *  @returns what stands for the ids and variables of the examples */
   async function setScene(words: string): Promise<Record<string, string>> {
@@ -131,6 +139,7 @@ describe('examples', () => {
       const { body } = await node.api<{ items: { id: string }[] }>('GET', `/${kind}`)
       for (const { id } of body.items) await node.api('DELETE', `/${kind}/${id}`)
     }
+    if (words === 'deletion-requests lift') await until('no user is being deleted', areDeletionsOver, 60_000)
     for (const [name, text] of Object.entries(files)) await writeFile(join(shell.folder, name), text)
     const website = await node.createSource('Website')
     await node.createSource('App')

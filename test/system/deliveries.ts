@@ -15,6 +15,7 @@ import type { Destination } from '../../src/schemas/destination.ts'
 import type { MessageBody } from '../../src/schemas/message.ts'
 import type { Source } from '../../src/schemas/source.ts'
 import type { Temporal } from '../../src/temporal/connection.ts'
+import { isRefusedForGood } from '../../src/temporal/grpc-errors.ts'
 import { startDelivery } from '../../src/temporal/start-delivery.ts'
 import type { deliverEvent } from '../../workflows/deliver-event.ts'
 import type { TestApp } from '../support/app.ts'
@@ -75,7 +76,16 @@ export async function deliver(
     retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000, ...retry },
     ...(resumed && { resumed }),
   }
-  await startDelivery(temporal, input)
+  // A start may take longer than a caller would wait for it; one that was made all the same is a duplicate then.
+  await until('Temporal takes the delivery', async () => {
+    try {
+      await startDelivery(temporal, input)
+      return true
+    } catch (error) {
+      if (isRefusedForGood(error)) throw error
+      return false
+    }
+  })
   return deliveryOf(temporal, source, messageId)
 }
 

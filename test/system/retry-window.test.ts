@@ -114,7 +114,8 @@ it('are patient with a destination of syncs, too', { timeout: limit }, async () 
   const patient = await createAudience(node, [id], { name: 'Patient' })
   const short = await createAudience(node, [other.id], { name: 'Short' })
 
-  const patientSync = await upload(node, patient, users(100))
+  // More calls than are under way, and make an endpoint count as down, together.
+  const patientSync = await upload(node, patient, users(300))
   await until('its destination counts as down', async () => (await getSync(node, patient, patientSync)).handedOn >= 50)
   expect((await ended(node, short, await upload(node, short, users(100)))).status).toBe('failed')
   // It began before the one that was given up.
