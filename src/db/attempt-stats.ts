@@ -160,7 +160,7 @@ export interface FailingEndpoint extends EndpointHealth {
   failed: number
 }
 
-/** Endpoints whose latest attempt failed, the longest failing first. */
+/** Endpoints whose latest attempt failed, the one first that has failed for the shortest time: it is news. */
 export async function listFailingEndpoints(
   database: Queryable,
   { since, until, destinationIds }: AttemptRange,
@@ -173,7 +173,7 @@ export async function listFailingEndpoints(
         where s.endpoint_id = h.endpoint_id and minute >= $1 and minute < $2) as failed
      from endpoint_health h
      where failing_since is not null and ($3::text[] is null or destination_id = any($3))
-     order by failing_since limit $4`,
+     order by failing_since desc, endpoint_id limit $4`,
     [since, until, destinationIds ?? null, limit],
   )
   return rows.map(({ failed, ...health }) => ({ ...health, failed: Number(failed) }))

@@ -17,8 +17,9 @@ export const finding = (web: WebTest) =>
       await web.node.post('/track', source.writeKey, { userId: 'u-find', messageId: 'm-refused' })
       await receiver.received(1)
       const { page, errors } = await web.open({ signedInTo: web.node.url })
-      await page.goto(`${web.node.url}/settings`)
-      await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
+      await page.goto(`${web.node.url}/deliveries`)
+      // The palette opens from a field, too.
+      await page.getByRole('search', { name: 'Filter deliveries' }).getByRole('textbox').last().focus()
       const type = async (text: string): Promise<void> => {
         await page.keyboard.press('Control+k')
         await page.getByRole('textbox', { name: 'Go to' }).fill(text)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
 import type { DestinationView } from '../../../src/schemas/destination.ts'
+import type { Overview } from '../../../src/schemas/overview.ts'
 import type { Source } from '../../../src/schemas/source.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/wait.ts'
@@ -160,6 +161,33 @@ export const health = (web: WebTest) =>
         .getByText(/^Failing for \d+ (s|min); 1 failed attempt in this range\./)
         .waitFor()
       expect(await rowOf(gone.url).getByRole('link', waiting).count()).toBe(0)
+    })
+
+    it('shows the newest to fail first, and all the others by and by', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 410 })
+      const source = await web.node.createSource('Eleven gone')
+      const urls = Array.from({ length: 11 }, (_, n) => `${receiver.url}/gone-${n}`)
+      for (const [sent, url] of urls.entries()) {
+        const destination = await web.node.connect([source], [url])
+        await post(source, 'ada')
+        await until(`${url} is seen to fail`, async () => {
+          const { body } = await web.node.api<Overview>('GET', `/overview?destinationId=${destination.id}`)
+          return body.failingEndpoints.length === 1
+        })
+        expect(receiver.requests.length).toBeGreaterThan(sent)
+      }
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/?sourceId=${source.id}`)
+      const shown = (): Promise<string[]> =>
+        page
+          .getByRole('group', { name: /^Failing: / })
+          .evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-label')?.split('/').at(-1) ?? ''))
+      const newestFirst = urls.map((url) => url.split('/').at(-1) ?? '').reverse()
+      await page.getByRole('button', { name: 'Show 1 of 1 more' }).waitFor()
+      expect(await shown()).toEqual(newestFirst.slice(0, 10))
+      await page.getByRole('button', { name: 'Show 1 of 1 more' }).click()
+      await eventually(shown).toEqual(newestFirst)
     })
 
     it('says that an endpoint is down, since when and when it is probed, until it is back', async () => {

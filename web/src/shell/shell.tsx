@@ -42,10 +42,16 @@ export function Shell() {
   const search = (): void => setSearches(searches + 1)
   // The page beneath a dialog waits until that is closed.
   const searchFromPage = (): void => (isDialogOpen() ? undefined : search())
-  useHotkeys([
-    ['mod+K', searchFromPage],
-    ['/', searchFromPage],
-  ])
+  useHotkeys([['/', searchFromPage]])
+  // No field has a use for it.
+  useHotkeys([['mod+K', searchFromPage]], [], true)
+  const burger = useRef<HTMLButtonElement>(null)
+  const closeMenu = (): void => {
+    if (!isOpen || isDialogOpen()) return
+    close()
+    burger.current?.focus()
+  }
+  useHotkeys([['Escape', closeMenu, { preventDefault: false }]])
   useEffect(() => {
     close()
     // A reader of the screen hears the new page; the first one is announced by the browser.
@@ -66,6 +72,7 @@ export function Shell() {
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
             <Burger
+              ref={burger}
               opened={isOpen}
               onClick={toggle}
               hiddenFrom="md"

@@ -1,6 +1,7 @@
-import { Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { Overview } from '../../../../src/schemas/overview.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
@@ -12,11 +13,12 @@ type Failing = Overview['failingEndpoints'][number]
 
 const refreshMs = 5_000
 
-/** So many are shown with their counts; each costs a question to Temporal. */
-const maxShown = 10
+/** So many more are shown with their counts at a time; each costs a question to Temporal. */
+const shownTogether = 10
 
 /** Endpoints whose latest attempt failed: whose they are, why, what waits for them, and what mends it. */
 export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEndpoints'] }) {
+  const [shown, setShown] = useState(shownTogether)
   if (endpoints.length === 0)
     return (
       <Group gap="xs" wrap="nowrap" align="flex-start">
@@ -24,16 +26,18 @@ export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEn
         <Text size="sm">None: no endpoint of a destination that is switched on fails.</Text>
       </Group>
     )
-  const more = endpoints.length - maxShown
+  const more = endpoints.length - shown
   return (
     <Stack gap="md">
-      {endpoints.slice(0, maxShown).map((failing) => (
+      {endpoints.slice(0, shown).map((failing) => (
         <FailingRow key={failing.endpointId} failing={failing} />
       ))}
       {more > 0 && (
-        <Link to="/destinations" size="sm">
-          {more} more: see the destinations
-        </Link>
+        <Group>
+          <Button variant="default" size="xs" onClick={() => setShown(shown + shownTogether)}>
+            Show {Math.min(more, shownTogether)} of {more} more
+          </Button>
+        </Group>
       )}
     </Stack>
   )

@@ -90,11 +90,11 @@ function liftedFor({ action, after }: AuditEntry): number | undefined {
   return 'lifted' in after && typeof after.lifted === 'number' ? after.lifted : undefined
 }
 
-/** Members that differ, as paths with both values as JSON. */
+/** Members that differ, as paths with both values as JSON. That it was changed is no difference of its own. */
 export function differences(before: unknown, after: unknown): { path: string; before: string; after: string }[] {
   const [old, now] = [flat(before), flat(after)]
   return [...new Set([...old.keys(), ...now.keys()])]
-    .filter((path) => old.get(path) !== now.get(path))
+    .filter((path) => path !== 'updatedAt' && old.get(path) !== now.get(path))
     .map((path) => ({ path, before: old.get(path) ?? '–', after: now.get(path) ?? '–' }))
 }
 
