@@ -177,7 +177,10 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
     await until('a round finds no database', async () => (await failures()).includes('not answer'), limitMs)
     await database.query('commit')
     await until('Temporal is told', async () => (await open()) === 0, limitMs)
-    expect([...requestsOf(receiver).entries()].filter(([id, made]) => !isAlone(id) && made !== 1)).toEqual([])
+    const counts = requestsOf(receiver)
+    expect([...counts].filter(([id, made]) => !isAlone(id) && made !== 1)).toEqual([])
+    // Later ones may have been under way when Temporal was cut off.
+    expect(counts.get('alone-0')).toBe(1)
 
     // What was sent and answered was to be told to Temporal; that the attempt was made, when and with which answer is known.
     const path = deliveryPath(`event/${source.id}/m-0`)
