@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { capacityFor, eventCostMs, rateOf } from '../bench/capacity/model.ts'
 import { drawPerformance } from '../bench/results/picture.ts'
+import { documentedLogs } from './support/log-lines.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -132,10 +133,10 @@ describe('lines of the log', () => {
   it.each(['docs/operations.md', 'docs/privacy.md', 'deploy/prometheus/alerts.yml'])(
     'that %s names are those of docs/logs.md',
     (page) => {
-      const known = new Set([...read('docs/logs.md').matchAll(/^\| `([a-z]+\.\w+)`/gm)].map(([, name = '']) => name))
+      const { lines } = documentedLogs()
       const named = [...read(page).matchAll(/(?<!\$)\b[a-z]+\.[a-z]+_[a-z_]+\b/g)].map(([name]) => name)
       expect(named).not.toEqual([])
-      expect(named.filter((name) => !known.has(name))).toEqual([])
+      expect(named.filter((name) => !lines.has(name))).toEqual([])
     },
   )
 })
