@@ -42,16 +42,18 @@ export function Shell() {
   const search = (): void => setSearches(searches + 1)
   // The page beneath a dialog waits until that is closed.
   const searchFromPage = (): void => (isDialogOpen() ? undefined : search())
-  useHotkeys([['/', searchFromPage]])
-  // No field has a use for it.
-  useHotkeys([['mod+K', searchFromPage]], [], true)
   const burger = useRef<HTMLButtonElement>(null)
   const closeMenu = (): void => {
     if (!isOpen || isDialogOpen()) return
     close()
     burger.current?.focus()
   }
-  useHotkeys([['Escape', closeMenu, { preventDefault: false }]])
+  useHotkeys([
+    ['/', searchFromPage],
+    ['Escape', closeMenu, { preventDefault: false }],
+  ])
+  // No field has a use for it.
+  useHotkeys([['mod+K', searchFromPage]], [], true)
   useEffect(() => {
     close()
     // A reader of the screen hears the new page; the first one is announced by the browser.
