@@ -58,7 +58,7 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
 
   /** A batch that travels in a parcel, on its way to a receiver. */
   async function given(
-    answer: (messageId: string, made: number) => Answer,
+    answer: (messageId: string, made: number, toTemporal: TcpRelay) => Answer,
   ): Promise<Given & { node: NodeProcess; source: Source }> {
     const [host, port] = temporalAddress().split(':')
     const toTemporal = await startTcpRelay(Number(port))
@@ -83,7 +83,7 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
     })
     receiver.answer(({ body }) => {
       const { messageId } = JSON.parse(body.toString()) as { messageId: string }
-      return answer(messageId, requestsOf(receiver).get(messageId) ?? 0)
+      return answer(messageId, requestsOf(receiver).get(messageId) ?? 0, toTemporal)
     })
     const node = await start()
     const [source, other] = [await node.createSource('app'), await node.createSource('other')]
@@ -94,27 +94,31 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
       userId: 'u1',
       event: 'E',
     }))
-    const inParcels = async (): Promise<number> => {
-      const { rows } = await database.query<{ count: number }>('select count(*)::int as count from parcel_events')
+    const inParcels = async (condition = 'true'): Promise<number> => {
+      const { rows } = await database.query<{ count: number }>(
+        `select count(*)::int as count from parcel_events where message_id like 'm-%' and ${condition}`,
+      )
       return rows[0]?.count ?? 0
     }
-    // The first of a batch goes alone where Temporal took no event in the last two seconds.
+    // The first of a batch goes alone where Temporal took no event in the last two seconds. So it is given one after the other.
     let posted = 0
     const postAlone = () =>
       node.post('/track', other.writeKey, { messageId: `alone-${posted++}`, userId: 'u1', event: 'Alone' })
     await postAlone()
     await receiver.received(1)
-    expect((await node.post('/batch', source.writeKey, { batch })).status).toBe(200)
-    await until('all of the batch share parcels', async () => {
-      await postAlone()
-      return (await inParcels()) === count
-    })
-    const delivered = async (): Promise<number> => {
-      const { rows } = await database.query<{ count: number }>(
-        `select count(*)::int as count from parcel_events where status = 'delivered'`,
-      )
-      return rows[0]?.count ?? 0
+    let isInParcels = false
+    const keptBusy = (async () => {
+      while (!isInParcels && posted < 1_000) await postAlone()
+    })()
+    try {
+      await until('Temporal takes one after the other', () => receiver.requests.length >= 3)
+      expect((await node.post('/batch', source.writeKey, { batch })).status).toBe(200)
+      await until('all of the batch share parcels', async () => (await inParcels()) === count)
+    } finally {
+      isInParcels = true
+      await keptBusy
     }
+    const delivered = () => inParcels(`status = 'delivered'`)
     const connection = await Connection.connect({ address: temporalAddress() })
     onTestFinished(() => connection.close())
     const { workflow } = new Client({ connection, namespace, dataConverter: testConverter })
@@ -135,11 +139,11 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
 
   it('sends nothing again that the database knows, when retries are lost', async () => {
     let isCut = false
-    const { node, receiver, toTemporal, start, delivered, open } = await given((messageId, made) => {
+    const { node, receiver, toTemporal, start, delivered, open } = await given((messageId, made, relay) => {
       if (isAlone(messageId)) return {}
       if (made > 1 && !isCut) {
         isCut = true
-        toTemporal.shut()
+        relay.shut()
       }
       return { status: made === 1 ? 503 : 200 }
     })
@@ -159,10 +163,10 @@ describe.skipIf(findPostgres() === undefined)('a round of a parcel that is lost 
   it('waits for the database that knows, when the first round is lost', async () => {
     let isCut = false
     const { node, source, receiver, toTemporal, database, start, delivered, open, failures } = await given(
-      (messageId) => {
+      (messageId, _made, relay) => {
         if (!isAlone(messageId) && !isCut) {
           isCut = true
-          toTemporal.shut()
+          relay.shut()
         }
         return {}
       },
