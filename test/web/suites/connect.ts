@@ -173,6 +173,28 @@ export const connecting = (web: WebTest) =>
       await page.getByText('Another destination has this name').waitFor()
     })
 
+    it('changes no name under the hands of who types it', async () => {
+      const source = await web.node.createSource('Slow list')
+      await web.node.connect([source], ['http://127.0.0.1:9/hook'], { name: 'Webhooks' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const list = /\/api\/v1\/destinations(\?|$)/
+      let answer = (): void => undefined
+      const mayBeAnswered = new Promise<void>((resolve) => (answer = resolve))
+      await page.route(list, async (route) => {
+        await mayBeAnswered
+        await route.continue()
+      })
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      const name = page.getByLabel('Name of the destination')
+      await name.selectText()
+      const listed = page.waitForResponse(list)
+      answer()
+      await (await listed).finished()
+      await sleep(500)
+      await page.keyboard.insertText('Mine')
+      expect(await name.inputValue()).toBe('Mine')
+    })
+
     it('asks before it switches a destination off for which something waits, and pauses it instead', async () => {
       const source = await web.node.createSource('Asked')
       const { id } = await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])

@@ -76,12 +76,13 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const { data: destinations } = useQuery(destinationsQuery)
   const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
   const hasName = useRef(draft !== undefined)
+  const nameField = useRef<HTMLInputElement>(null)
   useEffect(() => {
     if (hasName.current || destinations === undefined) return
     hasName.current = true
     const free = freeName(values.name, taken)
-    // A name that was typed meanwhile stays: where it is taken the step says so.
-    if (free === values.name || form.isDirty('name')) return
+    // A name that was typed meanwhile stays, and nothing changes under the hands of who types: where it is taken the step says so.
+    if (free === values.name || form.isDirty('name') || document.activeElement === nameField.current) return
     form.setInitialValues({ ...values, name: free })
     form.setFieldValue('name', free)
   })
@@ -175,6 +176,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
           <Stepper.Step label="Sources" description="Which events">
             <Section title="Which sources should it get events from?">
               <TextInput
+                ref={nameField}
                 label="Name of the destination"
                 required
                 maw={420}
