@@ -48,7 +48,7 @@ export function DestinationsPage() {
                   <Table.Tr>
                     <Table.Th {...textColumn}>Name</Table.Th>
                     <Table.Th>State</Table.Th>
-                    <Table.Th visibleFrom="sm">Requests in 24&nbsp;h</Table.Th>
+                    <Table.Th visibleFrom="sm">Requests for events in 24&nbsp;h</Table.Th>
                     <Table.Th visibleFrom="sm">Latest</Table.Th>
                     <Table.Th visibleFrom="sm" {...textColumn}>
                       Sources
@@ -121,7 +121,7 @@ const activityOf = (destinationId: string, { destinations }: Activity): Activity
 
 /** The same in one line, for where there is no room for columns. */
 const requestsText = ({ delivered, failed }: ActivityOfDestination): string =>
-  `${(delivered + failed).toLocaleString()} requests in 24\u00a0h, ${failed.toLocaleString()} failed`
+  `${(delivered + failed).toLocaleString()} requests for events in 24\u00a0h, ${failed.toLocaleString()} failed`
 
 /** How many requests succeeded and failed, and when the latest was made; nothing as long as that is not known. */
 function ActivityCells({ activity }: { activity: ActivityOfDestination | undefined }) {
