@@ -1,5 +1,5 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy, WorkflowNotFoundError } from '@temporalio/client'
-import { eventWorkflowId, taskQueue } from '../contracts/names.ts'
+import { eventWorkflowId, hashedName, taskQueue } from '../contracts/names.ts'
 import type { DeliverParcelInput, HeldParcelEvent, ParcelEvent } from '../contracts/parcels.ts'
 import type { deliverParcel } from '../../workflows/deliver-parcel.ts'
 import type { Temporal } from './connection.ts'
@@ -59,8 +59,15 @@ async function sealedEvents({ messages, names }: Temporal, events: readonly Parc
   return events.map((event, index) => {
     const seal = seals[index]
     if (seal === undefined) return event
-    return { ...event, messageId: names.value('message', event.messageId), message: heldMessage(event, seal) }
+    return { ...event, messageId: nameInParcel(names, event), message: heldMessage(event, seal) }
   })
+}
+
+/** The hash in the id of the event's delivery, by which the parcel is asked for it. Where a message id ends as a redelivery does, that is
+ *  another hash than the one of the message id itself. */
+function nameInParcel(names: Temporal['names'], { sourceId, messageId }: GivenEvent): string {
+  const name = names.workflowId(eventWorkflowId(sourceId, messageId)).replace(`event/${sourceId}/`, '')
+  return hashedName.test(name) ? name : messageId
 }
 
 /** The source of all events; those that share a parcel with others have a share of their own together. */

@@ -2,7 +2,11 @@
  *  `m/redelivery/1`.
  *  Cause: only a slash before `redelivery/<n>` in a message id was encoded in the workflow's id, and an encoded one was
  *  left as it is.
- *  Consequence: an event's id never ends as that of a redelivery does, and two message ids never have the same. */
+ *  Consequence: an event's id never ends as that of a redelivery does, and two message ids never have the same.
+ *
+ *  Symptom: the list led to deliveries of such message ids that were not found, and neither retries nor cancellations reached them.
+ *  Cause: a parcel had the hash of the message id in its place, while it is asked for the hash in the id of the delivery.
+ *  Consequence: a parcel has the hash that is in the id of the delivery. */
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -34,7 +38,7 @@ it.each(['m1', 'orders/4711', 'redelivery', 'redelivery/x', 'a%2Fb', 'm/redelive
 
 let node: TestApp
 beforeAll(async () => {
-  node = await startTestApp()
+  node = await startTestApp({ environment: { TEMPORAL_UI_URL: 'http://temporal.test', POSTRIDER_RETRY_WINDOW: '1h' } })
 })
 afterAll(() => node[Symbol.asyncDispose]())
 
@@ -64,4 +68,32 @@ it('each is delivered, found and delivered again', async () => {
       receiver.requests.map((one) => (JSON.parse(one.body.toString()) as { messageId: string }).messageId),
     ).toEqual(ids.slice(0, index + 1).flatMap((id) => [id, id]))
   }
+})
+
+it('each is found and cancelled in a parcel, too', async () => {
+  await using receiver = await startReceiver()
+  receiver.answer({ status: 503 })
+  const source = await node.createSource()
+  await node.connect([source], [receiver.url])
+  const ids = Array.from({ length: 240 }, (_, n) => `m/redelivery/${n}`)
+  const batch = ids.map((messageId) => ({ type: 'track', event: 'E', userId: 'u1', messageId }))
+  expect((await node.post('/batch', source.writeKey, { batch })).status).toBe(200)
+  await until('all are retried', async () => {
+    const { body } = await node.api<{ count: number }>('GET', `/deliveries/count?sourceId=${source.id}&status=retrying`)
+    return body.count === ids.length
+  })
+  const path = (messageId: string): string => `/deliveries/${encodeURIComponent(eventWorkflowId(source.id, messageId))}`
+  const inParcels: string[] = []
+  for (const messageId of ids) {
+    const { status, body } = await node.api<DeliveryDetail>('GET', path(messageId))
+    expect({ messageId, status }).toEqual({ messageId, status: 200 })
+    if (body.temporalUiUrl?.includes('/parcel%2F') === true) inParcels.push(messageId)
+  }
+  const [messageId = ''] = inParcels
+  expect(await node.api('POST', `${path(messageId)}/cancel`, { why: 'tried' })).toMatchObject({ status: 200 })
+  const cancelled = await until('it is cancelled', async () => {
+    const { body } = await node.api<DeliveryDetail>('GET', path(messageId))
+    return body.status === 'cancelled' && body
+  })
+  expect(cancelled).toMatchObject({ messageId, steering: [{ action: 'cancel', why: 'tried' }] })
 })
