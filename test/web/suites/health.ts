@@ -243,6 +243,27 @@ export const health = (web: WebTest) =>
       await state.getByText('No attempt is made while the destination is paused or off.').waitFor()
     })
 
+    it('is said to go on by itself where its destination is held because it fails', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      const source = await web.node.createSource('Held while it fails')
+      const { id } = await web.node.connect([source], [receiver.url])
+      const holding = { onFailing: 'hold', holdAfterSeconds: 1 }
+      expect((await web.node.api('PATCH', `/destinations/${id}`, holding)).status).toBe(200)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      await until('it is held', async () => {
+        for (let n = 0; n < 5; n++) await post(source, 'ada')
+        return (await page.getByText('Held: deliveries wait, none is lost').count()) > 0
+      })
+      const state = section(page, 'State of the endpoints')
+      expect(await state.getByText('No attempt is made').count()).toBe(0)
+      await page.goto(`${web.node.url}/?sourceId=${source.id}`)
+      const row = page.getByRole('group', { name: `Failing: ${receiver.url}` })
+      await row.getByText(/its events wait, and go on by themselves when an endpoint answers/).waitFor()
+      expect(await row.getByText('The destination is paused').count()).toBe(0)
+    })
+
     it('sends an event again to the one destination that is chosen', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Two takers')

@@ -20,7 +20,7 @@ export function EndpointStates({ destination }: { destination: DestinationView }
             <EndpointBadge state={endpoint.state} />
             <div style={{ overflowWrap: 'anywhere', minWidth: 0, flex: '1 1 240px' }}>
               <Text>{settings.webhooks.find((webhook) => webhook.id === endpoint.id)?.url}</Text>
-              <StateText endpoint={endpoint} isAttempted={isAttempted} />
+              <StateText endpoint={endpoint} isAttempted={isAttempted} isHeld={destination.held !== null} />
             </div>
           </Group>
         ))}
@@ -31,8 +31,15 @@ export function EndpointStates({ destination }: { destination: DestinationView }
   )
 }
 
-/** @param isAttempted  its destination sends: neither paused nor switched off */
-function StateText({ endpoint, isAttempted }: { endpoint: EndpointState; isAttempted: boolean }) {
+interface StateProps {
+  endpoint: EndpointState
+  /** Its destination sends: neither paused nor switched off. */
+  isAttempted: boolean
+  /** Its destination is paused because it fails. */
+  isHeld: boolean
+}
+
+function StateText({ endpoint, isAttempted, isHeld }: StateProps) {
   const { state, lastAttemptAt, failingSince, downSince, nextProbeAt, downOnNodes, reason } = endpoint
   return (
     <>
@@ -43,6 +50,8 @@ function StateText({ endpoint, isAttempted }: { endpoint: EndpointState; isAttem
           {downOnNodes > 1 && ` on ${downOnNodes} nodes`}
           {isAttempted ? (
             <NextProbe at={nextProbeAt} />
+          ) : isHeld ? (
+            '. No event is sent while the destination is held; a sample event is, now and then.'
           ) : (
             '. No attempt is made while the destination is paused or off.'
           )}

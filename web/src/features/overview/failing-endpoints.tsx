@@ -51,7 +51,7 @@ function FailingRow({ failing }: { failing: Failing }) {
   const isOneOfSeveral = (destination?.endpoints.length ?? 0) > 1
   const isPaused = destination?.paused === true
   const { isFinal, text, action } = isPaused
-    ? whilePaused
+    ? whilePaused(destination.held !== null)
     : advice(reason, isOneOfSeveral && destination?.successPolicy === 'any')
   return (
     <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
@@ -102,11 +102,13 @@ function FailingRow({ failing }: { failing: Failing }) {
 }
 
 /** Whatever the reason is: nothing is sent there meanwhile. */
-const whilePaused: Advice = {
+const whilePaused = (becauseItFails: boolean): Advice => ({
   isFinal: false,
-  text: 'The destination is paused: its events wait until it is resumed.',
+  text: becauseItFails
+    ? 'The destination is held because it fails: its events wait, and go on by themselves when an endpoint answers.'
+    : 'The destination is paused: its events wait until it is resumed.',
   action: 'See it, or resume it',
-}
+})
 
 const countTexts = {
   held: ['delivery waits until it is resumed', 'deliveries wait until it is resumed'],
