@@ -7,7 +7,6 @@ import { deliveryQuery } from '../../api/deliveries.ts'
 import { recovering } from '../../api/query-client.ts'
 import { isMissing } from '../../api/request.ts'
 import { CopyIcon } from '../../shared/copy.tsx'
-import { useEndpointUrls } from '../../shared/endpoint-urls.ts'
 import { Fact, Facts } from '../../shared/facts.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -19,7 +18,7 @@ import { useCanChange } from '../../shared/use-role.ts'
 import { DestinationResults } from './destination-results.tsx'
 import { DeliveryTimeline } from './delivery-timeline.tsx'
 import { OriginFact } from './origin.tsx'
-import { RedeliveryBadge, RelatedDeliveries } from './redelivery.tsx'
+import { isRedelivery, RedeliveryBadge, RelatedDeliveries } from './redelivery.tsx'
 import { SentRequest } from './sent-request.tsx'
 import { StatusBadge } from './status-badge.tsx'
 import { SteerDelivery } from './steer-delivery.tsx'
@@ -42,7 +41,6 @@ export function DeliveryPage() {
 
 function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
   const canChange = useCanChange()
-  const withUrls = useEndpointUrls()
   return (
     <>
       <PageHeader
@@ -59,7 +57,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
             {delivery.temporalUiUrl !== null && <TemporalLink url={delivery.temporalUiUrl} />}
           </>
         }
-        {...(delivery.reason !== null && { description: readableReason(withUrls(delivery.reason)) })}
+        {...(delivery.reason !== null && { description: readableReason(withUrls(delivery.reason, delivery)) })}
       />
       <Stack gap="lg">
         {delivery.messageId !== '' && <RelatedDeliveries id={delivery.id} messageId={delivery.messageId} />}
@@ -69,11 +67,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
           <DestinationResults delivery={delivery} />
         </Section>
         <Section title="Attempts">
-          {delivery.sourceId.startsWith('aud_') && (
-            <Text size="sm" c="dimmed" mb="sm">
-              A sync made the first call, which failed. That call is counted at the endpoint, not here.
-            </Text>
-          )}
+          <CallOfSync delivery={delivery} />
           <DeliveryTimeline delivery={delivery} />
         </Section>
         <Section title="Request with the current settings">
@@ -81,6 +75,22 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
         </Section>
       </Stack>
     </>
+  )
+}
+
+/** With the URLs of endpoints in the place of their ids, as in the results: also of those that were removed, or moved since. */
+const withUrls = (reason: string, { destinations }: DeliveryDetail): string =>
+  destinations
+    .flatMap(({ endpoints }) => endpoints)
+    .reduce((text, { endpointId, url }) => text.replaceAll(endpointId, url ?? endpointId), reason)
+
+/** What came before the attempts of a delivery that a sync of an audience began. */
+function CallOfSync({ delivery: { id, sourceId } }: { delivery: DeliveryDetail }) {
+  if (!sourceId.startsWith('aud_') || isRedelivery(id)) return null
+  return (
+    <Text size="sm" c="dimmed" mb="sm">
+      A sync made the first call, which failed. The sync counts that call; it is not among these attempts.
+    </Text>
   )
 }
 

@@ -4,6 +4,8 @@ import { Link } from '../../shared/link.tsx'
 /** How the id of a redelivery ends; before it stands the id of what it repeats. */
 const ending = /\/redelivery\/(\d+)$/
 
+export const isRedelivery = (id: string): boolean => ending.test(id)
+
 /** Tells a redelivery from the delivery that it repeats; nothing for one that repeats none. */
 export function RedeliveryBadge({ id }: { id: string }) {
   const number = ending.exec(id)?.[1]
