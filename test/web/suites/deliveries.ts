@@ -318,6 +318,28 @@ export const deliveries = (web: WebTest) =>
       await eventually(() => receiver.requests.map(({ path }) => path)).toEqual(['/paused', '/failing', '/failing'])
     })
 
+    it('name an endpoint that was removed by the URL that it had', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      const source = await web.node.createSource('Removed endpoint')
+      const urls = [`${receiver.url}/kept`, `${receiver.url}/removed`]
+      const { id, settings } = await web.node.connect([source], urls, { successPolicy: 'all' })
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Moved out', messageId: 'moved' })
+      await eventually(() => receiver.requests.length).toBe(2)
+      const delivery = `/deliveries/${encodeURIComponent(`event/${source.id}/moved`)}`
+      receiver.answer({})
+      const webhooks = settings.webhooks.slice(0, 1).map((kept) => ({ id: kept.id, url: kept.url }))
+      expect((await web.node.api('PATCH', `/destinations/${id}`, { settings: { webhooks } })).status).toBe(200)
+      await eventually(() => statuses(source.id)).toEqual(['retrying'])
+      expect((await web.node.api('POST', `${delivery}/retry`)).status).toBe(200)
+      await eventually(() => statuses(source.id)).toEqual(['failed'])
+
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}${delivery}`)
+      await page.getByText(`${receiver.url}/removed: the endpoint was removed from its destination.`).waitFor()
+      expect(await page.getByText(/ep_[0-9a-f]+/i).count()).toBe(0)
+    })
+
     it('stops on the way through all that match', async () => {
       const source = await web.node.createSource('Stopped')
       const { id } = await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
