@@ -358,7 +358,7 @@ export const deliveries = (web: WebTest) =>
       const { page } = await web.open({ signedInTo: web.node.url })
       const { body } = await web.node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}&limit=1`)
       await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(body.items[0]?.id ?? '')}`)
-      await page.getByText('Its destination is paused: resume the destination to send it.').waitFor()
+      await page.getByText('Its destination is paused: it is sent when that is resumed.').waitFor()
       expect(await page.getByRole('button', { name: 'Retry now …' }).isDisabled()).toBe(true)
 
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&status=held`)

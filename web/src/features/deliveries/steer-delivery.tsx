@@ -29,7 +29,7 @@ export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
     <>
       {isHeld && (
         <Text size="sm" id={whyNot}>
-          Its destination is paused: resume the destination to send it.
+          Its destination is paused: it is sent when that is resumed.
         </Text>
       )}
       {fitting.map((action, index) => {

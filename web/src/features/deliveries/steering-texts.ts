@@ -13,7 +13,7 @@ interface SteeringText {
 export const steeringTexts: Record<SteeringAction, SteeringText> = {
   retry: {
     label: 'Retry now',
-    one: 'The next attempt is made now instead of later.',
+    one: 'The next attempt is made now instead of later; at an endpoint that is down or busy, as soon as it can be tried.',
     many: 'Deliveries that wait for their next attempt are tried now. Others stay as they are; events in the inbox are sent in their turn.',
   },
   redeliver: {
@@ -41,7 +41,7 @@ export const obstacleTexts: Record<SteeringObstacle, string> = {
 
 /** Texts that are shown once a delivery took an action. */
 export const steeredTexts: Record<DeliverySteered | 'redelivered', string> = {
-  retrying: 'The next attempt is being made now',
+  retrying: 'The next attempt is made as soon as its endpoint can be tried',
   started: 'The delivery has started',
   queued: 'It waits in the inbox until Temporal accepts it',
   cancelled: 'It was cancelled before its delivery started',
