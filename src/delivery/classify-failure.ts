@@ -71,6 +71,10 @@ export const classifyFailure = (error: unknown, circumstances: Circumstances): S
   durationMs: circumstances.durationMs,
 })
 
+/** Why an address gave no answer, in a sentence. */
+export const failureReason = (error: unknown, host: string): string =>
+  classify(error, { host, timeoutMs: 0, durationMs: 0 }).reason
+
 const classify = (error: unknown, { host, timeoutMs }: Circumstances): Classification => {
   if (error instanceof AttemptTimeoutError) {
     return mayPass(

@@ -114,6 +114,25 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     expect(given.receiver.requests).toEqual([])
   })
 
+  it('says in a preview why the members cannot be fetched now', async () => {
+    given.receiver.answer({ status: 503 })
+    for (const [membership, why] of [
+      [{ kind: 'http', url: `${given.receiver.url}/members.csv` }, 'its URL answered 503'],
+      [{ kind: 'http', url: 'http://127.0.0.1:9/members.csv' }, '127.0.0.1 refused the connection'],
+      [
+        { kind: 'sql', connectionString: 'postgres://u:secret@127.0.0.1:9/db?sslmode=disable', query: 'select 1' },
+        '127.0.0.1 refused the connection',
+      ],
+    ] as const) {
+      const audience = await createAudience(given.node, [], { name: 'Out of reach', membership })
+      const { status, body } = await given.node.api('POST', `/audiences/${audience.id}/preview`)
+      expect(status).toBe(400)
+      expect(body).toMatchObject({ message: expect.stringContaining(why) as string })
+      expect(JSON.stringify(body)).not.toContain('secret')
+      await given.node.api('DELETE', `/audiences/${audience.id}`)
+    }
+  })
+
   it('counts the calls of a slow destination while they go out', async () => {
     given.receiver.answer({ delayMs: 1_000 })
     const syncId = await upload(given.node, given.audience, users(300))

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
+import pg from 'pg'
 import { badRowsRefusal } from '../../audiences/bad-rows.ts'
 import { identifyBody } from '../../audiences/identify.ts'
 import { MembershipError } from '../../audiences/membership-error.ts'
@@ -12,6 +13,7 @@ import type { StoredAudience } from '../../db/audiences.ts'
 import { nextChanges } from '../../db/audiences-changes.ts'
 import { compareWhole, countAcknowledged } from '../../db/audiences-comparison.ts'
 import { countMembers, createRowSet, dropRowSet, previewNumber, writeRows } from '../../db/audiences-staging.ts'
+import { failureReason } from '../../delivery/classify-failure.ts'
 import { AppError } from '../../errors.ts'
 import type { Preview } from '../../schemas/audience.ts'
 import type { AudienceRouteDependencies } from './audience-dependencies.ts'
@@ -85,7 +87,15 @@ async function stage(
     return { rowSet, rows, isUnchanged: false }
   } catch (error) {
     await dropRowSet(database, rowSet)
-    const fault = error instanceof MembershipError ? error : new MembershipError('it could not be fetched')
+    const fault = error instanceof MembershipError ? error : notFetched(error, audience)
     throw new AppError('bad_request', fault.sentence, { cause: error })
   }
+}
+
+/** What kept it from being fetched this time, which may pass. */
+function notFetched(error: unknown, { membership }: StoredAudience): MembershipError {
+  const address = membership.kind === 'http' ? membership.url : membership.kind === 'sql' && membership.connectionString
+  const isOfNetwork = error instanceof Error && 'code' in error && !(error instanceof pg.DatabaseError)
+  const why = address && isOfNetwork ? failureReason(error, new URL(address).hostname) : (error as Error).message
+  return new MembershipError(`it could not be fetched (${why.replace(/\.$/, '')})`)
 }
