@@ -13,9 +13,9 @@ export const nobody: UsersOfSources = { lines: '', sourceIds: [] }
 /** Whether nothing is entered. */
 export const isNobody = ({ lines, sourceIds }: UsersOfSources): boolean => lines === '' && sourceIds.length === 0
 
-/** As the API takes them. */
+/** As the API takes them: each user once, however often the id is typed. */
 export const bodyOf = ({ lines, sourceIds }: UsersOfSources): { userIds: string[]; sourceIds?: string[] } => ({
-  userIds: lines.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()])),
+  userIds: [...new Set(lines.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()])))],
   ...(sourceIds.length > 0 && { sourceIds }),
 })
 
