@@ -11,6 +11,9 @@ export const finding = (web: WebTest) =>
     it('audiences and ids in the palette, with what there is of them', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Findable')
+      // More than the palette shows.
+      const namedLikeThem = Array.from({ length: 13 }, (_, n) => `Shop of u-find ${n}`)
+      const shops = await Promise.all(namedLikeThem.map((name) => web.node.createSource(name)))
       const destination = await web.node.connect([source], [receiver.url])
       const { body: audience } = await web.node.api<Audience>('POST', '/audiences', { name: 'Night Owls' })
       await web.node.post('/track', source.writeKey, { userId: 'u-find', event: 'Found', messageId: 'm-find' })
@@ -52,6 +55,12 @@ export const finding = (web: WebTest) =>
         `No delivery of this message${source.id}`,
       ])
       await eventually(selected).toEqual(['Findable'])
+      // Names that have the id do not push it out.
+      await page.getByRole('textbox', { name: 'Go to' }).fill('u-find')
+      await dialog.getByText('1 delivery of this user').click()
+      await eventually(() => new URL(page.url()).search).toBe('?userId=u-find')
+      for (const { id } of shops) await web.node.api('DELETE', `/sources/${id}`)
+      await page.keyboard.press('Control+k')
       await page.getByRole('textbox', { name: 'Go to' }).fill('m-refused')
       await dialog.getByText('An event that was turned away').click()
       await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
@@ -66,7 +75,7 @@ export const finding = (web: WebTest) =>
       await page.goto(`${web.node.url}/deletion-requests`)
       await page.getByRole('button', { name: 'Request a deletion' }).first().click()
       const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('User ids').fill('gone-1\ngone-2\n')
+      await dialog.getByLabel('User ids').fill('gone-1\ngone-2\n gone-1 \n')
       await dialog.getByRole('combobox', { name: 'Sources' }).press('ArrowDown')
       await page.getByRole('option', { name: 'Forgetful' }).click()
       await page.keyboard.press('Tab')

@@ -9,6 +9,7 @@ import { deliveryCountQuery } from '../api/deliveries.ts'
 import { destinationsQuery } from '../api/destinations.ts'
 import { sourcesQuery } from '../api/sources.ts'
 import { turnedAwayQuery } from '../api/turned-away.ts'
+import { fitting } from './fitting.ts'
 import { pages } from './pages.tsx'
 
 /** Pause in typing before ids are looked up, in milliseconds. */
@@ -67,8 +68,10 @@ export default function CommandPalette({ request }: { request: number }) {
         onClick: () => void navigate({ to: '/audiences/$id', params: { id } }),
       })),
     },
-    { group: 'Found', actions: wanted === '' ? [] : searches(wanted) },
   ]
+  const named = fitting(groups, wanted)
+  const lookedUp = wanted === '' ? [] : [{ group: 'Found', actions: searches(wanted) }]
+  const isFound = (found.userId ?? 0) + (found.messageId ?? 0) > 0 || found.isTurnedAway
 
   /** What there is comes before what there is not. Ids tell places, so that the first stays selected when the numbers come. */
   function searches(id: string): SpotlightActionData[] {
@@ -91,7 +94,9 @@ export default function CommandPalette({ request }: { request: number }) {
 
   return (
     <Spotlight
-      actions={groups}
+      // Names that have the id, too, may be more than are shown.
+      actions={isFound ? [...lookedUp, ...named] : [...named, ...lookedUp]}
+      filter={(_, actions) => actions}
       query={query}
       onQueryChange={setQuery}
       shortcut={null}
