@@ -23,6 +23,7 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('option', { name: 'Test destination' }).click()
       await dialog.getByRole('button', { name: 'Create', exact: true }).click()
       await page.getByRole('heading', { name: 'Big Spenders', level: 1 }).waitFor()
+      await page.getByText('None yet. Upload members to begin the first one.').waitFor()
 
       const buffer = Buffer.from('userId\nada\ngrace\n')
       await page.locator('input[type=file]').setInputFiles({ name: 'members.csv', mimeType: 'text/csv', buffer })
@@ -324,16 +325,18 @@ export const audiences = (web: WebTest) =>
       await page.goto(web.node.url + path)
       await page.getByText('select 1 as user_id').first().waitFor()
       await page.getByRole('textbox', { name: 'Query' }).fill('select id as user_id from users')
-      await page.getByLabel('Bad rows allowed').fill('2.5')
+      await page.getByLabel('Bad rows allowed').fill('0.04')
       await page.getByLabel('Most calls per second').fill('40')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Saved', { exact: true }).waitFor()
       expect((await web.node.api<Audience>('GET', path)).body).toMatchObject({
         membership: { kind: 'sql', host: '127.0.0.1', query: 'select id as user_id from users' },
-        maxBadRowShare: 0.025,
+        maxBadRowShare: 0.0004,
         maxRemovalShare: 0.5,
         maxPerSecond: 40,
       })
+      await page.getByText('0.04 % of the rows').waitFor()
+      await page.getByText('None yet. Press “Sync now” to begin the first one.').waitFor()
 
       const { id } = await web.node.connect([], [receiver.url])
       const pushed = await createAudience('Goodbye')

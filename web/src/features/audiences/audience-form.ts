@@ -108,7 +108,7 @@ const toGuards = ({ maxBadRowShare, maxRemovalShare, maxPerSecond }: Audience) =
   maxPerSecond: maxPerSecond ?? ('' as const),
 })
 
-const inPercent = (share: number): number => Math.round(share * 100_000) / 1_000
+export const inPercent = (share: number): number => Math.round(share * 100_000) / 1_000
 
 const toScheduleValues = ({ schedule }: Audience): Pick<AudienceValues, 'schedule' | 'interval' | 'cron'> => ({
   schedule: schedule === null ? 'none' : schedule.cron === undefined ? 'interval' : 'cron',

@@ -17,6 +17,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
+import { inPercent } from './audience-form.ts'
 import { describeMembership, describeSchedule } from './describe.ts'
 import { EditAudience } from './edit-audience.tsx'
 import { Members } from './members.tsx'
@@ -54,7 +55,7 @@ function AudienceView({ tagged }: { tagged: Tagged<Audience> }) {
           <Members audience={audience} />
         </Section>
         <Section title="Syncs">
-          <SyncHistory audienceId={audience.id} />
+          <SyncHistory audience={audience} />
         </Section>
         {canChange && (
           <Section title="Settings">
@@ -167,4 +168,4 @@ function AudienceFacts({ audience }: { audience: Audience }) {
   )
 }
 
-const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`
+const percent = (share: number): string => `${inPercent(share)} %`

@@ -1,6 +1,6 @@
 import { Alert, Badge, Button, Group, Stack, Table, Text } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import type { Sync } from '../../../../src/schemas/audience.ts'
+import type { Audience, Sync } from '../../../../src/schemas/audience.ts'
 import { steerSync, syncsQuery } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { recovering } from '../../api/query-client.ts'
@@ -34,7 +34,7 @@ const labels: Record<Sync['status'], string> = {
 const liveMs = 2_000
 
 /** Past syncs and the one that runs, newest first. */
-export function SyncHistory({ audienceId }: { audienceId: string }) {
+export function SyncHistory({ audience: { id: audienceId, membership } }: { audience: Audience }) {
   const isDeleting = useIsDeleting()
   const query = useInfiniteQuery({
     ...syncsQuery(audienceId),
@@ -42,15 +42,18 @@ export function SyncHistory({ audienceId }: { audienceId: string }) {
   })
   return (
     <>
-      <QueryView query={query}>{({ pages }) => <SyncTable syncs={pages.flatMap(({ items }) => items)} />}</QueryView>
+      <QueryView query={query}>
+        {({ pages }) => <SyncTable syncs={pages.flatMap(({ items }) => items)} isPushed={membership.kind === 'push'} />}
+      </QueryView>
       <LoadMore query={query} />
     </>
   )
 }
 
-function SyncTable({ syncs }: { syncs: Sync[] }) {
-  if (syncs.length === 0)
-    return <Text c="dimmed">None yet. Upload members, or press “Sync now” to begin the first one.</Text>
+function SyncTable({ syncs, isPushed }: { syncs: Sync[]; isPushed: boolean }) {
+  const canChange = useCanChange()
+  const start = isPushed ? 'Upload members' : 'Press “Sync now”'
+  if (syncs.length === 0) return <Text c="dimmed">None yet.{canChange && ` ${start} to begin the first one.`}</Text>
   return (
     <Table verticalSpacing="xs">
       <Table.Thead>
