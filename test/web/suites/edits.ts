@@ -146,6 +146,37 @@ export const edits = (web: WebTest) =>
       ])
     })
 
+    it('are not taken while others are saved, which would lose them, and go on where they stood', async () => {
+      const path = await destination('Slowly saved')
+      const { id } = await web.node.createSource('Slowly renamed')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const changes = { begun: 0, goOn: (): void => {} }
+      await page.route('**/api/v1/**', async (route) => {
+        if (!['PATCH', 'PUT'].includes(route.request().method())) return route.continue()
+        changes.begun += 1
+        await new Promise<void>((resolve) => (changes.goOn = resolve))
+        await route.continue()
+      })
+      const field = (name: string) => page.getByRole('textbox', { name, exact: true })
+      for (const [place, name, typed] of [
+        [path, 'Name', 'Saved'],
+        [`/sources/${id}`, 'Name', 'Renamed'],
+        ['/alerts', 'An endpoint fails for so many minutes', '71'],
+      ] as const) {
+        const before = changes.begun
+        await page.goto(web.node.url + place)
+        await field(name).fill(typed)
+        await field(name).press('Enter')
+        await eventually(() => changes.begun).toBe(before + 1)
+        await page.keyboard.type('2')
+        expect(await field(name).inputValue()).toBe(typed)
+        changes.goOn()
+        await eventually(() => field(name).isEnabled()).toBe(true)
+        await page.keyboard.type('3')
+        expect(await field(name).inputValue()).toBe(`${typed}3`)
+      }
+    })
+
     it('are asked about before who typed them signs out', async () => {
       const path = await destination('Signed out')
       const { page } = await web.open({ signedInTo: web.node.url })

@@ -1,6 +1,7 @@
 import { useEffect } from 'react'
 
-/** A button is disabled while it works, which takes the focus from it: who uses the keyboard finds it there again afterwards. */
+/** A button is disabled while it works, and a form while it is saved, which takes the focus from them: who uses the keyboard finds it there
+ *  again afterwards. */
 export function useKeptFocus(): void {
   useEffect(() => {
     let last: EventTarget | null = null
@@ -8,9 +9,10 @@ export function useKeptFocus(): void {
       last = target
     }
     const enabled = new MutationObserver((changes) => {
-      const isBack = changes.some(({ target }) => target === last)
-      if (isBack && last instanceof HTMLButtonElement && !last.disabled && document.activeElement === document.body)
-        last.focus()
+      if (!(last instanceof HTMLElement) || document.activeElement !== document.body) return
+      const place = last
+      const isBack = changes.some(({ target }) => target.contains(place))
+      if (isBack && !place.matches(':disabled')) place.focus()
     })
     document.addEventListener('focusin', remember)
     enabled.observe(document.body, { subtree: true, attributeFilter: ['disabled'] })

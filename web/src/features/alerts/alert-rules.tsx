@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
+import { Button, Group, NumberInput, Switch, Text } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import type { AlertRules } from '../../../../src/schemas/alert.ts'
@@ -7,6 +7,7 @@ import type { Tagged } from '../../api/request.ts'
 import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
@@ -56,7 +57,7 @@ function Rules({ rules }: { rules: Tagged<AlertRules> }) {
   return (
     <form onSubmit={form.onSubmit(() => save.mutate(loaded.etag))}>
       <UnsavedGuard isDirty={form.isDirty()} />
-      <Stack>
+      <FormStack isSaving={save.isPending}>
         <Fields form={form} disabled={!canChange} />
         {canChange && (
           <>
@@ -78,7 +79,7 @@ function Rules({ rules }: { rules: Tagged<AlertRules> }) {
             </Group>
           </>
         )}
-      </Stack>
+      </FormStack>
     </form>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Stack } from '@mantine/core'
+import { Button, Checkbox, Group } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -9,6 +9,7 @@ import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -58,7 +59,7 @@ function ChangeForm({ read, onDone }: { read: Tagged<AlertChannel>; onDone: () =
   return (
     <form onSubmit={form.onSubmit(() => save.mutate(etag))}>
       <UnsavedGuard isDirty={form.isDirty() || !isSigned} />
-      <Stack>
+      <FormStack isSaving={save.isPending}>
         <ChannelFields form={form} isKnown />
         {channel.settings?.kind === 'webhook' && channel.settings.hasSharedSecret && (
           <Checkbox
@@ -82,7 +83,7 @@ function ChangeForm({ read, onDone }: { read: Tagged<AlertChannel>; onDone: () =
             Save the channel
           </Button>
         </Group>
-      </Stack>
+      </FormStack>
     </form>
   )
 }

@@ -1,10 +1,11 @@
-import { Button, Group, Select, Stack } from '@mantine/core'
+import { Button, Group, Select } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import type { AlertChannelSettings, NewAlertChannel } from '../../../../src/schemas/alert.ts'
 import { createAlertChannel } from '../../api/alerts.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { channelFieldOf, ChannelFields, recipientsOf, type ChannelValues } from './channel-fields.tsx'
@@ -33,7 +34,7 @@ export function NewChannel() {
   return (
     <form onSubmit={form.onSubmit(() => create.mutate())}>
       <UnsavedGuard isDirty={form.isDirty()} />
-      <Stack maw={480}>
+      <FormStack isSaving={create.isPending} maw={480}>
         <Select label="Kind" data={kinds} allowDeselect={false} {...form.getInputProps('kind')} />
         <ChannelFields form={form} isKnown={false} />
         <FormProblem title="Not added" problem={problem} />
@@ -42,7 +43,7 @@ export function NewChannel() {
             Add the channel
           </Button>
         </Group>
-      </Stack>
+      </FormStack>
     </form>
   )
 }

@@ -7,6 +7,7 @@ import { createAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { monospaced } from '../../shared/monospaced.ts'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -32,7 +33,7 @@ export function CreateAudience() {
   return (
     <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
       <UnsavedGuard isDirty={form.isDirty()} />
-      <Stack>
+      <FormStack isSaving={create.isPending}>
         <TextInput
           label="Name"
           description="Receivers get it in snake_case, as a trait of the user"
@@ -68,7 +69,7 @@ export function CreateAudience() {
             Create
           </Button>
         </Group>
-      </Stack>
+      </FormStack>
     </form>
   )
 }

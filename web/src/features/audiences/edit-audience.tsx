@@ -8,6 +8,7 @@ import { ApiError, type Tagged } from '../../api/request.ts'
 import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
@@ -42,7 +43,7 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
   return (
     <form onSubmit={form.onSubmit(() => save.mutate({}))}>
       <UnsavedGuard isDirty={form.isDirty()} />
-      <Stack>
+      <FormStack isSaving={save.isPending}>
         <TextInput label="Name" required maw={420} {...form.getInputProps('name')} />
         <MultiSelect
           label="Destinations"
@@ -83,7 +84,7 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
             Save
           </Button>
         </div>
-      </Stack>
+      </FormStack>
     </form>
   )
 }

@@ -1,10 +1,11 @@
-import { Button, Stack, Text } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import type { LiftedSuppressions } from '../../../../src/schemas/deletion-request.ts'
 import { liftSuppressions } from '../../api/deletion-requests.ts'
 import { explain } from '../../shared/error-notice.tsx'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { bodyOf, isNobody, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
@@ -24,7 +25,7 @@ export function LiftSuppressions({ onDone }: { onDone: () => void }) {
     onFailed: (error) => setProblem(explain(error)),
   })
   return (
-    <Stack>
+    <FormStack isSaving={lift.isPending}>
       <UnsavedGuard isDirty={!isNobody(users)} />
       <Text size="sm">
         Events that these users send from now on are delivered again. What was erased, or dropped so far, does not come
@@ -39,7 +40,7 @@ export function LiftSuppressions({ onDone }: { onDone: () => void }) {
       <Button disabled={body.userIds.length === 0} loading={lift.isPending} onClick={() => lift.mutate()}>
         Lift the suppression of {people(body.userIds.length)}
       </Button>
-    </Stack>
+    </FormStack>
   )
 }
 

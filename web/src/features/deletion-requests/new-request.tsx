@@ -1,8 +1,9 @@
-import { Button, Checkbox, Stack } from '@mantine/core'
+import { Button, Checkbox } from '@mantine/core'
 import { useState } from 'react'
 import { requestDeletion } from '../../api/deletion-requests.ts'
 import { explain } from '../../shared/error-notice.tsx'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { bodyOf, isNobody, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
@@ -21,7 +22,7 @@ export function NewRequest({ onDone }: { onDone: () => void }) {
     onFailed: (error) => setProblem(explain(error)),
   })
   return (
-    <Stack>
+    <FormStack isSaving={ask.isPending}>
       <UnsavedGuard isDirty={!isNobody(users) || suppress} />
       <UsersOfSourcesFields
         value={users}
@@ -37,6 +38,6 @@ export function NewRequest({ onDone }: { onDone: () => void }) {
       <Button color="red" disabled={count === 0} loading={ask.isPending} onClick={() => ask.mutate()}>
         Delete {count === 1 ? '1 user' : `${count.toLocaleString()} users`}
       </Button>
-    </Stack>
+    </FormStack>
   )
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, Group, Stack, Stepper, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Checkbox, Fieldset, Group, Stack, Stepper, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconCircleCheck, IconLock } from '@tabler/icons-react'
@@ -164,81 +164,84 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
           if (step < testStep) goOn()
         }}
       >
-        <Stepper
-          ref={steps}
-          active={step}
-          onStepClick={(next) => next < step && setStep(next)}
-          allowNextStepsSelect={false}
-          size="sm"
-          mb="lg"
-          orientation={isNarrow ? 'vertical' : 'horizontal'}
-        >
-          <Stepper.Step label="Sources" description="Which events">
-            <Section title="Which sources should it get events from?">
-              <TextInput
-                ref={nameField}
-                label="Name of the destination"
-                required
-                maw={420}
-                key={form.key('name')}
-                {...form.getInputProps('name')}
-              />
-              <SourceChoice form={form} />
-              <Checkbox
-                label="No source: this destination only gets audiences"
-                checked={isForAudiences}
-                disabled={values.sourceIds.length > 0}
-                onChange={({ currentTarget }) => setForAudiences(currentTarget.checked)}
-              />
-            </Section>
-          </Stepper.Step>
-          <Stepper.Step label="Endpoints" description="Up to five URLs">
-            <Section title="Where should they go?">
-              <EndpointFields form={form} destinationId={destinationId ?? undefined} />
-              {values.webhooks.length > 1 && <SuccessPolicy form={form} />}
-            </Section>
-          </Stepper.Step>
-          <Stepper.Step label="Signature" description="Optional secret">
-            <Section title="Should requests be signed?">
-              <div>
-                <SecretField form={form} isSet={hasSecret} />
-                {lacksSecret && (
-                  <Alert color="yellow" mt="sm">
-                    The secret that you had entered was not kept when the page was reloaded. Enter it again, or generate
-                    another one.
-                  </Alert>
-                )}
-              </div>
-            </Section>
-          </Stepper.Step>
-          <Stepper.Step label="Test" description="And switch on">
-            <Section title="Does it arrive?">
-              <Text>
-                The destination is saved but switched off: only your tests are sent. Go back to correct what a test
-                shows.
-              </Text>
-              {destinationId !== null && <EndpointTestPanel destinationId={destinationId} />}
-            </Section>
-          </Stepper.Step>
-        </Stepper>
-        <FormProblem title="Not saved" problem={problem} />
-        <Group justify="space-between" mt="md">
-          <Button variant="default" disabled={step === 0} onClick={() => setStep(step - 1)}>
-            Back
-          </Button>
-          {step < testStep ? (
-            <Button type="submit" loading={save.isPending}>
-              {step === lastFormStep ? 'Save and test' : 'Next'}
+        {/* What is typed while it is saved would be lost in the next step. */}
+        <Fieldset variant="unstyled" disabled={save.isPending && step < testStep}>
+          <Stepper
+            ref={steps}
+            active={step}
+            onStepClick={(next) => next < step && setStep(next)}
+            allowNextStepsSelect={false}
+            size="sm"
+            mb="lg"
+            orientation={isNarrow ? 'vertical' : 'horizontal'}
+          >
+            <Stepper.Step label="Sources" description="Which events">
+              <Section title="Which sources should it get events from?">
+                <TextInput
+                  ref={nameField}
+                  label="Name of the destination"
+                  required
+                  maw={420}
+                  key={form.key('name')}
+                  {...form.getInputProps('name')}
+                />
+                <SourceChoice form={form} />
+                <Checkbox
+                  label="No source: this destination only gets audiences"
+                  checked={isForAudiences}
+                  disabled={values.sourceIds.length > 0}
+                  onChange={({ currentTarget }) => setForAudiences(currentTarget.checked)}
+                />
+              </Section>
+            </Stepper.Step>
+            <Stepper.Step label="Endpoints" description="Up to five URLs">
+              <Section title="Where should they go?">
+                <EndpointFields form={form} destinationId={destinationId ?? undefined} />
+                {values.webhooks.length > 1 && <SuccessPolicy form={form} />}
+              </Section>
+            </Stepper.Step>
+            <Stepper.Step label="Signature" description="Optional secret">
+              <Section title="Should requests be signed?">
+                <div>
+                  <SecretField form={form} isSet={hasSecret} />
+                  {lacksSecret && (
+                    <Alert color="yellow" mt="sm">
+                      The secret that you had entered was not kept when the page was reloaded. Enter it again, or
+                      generate another one.
+                    </Alert>
+                  )}
+                </div>
+              </Section>
+            </Stepper.Step>
+            <Stepper.Step label="Test" description="And switch on">
+              <Section title="Does it arrive?">
+                <Text>
+                  The destination is saved but switched off: only your tests are sent. Go back to correct what a test
+                  shows.
+                </Text>
+                {destinationId !== null && <EndpointTestPanel destinationId={destinationId} />}
+              </Section>
+            </Stepper.Step>
+          </Stepper>
+          <FormProblem title="Not saved" problem={problem} />
+          <Group justify="space-between" mt="md">
+            <Button variant="default" disabled={step === 0} onClick={() => setStep(step - 1)}>
+              Back
             </Button>
-          ) : (
-            <Button
-              loading={switchOn.isPending}
-              onClick={() => destinationId !== null && switchOn.mutate(destinationId)}
-            >
-              Switch on
-            </Button>
-          )}
-        </Group>
+            {step < testStep ? (
+              <Button type="submit" loading={save.isPending}>
+                {step === lastFormStep ? 'Save and test' : 'Next'}
+              </Button>
+            ) : (
+              <Button
+                loading={switchOn.isPending}
+                onClick={() => destinationId !== null && switchOn.mutate(destinationId)}
+              >
+                Switch on
+              </Button>
+            )}
+          </Group>
+        </Fieldset>
       </form>
     </>
   )

@@ -1,4 +1,4 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { Destination } from '../../../../src/schemas/destination.ts'
 import { changeDestination, destinationQuery } from '../../api/destinations.ts'
@@ -6,6 +6,7 @@ import type { Tagged } from '../../api/request.ts'
 import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -47,7 +48,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
     <Section title="Settings">
       <UnsavedGuard isDirty={form.isDirty()} />
       <form onSubmit={form.onSubmit(() => save.mutate(loaded.etag))}>
-        <Stack>
+        <FormStack isSaving={save.isPending}>
           <TextInput label="Name" required maw={420} key={form.key('name')} {...form.getInputProps('name')} />
           <SourceChoice form={form} />
           <EndpointFields form={form} destinationId={id} />
@@ -77,7 +78,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
               </Button>
             )}
           </Group>
-        </Stack>
+        </FormStack>
       </form>
     </Section>
   )

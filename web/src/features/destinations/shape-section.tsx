@@ -1,4 +1,4 @@
-import { Button, Group, SegmentedControl, Stack, Text, Textarea } from '@mantine/core'
+import { Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
@@ -8,6 +8,7 @@ import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { explain } from '../../shared/error-notice.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { monospaced } from '../../shared/monospaced.ts'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
@@ -123,7 +124,7 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
           submit(loaded.etag)
         }}
       >
-        <Stack>
+        <FormStack isSaving={save.isPending}>
           <Text size="sm">{kind.intro[saved === null ? 0 : 1]}</Text>
           <SegmentedControl
             aria-label={`Edit the ${name} as`}
@@ -172,7 +173,7 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
           {typed !== undefined && (typed !== null || kind.tried.withNone) && (
             <RehearsalPanel destinationId={id} draft={{ [name]: typed }} title={kind.tried.title} />
           )}
-        </Stack>
+        </FormStack>
       </form>
     </Section>
   )

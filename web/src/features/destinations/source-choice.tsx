@@ -46,11 +46,12 @@ function NewSource({ form }: { form: UseFormReturnType<DestinationValues> }) {
   const name = form.getValues().newSource
   const field = useRef<HTMLInputElement>(null)
   const create = useChange({
-    change: () => createSource({ name }),
+    change: (typed: string) => createSource({ name: typed }),
     stale: ['sources'],
-    onDone: ({ id }) => {
+    onDone: ({ id }, typed) => {
       form.setFieldValue('sourceIds', [...form.getValues().sourceIds, id])
-      form.setFieldValue('newSource', '')
+      // What was typed since stays.
+      if (form.getValues().newSource === typed) form.setFieldValue('newSource', '')
       // Without a name, the button has no use, and cannot keep the focus.
       field.current?.focus()
     },
@@ -68,10 +69,10 @@ function NewSource({ form }: { form: UseFormReturnType<DestinationValues> }) {
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return
           event.preventDefault()
-          if (canCreate) create.mutate()
+          if (canCreate) create.mutate(name)
         }}
       />
-      <Button variant="default" disabled={!canCreate} loading={create.isPending} onClick={() => create.mutate()}>
+      <Button variant="default" disabled={!canCreate} loading={create.isPending} onClick={() => create.mutate(name)}>
         Create source
       </Button>
     </Group>

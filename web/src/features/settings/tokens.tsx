@@ -8,6 +8,7 @@ import { confirm } from '../../shared/confirm.tsx'
 import { CodeBlock } from '../../shared/copy.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
 import { textColumn } from '../../shared/text-column.ts'
 import { Ago } from '../../shared/time.tsx'
@@ -91,13 +92,15 @@ function NewToken() {
     <Stack>
       <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
         <UnsavedGuard isDirty={form.isDirty()} />
-        <Group align="flex-end" gap="sm">
-          <TextInput label="Name" placeholder="CI" required {...form.getInputProps('name')} />
-          <Select label="Role" data={roleChoices} allowDeselect={false} w={300} {...form.getInputProps('role')} />
-          <Button type="submit" loading={create.isPending}>
-            Create token
-          </Button>
-        </Group>
+        <FormStack isSaving={create.isPending}>
+          <Group align="flex-end" gap="sm">
+            <TextInput label="Name" placeholder="CI" required {...form.getInputProps('name')} />
+            <Select label="Role" data={roleChoices} allowDeselect={false} w={300} {...form.getInputProps('role')} />
+            <Button type="submit" loading={create.isPending}>
+              Create token
+            </Button>
+          </Group>
+        </FormStack>
       </form>
       {create.data !== undefined && (
         <Alert color="teal" title={`Token “${create.data.name}”: copy it now`} role="status">

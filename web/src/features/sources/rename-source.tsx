@@ -1,4 +1,4 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Source } from '../../../../src/schemas/source.ts'
@@ -6,6 +6,7 @@ import type { Tagged } from '../../api/request.ts'
 import { changeSource, sourceQuery, sourcesQuery } from '../../api/sources.ts'
 import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { explainAtField } from '../../shared/form-errors.ts'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -51,7 +52,7 @@ export function RenameSource({ current: { answer: source, etag } }: { current: T
           if (!isTaken) save.mutate(edit?.etag ?? null)
         }}
       >
-        <Stack>
+        <FormStack isSaving={save.isPending}>
           <Group align="flex-start">
             <TextInput
               aria-label="Name"
@@ -71,7 +72,7 @@ export function RenameSource({ current: { answer: source, etag } }: { current: T
             onReload={reload}
             onOverwrite={() => save.mutate(null)}
           />
-        </Stack>
+        </FormStack>
       </form>
     </Section>
   )

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Table, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDisclosure } from '@mantine/hooks'
 import { IconBox, IconPlus } from '@tabler/icons-react'
@@ -10,6 +10,7 @@ import { activityQuery } from '../../api/system.ts'
 import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { explainAtField } from '../../shared/form-errors.ts'
+import { FormStack } from '../../shared/form-stack.tsx'
 import { Link } from '../../shared/link.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
 import { QueryView } from '../../shared/query-view.tsx'
@@ -136,7 +137,7 @@ function CreateForm() {
   return (
     <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
       <UnsavedGuard isDirty={form.isDirty()} />
-      <Stack>
+      <FormStack isSaving={create.isPending}>
         <TextInput
           label="Name"
           description="What sends the events, for example “Website” or “Billing server”"
@@ -149,7 +150,7 @@ function CreateForm() {
             Create
           </Button>
         </Group>
-      </Stack>
+      </FormStack>
     </form>
   )
 }
