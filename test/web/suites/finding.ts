@@ -171,10 +171,14 @@ export const finding = (web: WebTest) =>
       await web.node.api('POST', '/destinations/test', { settings: { webhooks: [{ url: 'http://127.0.0.1:9/' }] } })
       const { body: rules } = await web.node.api<object>('GET', '/alert-rules')
       await web.node.api('PUT', '/alert-rules', rules)
+      const channel = { name: 'Told of in words', settings: { kind: 'webhook', url: 'http://127.0.0.1:9/' } }
+      const { id } = (await web.node.api<{ id: string }>('POST', '/alert-channels', channel)).body
+      await web.node.api('POST', `/alert-channels/${id}/test`)
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/settings?tab=audit`)
       for (const told of [
         'admin Replaced alert rules Show',
+        'admin Sent a test alert to channel .+ Show',
         'admin Sent a test event to an endpoint that was not saved Show',
         'admin Stopped an action on many deliveries Show',
       ]) {

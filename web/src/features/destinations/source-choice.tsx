@@ -19,7 +19,7 @@ export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValu
           ) : (
             <Checkbox.Group
               label="Sources"
-              description="Every event of a selected source is sent."
+              description="Every event of a selected source is sent, unless a filter of the destination leaves it out."
               key={form.key('sourceIds')}
               {...form.getInputProps('sourceIds')}
             >

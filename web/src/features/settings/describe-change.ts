@@ -45,6 +45,7 @@ const verbs: Record<string, string> = {
 /** Actions that no verb and noun tell. */
 const sentences: Record<string, string> = {
   'session.create': 'Signed in',
+  'alert-channels.test': 'Sent a test alert to channel',
   'deliveries.bulk.stop': 'Stopped an action on many deliveries',
   'destinations.hold': 'Held destination while it fails',
   'destinations.resume': 'Resumed destination, since it answers',
