@@ -270,7 +270,7 @@ async function record(
       case 'sent':
         break
       case 'failed':
-        reason ??= posted.reason
+        reason ??= `${link.destinationId}: ${posted.reason}`
         failed.push(userId)
         break
       case 'unavailable': {

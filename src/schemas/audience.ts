@@ -301,7 +301,12 @@ export const SyncSchema = z.object({
   requestedAt: z.iso.datetime().describe('When it was asked for, ISO 8601'),
   startedAt: z.iso.datetime().nullable().describe('When it began, ISO 8601; null while it waits for its turn'),
   endedAt: z.iso.datetime().nullable().describe('When it ended, ISO 8601; null while it has not'),
-  reason: z.string().nullable().describe('Why it failed, was refused or stopped, in words; null otherwise'),
+  reason: z
+    .string()
+    .nullable()
+    .describe(
+      'Why it failed, was refused or stopped, in words; of one that completed, the first call that failed for good: the id of the destination and why; null otherwise',
+    ),
   undoable: z.boolean().describe('Whether it told something that can be taken back'),
   usersKept: z.boolean().describe('Whether it is still known whom it told what'),
 })

@@ -135,7 +135,7 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     given.receiver.answer(({ body }) => (body.includes('"u2"') ? { status: 400 } : {}))
     const first = await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
     expect(first).toMatchObject({ status: 'completed', sent: 2, failed: 1 })
-    expect(first.reason).toMatch(/400/)
+    expect(first.reason).toMatch(new RegExp(`^${given.destinationId}: .*400`))
     given.receiver.answer({})
     const again = await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))
     expect(again).toMatchObject({ added: 1, sent: 1, failed: 0 })
