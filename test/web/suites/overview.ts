@@ -8,8 +8,10 @@ export const overview = (web: WebTest) =>
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Counted')
       await web.node.connect([source], [receiver.url])
-      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Counted' })
+      const event = { messageId: 'counted', userId: 'ada', event: 'Counted' }
+      await web.node.post('/track', source.writeKey, event)
       await receiver.received(1)
+      await web.node.post('/track', source.writeKey, event)
 
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(web.node.url)
@@ -27,6 +29,8 @@ export const overview = (web: WebTest) =>
         'sourceId',
         'until',
       ])
+      const taken = page.getByRole('link', { name: /^(Accepted|Duplicates)/ })
+      await eventually(() => taken.allInnerTexts()).toEqual(['Accepted', 'Duplicates, of the accepted'])
       const rejected = await page.getByRole('link', { name: 'Rejected' }).getAttribute('href')
       expect(rejected).toMatch(new RegExp(`^/turned-away\\?.*sourceId=${source.id}&fate=rejected$`))
       await page.getByRole('link', { name: 'Delivered', exact: true }).click()

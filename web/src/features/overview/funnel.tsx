@@ -31,9 +31,9 @@ const intake: Step[] = [
   { member: 'rejected', label: 'Rejected', color: 'red.7', fate: 'rejected' },
   { member: 'filtered', label: 'Filtered', color: 'gray.6', fate: 'filtered', isRare: true },
   { member: 'suppressed', label: 'Suppressed', color: 'gray.6', fate: 'suppressed', isRare: true },
-  { member: 'duplicate', label: 'Duplicates', color: 'gray.6', isRare: true },
   { member: 'noDestination', label: 'No destination', color: 'yellow.7', fate: 'no_destination' },
   { member: 'accepted', label: 'Accepted', color: 'indigo.5' },
+  { member: 'duplicate', label: 'Duplicates, of the accepted', color: 'gray.6', isRare: true },
 ]
 
 const outcomes: Step[] = [
