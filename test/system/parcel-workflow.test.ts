@@ -403,7 +403,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     await using receiver = await startReceiver()
     receiver.answer(down)
     const destination = await node.connect([], [receiver.url])
-    const retry = { windowMs: 10_000, initialMs: 500, maxMs: 500 }
+    const retry = { windowMs: 20_000, initialMs: 500, maxMs: 500 }
     const parcel = await send([destination], ids(3), { retry })
     await until('each was tried again', () => countsAt(receiver, 3).every((count) => count > 1))
     await patch(destination, { paused: true })
@@ -425,7 +425,7 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     for (const one of [short, patient]) one.answer(down)
     const connected = await node.connect([], [short.url, patient.url], { successPolicy: 'all' })
     const destination = await withPatientLast(node, connected)
-    const retry = { windowMs: 10_000, initialMs: 500, maxMs: 500 }
+    const retry = { windowMs: 20_000, initialMs: 500, maxMs: 500 }
     const parcel = await send([destination], ids(3), { retry })
     await until('each was tried again', () => countsAt(short, 3).every((count) => count > 1))
     await patch(destination, { paused: true })

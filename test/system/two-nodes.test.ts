@@ -24,7 +24,7 @@ describe.skipIf(missing)('two nodes on one database and one Temporal', () => {
         messageId,
         message: { type: 'track', timestamp: '2026-01-01T00:00:00.000Z', userId: 'u1' },
         targets: [{ destinationId: id, endpointIds: settings.webhooks.map((one) => one.id), successPolicy: 'any' }],
-        retry: { windowMs: 10_000, initialMs: 200, maxMs: 1_000 },
+        retry: { windowMs: 60_000, initialMs: 200, maxMs: 1_000 },
       }
       // Not started eagerly, so that either worker may take it, as when the node that accepted it is busy.
       const { workflow } = second.app.temporal.client
