@@ -28,6 +28,8 @@ import { until } from '../support/wait.ts'
 const folderOf = (library: string): string => dirname(createRequire(import.meta.url).resolve(`${library}/package.json`))
 
 const logged: string[] = []
+// Files share a process: one before this may have left a worker that Temporal never answered.
+await Runtime.instance().shutdown()
 Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('WARN', ({ message }) => void logged.push(message)) })
 
 describe('a worker', { timeout: 120_000 }, () => {
