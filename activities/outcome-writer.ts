@@ -4,7 +4,7 @@ import type { ParcelRecord } from '../src/db/parcel-progress.ts'
 import { inGroups } from '../src/in-groups.ts'
 
 /** How long outcomes wait to be written while rounds go on, in milliseconds: what a node that dies did not write is sent again. */
-const soonMs = 25
+const soonMs = 12
 
 /** Most records that are written in one statement. */
 const maxRecords = 10
@@ -12,7 +12,7 @@ const maxRecords = 10
 export interface OutcomeWriter {
   /** Writes an account at once. */
   write: (record: ParcelRecord) => Promise<void>
-  /** Writes an account 25 ms after the first that waits, and with it what has come of others by then.
+  /** Writes an account 12 ms after the first that waits, and with it what has come of others by then.
    *  @param take  called when the statement begins */
   writeSoon: (take: () => ParcelRecord) => Promise<void>
   /** Writes at once all that waits. */
