@@ -79,23 +79,35 @@ async function stage(
   const gone = new AbortController()
   request.raw.once('close', () => gone.abort())
   try {
-    const pulled = await pullMembership(audience, pullGuard, gone.signal)
+    const pulled = await pullMembership(audience, pullGuard, gone.signal).catch((error: unknown) => {
+      throw notFetched(error, audience)
+    })
     if (pulled.kind === 'unchanged') return nothing
-    const rows = await stageMembers(pulled.readings, (group) =>
+    const rows = await stageMembers(fetched(pulled.readings, audience), (group) =>
       liveTraffic.inTurn(() => writeRows(database, rowSet, group)),
     )
     return { rowSet, rows, isUnchanged: false }
   } catch (error) {
     await dropRowSet(database, rowSet)
-    const fault = error instanceof MembershipError ? error : notFetched(error, audience)
-    throw new AppError('bad_request', fault.sentence, { cause: error })
+    if (error instanceof MembershipError) throw new AppError('bad_request', error.sentence, { cause: error })
+    throw error
+  }
+}
+
+/** What is read from the place of the members; a failure there is told apart from one of the database that takes them. */
+async function* fetched<Value>(readings: AsyncIterable<Value>, audience: StoredAudience): AsyncIterable<Value> {
+  try {
+    yield* readings
+  } catch (error) {
+    throw notFetched(error, audience)
   }
 }
 
 /** What kept it from being fetched this time, which may pass. */
 function notFetched(error: unknown, { membership }: StoredAudience): MembershipError {
+  if (error instanceof MembershipError) return error
   const address = membership.kind === 'http' ? membership.url : membership.kind === 'sql' && membership.connectionString
   const isOfNetwork = error instanceof Error && 'code' in error && !(error instanceof pg.DatabaseError)
   const why = address && isOfNetwork ? failureReason(error, new URL(address).hostname) : (error as Error).message
-  return new MembershipError(`it could not be fetched (${why.replace(/\.$/, '')})`)
+  return new MembershipError(`it could not be fetched (${why.replace(/\.$/, '')})`, { cause: error })
 }
