@@ -48,7 +48,10 @@ export const finding = (web: WebTest) =>
       await eventually(selected).toEqual(['1 delivery of this messagem-find'])
       await page.keyboard.press('Enter')
       await eventually(() => new URL(page.url()).search).toBe('?messageId=m-find')
-      await type(source.id)
+      // The next id is typed while the numbers of the one before are there.
+      await type('m-find')
+      await dialog.getByText('1 delivery of this message').waitFor()
+      await page.getByRole('textbox', { name: 'Go to' }).fill(source.id)
       await eventually(rows).toEqual([
         'Findable',
         `No delivery of this user${source.id}`,

@@ -114,9 +114,9 @@ export default function CommandPalette({ request }: { request: number }) {
   )
 }
 
-/** What there is of an id that was typed. */
-function useFound(typed: string) {
-  const [id] = useDebouncedValue(typed, typingMs)
+/** What there is of an id: nothing of the one that was typed before. */
+function useFound(id: string) {
+  const [typed] = useDebouncedValue(id, typingMs)
   const enabled = id !== '' && id === typed
   const userId = useQuery({ ...deliveryCountQuery({ userId: id }), enabled }).data?.count
   const messageId = useQuery({ ...deliveryCountQuery({ messageId: id }), enabled }).data?.count
