@@ -177,6 +177,25 @@ export const edits = (web: WebTest) =>
       }
     })
 
+    it('are not taken from the moment on in which others are saved', async () => {
+      const { id } = await web.node.createSource('At once')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/sources/${id}`)
+      const name = page.getByRole('textbox', { name: 'Name', exact: true })
+      await name.fill('Saved at once')
+      // Since it was typed, the page was drawn anew with newer figures: when the second come, the first are drawn.
+      for (let read = 0; read < 2; read++)
+        await page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/v1/destinations')
+      const isTaken = await name.evaluate(async (field) => {
+        field.closest('form')?.requestSubmit()
+        // A key that is pressed right after Enter comes before what the page has put off.
+        await globalThis.scheduler.postTask(() => {}, { priority: 'user-blocking' })
+        return !field.matches(':disabled')
+      })
+      expect(isTaken).toBe(false)
+      await page.getByText('Saved', { exact: true }).waitFor()
+    })
+
     it('are asked about before who typed them signs out', async () => {
       const path = await destination('Signed out')
       const { page } = await web.open({ signedInTo: web.node.url })

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions, MutationCache, notifyManager, QueryCache, QueryClient } from '@tanstack/react-query'
 import type { Called } from '@postrider/api'
 import { answerOf, ApiError, isMissing, isTemporary, isUnreachable, type Page } from './request.ts'
 
@@ -11,6 +11,9 @@ interface Listeners {
   /** A query got no answer at all. */
   onUnreachable: () => void
 }
+
+// A form is locked within the task in which its change begins: a key that is pressed right after Enter would come before a timer.
+notifyManager.setScheduler(queueMicrotask)
 
 const isSignedOut = (error: Error): boolean => error instanceof ApiError && error.status === 401
 
