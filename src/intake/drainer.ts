@@ -1,7 +1,7 @@
 /** Empties the inbox round by round: looks whose turn is next, starts what their endpoints take, and pauses when there is nothing to do. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createFailureLog } from '../failure-log.ts'
+import { createFailureLog, type FailureLog } from '../failure-log.ts'
 import { wakeExpired } from '../db/user-lines.ts'
 import type { Logger } from '../logger.ts'
 import { createPause } from '../pause.ts'
@@ -53,11 +53,12 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
   const { database, inboxTurns, parcels, windowMs, logger } = dependencies
   const stopping = new AbortController()
   const pause = createPause()
-  const failures = createFailureLog(logger, 'inbox.not_drained', refusalText)
+  const newFailureLog = () => createFailureLog(logger, 'inbox.not_drained', refusalText)
+  const failures = newFailureLog()
   const starts = createTurnStarts({ ...dependencies, stopping: stopping.signal })
   const look = createLook(inboxTurns, starts)
-  const trials = createTrials(starts, pause.wake, failures.failed)
-  const settling = createSettling(starts, stopping.signal, failures.failed)
+  const trials = createSideWork(newFailureLog(), stopping.signal, tryEndpoints(starts, pause.wake))
+  const settling = createSideWork(newFailureLog(), stopping.signal, settleNowAndThen(starts, stopping.signal))
   const giveUp = giveUpNowAndThen(database, windowMs)
   let expiredLookAt = 0
 
@@ -76,7 +77,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
     const isIdle = Object.values(turns).every((ids) => ids.length === 0)
     if (!isIdle) {
       await endWaits()
-      settling.begin()
+      settling.begin(turns)
     }
     await giveUp([...turns.shut, ...turns.probe])
     trials.begin(turns)
@@ -93,7 +94,7 @@ export function runDrainer(dependencies: DrainerDependencies): Drainer {
         if (pauseMs > 0) await pause.wait(pauseMs)
       } catch (error) {
         failures.failed(error)
-        await sleep(failurePauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+        await pauseAfterFailure(stopping.signal)
       }
     }
   }
@@ -132,50 +133,49 @@ function createLook(inboxTurns: Pick<InboxTurns, 'next'>, { isBehind }: Pick<Tur
   }
 }
 
-/** Finds out whether endpoints answer, some at a time; the drainer goes on meanwhile.
- *  @param onStarted  called when events were started that are not probes */
-function createTrials(starts: TurnStarts, onStarted: () => void, onFailed: (error: unknown) => void) {
-  let trying: Promise<void> | undefined
-  const some = (turns: readonly string[]): string[] => free(starts, turns).slice(0, trialsTogether)
-  const tryThem = async ({ trial, probe }: NextTurns): Promise<void> => {
+const pauseAfterFailure = (stopping: AbortSignal): Promise<void> =>
+  sleep(failurePauseMs, undefined, { signal: stopping }).catch(() => {})
+
+/** Work that goes on beside the rounds, once at a time. It may fail while they work: its failures have a log and a pause of their own. */
+function createSideWork(failures: FailureLog, stopping: AbortSignal, work: (turns: NextTurns) => Promise<void>) {
+  let underWay: Promise<void> | undefined
+  const run = async (turns: NextTurns): Promise<void> => {
     try {
-      const [started] = await Promise.all([starts.start(some(trial)), starts.probe(some(probe))])
-      if (started > 0) onStarted()
+      await work(turns)
+      failures.worked()
     } catch (error) {
-      onFailed(error)
+      failures.failed(error)
+      await pauseAfterFailure(stopping)
     } finally {
-      trying = undefined
+      underWay = undefined
     }
   }
 
   return {
-    begin: (turns: NextTurns): void => void (trying ??= tryThem(turns)),
-    over: (): Promise<void> | undefined => trying,
+    begin: (turns: NextTurns): void => void (underWay ??= run(turns)),
+    over: (): Promise<void> | undefined => underWay,
   }
 }
 
-/** Sees to what was cancelled, which takes no turn; the drainer goes on meanwhile. */
-function createSettling(starts: TurnStarts, stopping: AbortSignal, onFailed: (error: unknown) => void) {
-  let settling: Promise<void> | undefined
-  let nextAt = 0
-  const settle = async (): Promise<void> => {
-    try {
-      let found: number
-      do found = await starts.settleCancelled()
-      while (found > 0 && !stopping.aborted)
-    } catch (error) {
-      onFailed(error)
-    } finally {
-      nextAt = performance.now() + settlePauseMs
-      settling = undefined
-    }
+/** Finds out whether endpoints answer, some at a time.
+ *  @param onStarted  called when events were started that are not probes */
+function tryEndpoints(starts: TurnStarts, onStarted: () => void) {
+  const some = (turns: readonly string[]): string[] => free(starts, turns).slice(0, trialsTogether)
+  return async ({ trial, probe }: NextTurns): Promise<void> => {
+    const [started] = await Promise.all([starts.start(some(trial)), starts.probe(some(probe))])
+    if (started > 0) onStarted()
   }
+}
 
-  return {
-    begin(): void {
-      if (performance.now() >= nextAt) settling ??= settle()
-    },
-    over: (): Promise<void> | undefined => settling,
+/** Sees to what was cancelled, which takes no turn. */
+function settleNowAndThen(starts: TurnStarts, stopping: AbortSignal) {
+  let nextAt = 0
+  return async (): Promise<void> => {
+    if (performance.now() < nextAt) return
+    let found: number
+    do found = await starts.settleCancelled()
+    while (found > 0 && !stopping.aborted)
+    nextAt = performance.now() + settlePauseMs
   }
 }
 

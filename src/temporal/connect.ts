@@ -9,7 +9,7 @@ import { withSecretFiles } from '../secret-files.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import type { ConnectedTemporal, ConnectableTemporal } from './connection.ts'
 import { dataConverter } from './data-converter.ts'
-import { isSettingsFault } from './grpc-errors.ts'
+import { isSettingsFault, refusalText } from './grpc-errors.ts'
 import { isCredentialsRefused } from './sdk-internals/refused-credentials.ts'
 import { prepareNamespace } from './prepare-namespace.ts'
 import { traceStarts } from './trace-starts.ts'
@@ -104,4 +104,4 @@ const isFault = (error: unknown): boolean =>
   isCredentialsRefused(error) || error instanceof TypeError || isSettingsFault(error)
 
 const cannotBeUsed = (address: string, error: unknown): StartError =>
-  new StartError(`Temporal at ${address} cannot be used: ${(error as Error).message}`, { cause: error })
+  new StartError(`Temporal at ${address} cannot be used: ${refusalText(error as Error)}`, { cause: error })

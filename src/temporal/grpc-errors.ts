@@ -12,11 +12,17 @@ const unavailable = 14
  *  credentials. */
 const refusals = [invalidArgument, notFound, permissionDenied, 9, unimplemented, 16]
 
-const codeOf = (error: unknown): number | undefined => {
-  const candidates = [error, (error as Error | undefined)?.cause]
-  const grpcError = candidates.find((candidate) => isGrpcServiceError(candidate))
-  return isGrpcServiceError(grpcError) ? grpcError.code : undefined
+interface Answer {
+  code: number
+  details: string
+  message: string
 }
+
+/** What Temporal answered, however often it was wrapped since. */
+const answerIn = (error: unknown): Answer | undefined =>
+  isGrpcServiceError(error) ? error : error instanceof Error ? answerIn(error.cause) : undefined
+
+const codeOf = (error: unknown): number | undefined => answerIn(error)?.code
 
 export const isNotFound = (error: unknown): boolean =>
   error instanceof WorkflowNotFoundError || codeOf(error) === notFound
@@ -32,8 +38,8 @@ export const isInvalid = (error: unknown): boolean => codeOf(error) === invalidA
 
 /** Why Temporal refused a request, in its own words. */
 export const refusalText = (error: Error): string => {
-  const refusal = [error, error.cause].find((candidate) => isGrpcServiceError(candidate))
-  return isGrpcServiceError(refusal) ? refusal.details || refusal.message : error.message
+  const answer = answerIn(error)
+  return answer?.details || answer?.message || error.message
 }
 
 /** Temporal refused a request about the namespace itself: the settings of the node do not fit it. */

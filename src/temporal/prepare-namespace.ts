@@ -1,5 +1,5 @@
 /** The namespace that deliveries run in: made, with its search attributes, where Temporal lets the node do it; otherwise the operator is
- *  told what to run. */
+ *  told what to run, or which permission is missing. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { minRetentionMs } from '../config.ts'
@@ -15,7 +15,8 @@ const knownPauseMs = 100
 
 /** Makes what is missing and waits until it can be used. Several nodes may do it at once.
  *  @param retentionMs  of a namespace that is made here, in milliseconds
- *  @throws StartError with the commands to run where Temporal does not let this node do it; the signal's reason */
+ *  @throws StartError with the commands to run where Temporal does not let this node do it, and where it lets the node only read; the
+ *  signal's reason */
 export async function prepareNamespace(
   temporal: ConnectedTemporal,
   retentionMs: number,
@@ -23,6 +24,7 @@ export async function prepareNamespace(
 ): Promise<void> {
   await temporal.connection.withAbortSignal(signal, () => ensureNamespace(temporal, retentionMs, signal))
   await ensureSearchAttributes(temporal, signal)
+  await temporal.connection.withAbortSignal(signal, () => ensureMayWrite(temporal))
 }
 
 async function ensureNamespace(temporal: ConnectedTemporal, retentionMs: number, signal: AbortSignal): Promise<void> {
@@ -64,8 +66,26 @@ async function registerNamespace({ connection, namespace }: ConnectedTemporal, r
   }
 }
 
+/** Of no workflow. */
+const noId = 'none'
+
+/** Who may only read would seem ready, and be refused with the first event. */
+async function ensureMayWrite({ client, namespace }: ConnectedTemporal): Promise<void> {
+  try {
+    await client.workflow.getHandle(noId).cancel()
+  } catch (error) {
+    if (isNotFound(error)) return
+    if (!isPermissionDenied(error)) throw error
+    throw new StartError(
+      `Temporal lets Postrider only read the namespace "${namespace}" (${refusalText(error as Error)}); ` +
+        'give its API key or certificate the permission to write there',
+      { cause: error },
+    )
+  }
+}
+
 /** Counts nothing, however much there is. */
-const ofNone = "WorkflowId = 'none'"
+const ofNone = `WorkflowId = '${noId}'`
 
 /** The part that answers for visibility learns of a namespace last. */
 async function isKnown({ client }: ConnectedTemporal): Promise<boolean> {

@@ -13,8 +13,8 @@ import type { AddressInfo } from 'node:net'
 import type { ServerCertificate } from './certificates.ts'
 
 export interface GrpcProxyOptions {
-  /** Paths of calls, as `/package.Service/Method`, that are answered PERMISSION_DENIED. */
-  denies?: RegExp
+  /** Which calls are answered PERMISSION_DENIED, by their paths: `/package.Service/Method`. */
+  denies?: (path: string) => boolean
   /** All calls with another one are answered PERMISSION_DENIED. */
   apiKey?: string
   /** TLS with this certificate. */
@@ -37,7 +37,7 @@ export async function startGrpcProxy(target: string, options: GrpcProxyOptions =
   const upstream = connect(`http://${target}`)
   upstream.on('error', () => undefined)
   const mayPass = (headers: IncomingHttpHeaders): boolean =>
-    denies?.test(headers[':path'] ?? '') !== true &&
+    denies?.(headers[':path'] ?? '') !== true &&
     (apiKey === undefined || headers.authorization === `Bearer ${apiKey}`)
 
   const serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {

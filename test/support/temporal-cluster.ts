@@ -6,6 +6,7 @@ import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Connection } from '@temporalio/client'
+import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { findFreePorts } from '../../src/ports.ts'
 import type { PostgresServer } from './postgres.ts'
 import { spawnTethered } from './tethered-process.ts'
@@ -32,6 +33,17 @@ export interface TemporalClusterOptions {
   binaries: string
   /** Path of the `temporal` CLI. */
   cli: string
+  /** The frontend asks who calls; everybody may call it unless given. */
+  access?: ClusterAccess
+}
+
+export interface ClusterAccess {
+  /** Files in PEM: what the frontend shows, and the authority of its clients' certificates. */
+  tls: { cert: string; key: string; clientAuthority: string }
+  /** URL of the JSON web keys that API keys, which are JSON web tokens, are signed with. */
+  webKeys: string
+  /** Settings of an administrator, as `TEMPORAL_…` variables. */
+  administrator: Record<string, string>
 }
 
 /** Sets up the schema, starts all services of a Temporal server in one process on free ports of 127.0.0.1 and
@@ -41,6 +53,7 @@ export async function startTemporalCluster({
   postgres,
   binaries,
   cli,
+  access,
 }: TemporalClusterOptions): Promise<TemporalCluster> {
   const run = promisify(execFile)
   const folder = await mkdtemp(join(tmpdir(), 'postrider-temporal-'))
@@ -58,19 +71,23 @@ export async function startTemporalCluster({
   })
   const ports = await choosePorts()
   // JSON is YAML, and holds a password as it is.
-  await writeFile(join(folder, 'test.yaml'), JSON.stringify(serverConfig(postgres, ports)), { mode: 0o600 })
+  await writeFile(join(folder, 'test.yaml'), JSON.stringify(serverConfig(postgres, ports, access)), { mode: 0o600 })
   const logFile = join(folder, 'log')
   const server = await spawnTethered(
     join(binaries, 'temporal-server'),
-    ['--root', folder, '--config', '.', '--env', 'test', '--allow-no-auth', 'start'],
+    [
+      ...['--root', folder, '--config', '.', '--env', 'test', '--allow-no-auth', 'start'],
+      ...servicesOf(access).map((service) => `--service=${service}`),
+    ],
     { logFile, removeAfterwards: folder },
   )
   const address = `127.0.0.1:${String(ports.frontend.grpc)}`
+  const client = { TEMPORAL_ADDRESS: address, ...access?.administrator }
   try {
-    await waitUntilServing(server, address)
+    await waitUntilServing(server, client)
     await run(join(DEPLOY, 'create-namespace.sh'), {
       // A home without the user's own Temporal settings.
-      env: { PATH: path, HOME: folder, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: NAMESPACE, RETENTION: '72h' },
+      env: { PATH: path, HOME: folder, ...client, TEMPORAL_NAMESPACE: NAMESPACE, RETENTION: '72h' },
       timeout: START_LIMIT_MS,
     })
   } catch (cause) {
@@ -81,8 +98,13 @@ export async function startTemporalCluster({
   return { address, namespace: NAMESPACE, pid: server.pid, stop: () => server.stop() }
 }
 
-const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const
-type Ports = Record<(typeof SERVICES)[number], { grpc: number; membership: number }>
+const SERVICES = ['frontend', 'history', 'matching', 'worker', 'internal-frontend'] as const
+type Service = (typeof SERVICES)[number]
+type Ports = Record<Service, { grpc: number; membership: number }>
+
+/** The server's own workers have no API key: where the frontend asks for one, they call a frontend of their own. */
+const servicesOf = (access: ClusterAccess | undefined): Service[] =>
+  SERVICES.filter((service) => access !== undefined || service !== 'internal-frontend')
 
 async function choosePorts(): Promise<Ports> {
   // On PostgreSQL, Temporal keeps a port as smallint: those of `findFreePorts` are below 32768.
@@ -97,10 +119,11 @@ async function choosePorts(): Promise<Ports> {
     history: { grpc: next(), membership: next() },
     matching: { grpc: next(), membership: next() },
     worker: { grpc: next(), membership: next() },
+    'internal-frontend': { grpc: next(), membership: next() },
   }
 }
 
-function serverConfig(postgres: PostgresServer, ports: Ports): unknown {
+function serverConfig(postgres: PostgresServer, ports: Ports, access: ClusterAccess | undefined): unknown {
   const store = (databaseName: string): unknown => ({
     sql: {
       pluginName: 'postgres12',
@@ -122,9 +145,12 @@ function serverConfig(postgres: PostgresServer, ports: Ports): unknown {
       visibilityStore: 'visibility',
       datastores: { default: store('temporal'), visibility: store('temporal_visibility') },
     },
-    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
+    global: {
+      membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' },
+      ...(access && guard(access)),
+    },
     services: Object.fromEntries(
-      SERVICES.map((name) => [
+      servicesOf(access).map((name) => [
         name,
         { rpc: { grpcPort: ports[name].grpc, membershipPort: ports[name].membership, bindOnIP: '127.0.0.1' } },
       ]),
@@ -148,11 +174,31 @@ function serverConfig(postgres: PostgresServer, ports: Ports): unknown {
   }
 }
 
-async function waitUntilServing(server: TetheredProcess, address: string): Promise<void> {
+const guard = ({ tls, webKeys }: ClusterAccess): Record<string, unknown> => ({
+  tls: {
+    frontend: {
+      server: {
+        certFile: tls.cert,
+        keyFile: tls.key,
+        requireClientAuth: true,
+        clientCaFiles: [tls.clientAuthority],
+      },
+    },
+  },
+  authorization: {
+    jwtKeyProvider: { keySourceURIs: [webKeys], refreshInterval: '1m' },
+    permissionsClaimName: 'permissions',
+    authorizer: 'default',
+    claimMapper: 'default',
+  },
+})
+
+async function waitUntilServing(server: TetheredProcess, client: Record<string, string>): Promise<void> {
+  const { connectionOptions } = loadClientConnectConfig({ overrideEnvVars: client, disableFile: true })
   const deadline = Date.now() + START_LIMIT_MS
   for (;;) {
     try {
-      const connection = await Connection.connect({ address, connectTimeout: '5 seconds' })
+      const connection = await Connection.connect({ ...connectionOptions, connectTimeout: '5 seconds' })
       await connection.close()
       return
     } catch (error) {

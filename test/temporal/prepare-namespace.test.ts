@@ -18,7 +18,7 @@ import { createNamespace, temporalAddress } from '../support/temporal.ts'
 
 const timeout = 120_000
 const retentionMs = 36 * 3_600_000
-const operatorCalls = /OperatorService|RegisterNamespace/
+const isOperatorCall = (path: string): boolean => /OperatorService|RegisterNamespace/.test(path)
 
 /** Connects, and closes the connection after `use`. */
 async function connected(
@@ -78,7 +78,7 @@ it('is made by one of several nodes that start together', { timeout }, async () 
 })
 
 it('is used where a node may not administer it, once its operator ran what the start says', { timeout }, async () => {
-  await using proxy = await startGrpcProxy(temporalAddress(), { denies: operatorCalls })
+  await using proxy = await startGrpcProxy(temporalAddress(), { denies: isOperatorCall })
   const namespace = `ordered-${randomUUID()}`
   const connecting = () => connected(namespace, { address: proxy.address })
 
@@ -101,7 +101,9 @@ it('is used where a node may not administer it, once its operator ran what the s
 
 it('says only what is missing', { timeout }, async () => {
   const namespace = await createNamespace()
-  await using proxy = await startGrpcProxy(temporalAddress(), { denies: /AddSearchAttributes/ })
+  await using proxy = await startGrpcProxy(temporalAddress(), {
+    denies: (path) => path.endsWith('/AddSearchAttributes'),
+  })
   await connected(namespace, { address: temporalAddress() }, async ({ connection }) => {
     await connection.operatorService.removeSearchAttributes({ namespace, searchAttributes: ['PostriderUserId'] })
   })
@@ -110,5 +112,24 @@ it('says only what is missing', { timeout }, async () => {
     new RegExp(
       `run: temporal operator search-attribute create --namespace '${namespace}' --name PostriderUserId --type Keyword$`,
     ),
+  )
+})
+
+it('is refused where a node may only read it', { timeout }, async () => {
+  const namespace = await createNamespace()
+  await connected(namespace, { address: temporalAddress() })
+  const reads = /\/(Describe|Get|List|Count)\w*$|grpc\.health/
+  await using proxy = await startGrpcProxy(temporalAddress(), { denies: (path) => !reads.test(path) })
+  expect(await refusal(connected(namespace, { address: proxy.address }))).toBe(
+    `Temporal lets Postrider only read the namespace "${namespace}" (Request unauthorized.); ` +
+      'give its API key or certificate the permission to write there',
+  )
+})
+
+it('says why Temporal refuses to read it', { timeout }, async () => {
+  const namespace = await createNamespace()
+  await using proxy = await startGrpcProxy(temporalAddress(), { denies: (path) => !path.endsWith('/GetSystemInfo') })
+  expect(await refusal(connected(namespace, { address: proxy.address }))).toBe(
+    `Temporal at ${proxy.address} cannot be used: Request unauthorized.`,
   )
 })
