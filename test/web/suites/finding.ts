@@ -206,6 +206,9 @@ export const finding = (web: WebTest) =>
       await change(`/sources/${source.id}`, { name: 'After its rename', enabled: false })
       const webhooks = [{ url: `${receiver.url}/moved`, headers: { 'X-Key': 'hidden-value' } }]
       await change(`/destinations/${destination.id}`, { paused: true, settings: { sharedSecret: 'hush', webhooks } })
+      const added = await web.node.createSource('Added to it')
+      const shared = await web.node.connect([source], [receiver.url], { name: 'Takes from two' })
+      await change(`/destinations/${shared.id}`, { sourceIds: [source.id, added.id] })
 
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/settings?tab=audit`)
@@ -231,7 +234,11 @@ export const finding = (web: WebTest) =>
         ]),
       )
       expect(JSON.stringify(ofDestination)).not.toMatch(/hidden-value|hush/)
-      const { body } = await web.node.api<{ items: AuditEntry[] }>('GET', '/audit-log?subject=sources&limit=1')
+      expect(await differences(/Changed destination Takes from two/)).toEqual([['sourceIds', '–', 'Added to it']])
+      const { body } = await web.node.api<{ items: AuditEntry[] }>(
+        'GET',
+        `/audit-log?subject=sources/${source.id}&limit=1`,
+      )
       expect(body.items[0]).toMatchObject({
         action: 'sources.update',
         before: { name: 'Before its rename', enabled: true },

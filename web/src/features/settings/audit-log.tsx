@@ -9,6 +9,7 @@ import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
+import { useNames } from '../../shared/names.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 import { ShowButton } from '../../shared/show-button.tsx'
 import { TextFilter } from '../../shared/text-filter.tsx'
@@ -175,6 +176,7 @@ const pagesOf: Record<string, '/sources/$id' | '/destinations/$id' | '/audiences
 
 function Change({ entry: { actor, at, subject, before, after } }: { entry: AuditEntry }) {
   const changes = before === null || after === null ? [] : differences(before, after)
+  const valueOf = useNamedValues(changes.flatMap((change) => [change.before, change.after]))
   return (
     <Stack>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -191,10 +193,10 @@ function Change({ entry: { actor, at, subject, before, after } }: { entry: Audit
           </Table.Thead>
           <Table.Tbody>
             {changes.map((change) => (
-              <Table.Tr key={change.path} style={{ overflowWrap: 'anywhere' }}>
+              <Table.Tr key={Object.values(change).join(' ')} style={{ overflowWrap: 'anywhere' }}>
                 <Table.Td>{change.path}</Table.Td>
-                <Table.Td>{change.before}</Table.Td>
-                <Table.Td>{change.after}</Table.Td>
+                <Table.Td dir="auto">{valueOf(change.before)}</Table.Td>
+                <Table.Td dir="auto">{valueOf(change.after)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -206,6 +208,17 @@ function Change({ entry: { actor, at, subject, before, after } }: { entry: Audit
       </SimpleGrid>
     </Stack>
   )
+}
+
+/** @param values  as JSON
+ *  @returns tells one of them as it is shown: ids of sources, destinations and audiences by their names */
+function useNamedValues(values: readonly string[]): (value: string) => string {
+  const idIn = (value: string): string | undefined => /^"((?:src|dst|aud)_\w+)"$/.exec(value)?.[1]
+  const named = useNames(values.flatMap((value) => idIn(value) ?? []))
+  return (value) => {
+    const id = idIn(value)
+    return id === undefined ? value : named(id).name
+  }
 }
 
 function Side({ title, value }: { title: string; value: unknown }) {

@@ -91,19 +91,41 @@ function liftedFor({ action, after }: AuditEntry): number | undefined {
   return 'lifted' in after && typeof after.lifted === 'number' ? after.lifted : undefined
 }
 
-/** Members that differ, as paths with both values as JSON. That it was changed is no difference of its own. */
-export function differences(before: unknown, after: unknown): { path: string; before: string; after: string }[] {
-  const [old, now] = [flat(before), flat(after)]
-  return [...new Set([...old.keys(), ...now.keys()])]
-    .filter((path) => path !== 'updatedAt' && old.get(path) !== now.get(path))
-    .map((path) => ({ path, before: old.get(path) ?? '–', after: now.get(path) ?? '–' }))
+/** What is no setting: that it was changed, and how the endpoints of a destination do. */
+const noSettings = ['updatedAt', 'endpoints']
+
+interface Difference {
+  /** Of the setting, as in `settings.webhooks.0.url`. */
+  path: string
+  before: string
+  after: string
 }
 
-function flat(value: unknown, path = '', into = new Map<string, string>()): Map<string, string> {
+/** Settings that differ, with both values as JSON. */
+export function differences(before: unknown, after: unknown): Difference[] {
+  const [old, now] = [flat(before), flat(after)]
+  return [...new Map([...old, ...now])]
+    .filter(([key]) => old.get(key)?.value !== now.get(key)?.value)
+    .map(([key, { path }]) => ({ path, before: old.get(key)?.value ?? '–', after: now.get(key)?.value ?? '–' }))
+}
+
+interface Setting {
+  path: string
+  /** As JSON. */
+  value: string
+}
+
+/** Settings by what tells them apart. */
+function flat(value: unknown, path = '', key = path, into = new Map<string, Setting>()): Map<string, Setting> {
   if (typeof value !== 'object' || value === null) {
-    if (path !== '') into.set(path, JSON.stringify(value ?? null))
+    if (path !== '') into.set(key, { path, value: JSON.stringify(value ?? null) })
     return into
   }
-  for (const [name, member] of Object.entries(value)) flat(member, path === '' ? name : `${path}.${name}`, into)
+  for (const [name, member] of Object.entries(value)) {
+    if (path === '' && noSettings.includes(name)) continue
+    // In which place of a list a text stands, such as an id, says nothing.
+    if (Array.isArray(value) && typeof member === 'string') flat(member, path, `${path} ${member}`, into)
+    else flat(member, path === '' ? name : `${path}.${name}`, undefined, into)
+  }
   return into
 }
