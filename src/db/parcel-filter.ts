@@ -34,8 +34,15 @@ export const eventValues = (filter: ParcelFilter): SqlValue[] => [
 
 const isOnPaused = 'destination_ids && $7::text[]'
 
+/** SQL condition of the events that wait for their next attempt at a paused destination: one that has settled them holds them no longer. */
+const waitsAtPaused = `${isOnPaused} and (results is null or exists (
+  select from jsonb_each_text(results) as result where key = any($7::text[]) and value = 'retrying'))`
+
 /** SQL of where an event stands, as lists show it. */
-const shownStatus = `case when status = 'retrying' and ${isOnPaused} then 'held' else status end`
+const shownStatus = `case when status = 'retrying' and ${waitsAtPaused} then 'held' else status end`
+
+/** SQL condition of the parcels whose counts tell where their events stand as a whole. */
+const isCounted = `(differing = 0 or not ${isOnPaused})`
 
 /** Whether a status is where an event stands at the destination of the filter. No destination is partly delivered: the events that are,
  *  as a whole. */
@@ -69,7 +76,7 @@ export const eventMatches = (filter: ParcelFilter): string => `
   and ($9::text is null or message_id = $9)
   and ($10::text is null or event = ${keptName('$10::text')})`
 
-/** How many events of a parcel have a status, as lists show it. */
+/** How many events of a parcel have a status, as lists show it, unless its destinations differ and some are paused. */
 export const shownCounts: Record<StartedStatus, string> = {
   delivering: 'delivering',
   retrying: `case when ${isOnPaused} then 0 else retrying end`,
@@ -87,7 +94,7 @@ const countOfStatus = Object.entries(shownCounts)
 
 /** SQL condition of the parcels that may have events of the filter. */
 export const parcelMayMatch = `
-  ($1::text is null or last_end = 'infinity' or (differing > 0 and $3::text is not null) or case $1 ${countOfStatus} else 0 end > 0)
+  ($1::text is null or last_end = 'infinity' or (differing > 0 and $3::text is not null) or not ${isCounted} or case $1 ${countOfStatus} else 0 end > 0)
   and ($2::text is null or source_id = $2)
   and ($3::text is null or $3 = any(destination_ids))
   and ($4::text is null or $4 = any(types))
@@ -99,7 +106,7 @@ export const parcelMatchesWholly = (filter: ParcelFilter): string =>
   filter.userId !== undefined || filter.messageId !== undefined || filter.event !== undefined
     ? 'false'
     : `($4::text is null or types = array[$4])
-       ${isOfDestination(filter) ? 'and differing = 0' : ''}
+       and ${isOfDestination(filter) ? 'differing = 0' : isCounted}
        and ($5::timestamptz is null or first_at >= $5)
        and ($6::timestamptz is null or last_at < $6)`
 

@@ -25,6 +25,8 @@ export interface CarriedEvent {
   status: ParcelEventStatus
   sourceId: string
   destinationIds: string[]
+  /** Where it stands at each destination, by id; null where that is as it stands as a whole. */
+  results: Record<string, ParcelEventStatus> | null
   type: string
   event: string | null
   messageId: string
@@ -58,7 +60,7 @@ const dueAt = `case when status = 'retrying' then (
   where endpoint->>'end' is null) end`
 
 const columns = `event_id as id, parcel_id as "parcelId", place, status, source_id as "sourceId",
-  destination_ids as "destinationIds", type, left(event, 255) as event, message_id as "messageId", user_id as "userId", erased,
+  destination_ids as "destinationIds", results, type, left(event, 255) as event, message_id as "messageId", user_id as "userId", erased,
   received_at as "receivedAt", ended_at as "endedAt", attempts, ${dueAt} as "dueAt", reason`
 const positioned = `${columns}, json_build_object('endedAt', ${micros('ended_at')}, 'seq', seq::text) as position`
 

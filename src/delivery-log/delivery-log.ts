@@ -95,7 +95,7 @@ const beginning: StartedPosition = { tokens: [], carried: 'first' }
 export function createDeliveryLog(dependencies: DeliveryLogDependencies): DeliveryLog {
   const { database, temporal, deliveries, pausedDestinations, findDestination } = dependencies
   const isPaused = (destinationId: string): boolean => findDestination(destinationId)?.paused === true
-  const carriedRow = (event: CarriedEvent): Delivery => ofParcel(event, event.destinationIds.some(isPaused))
+  const carriedRow = (event: CarriedEvent): Delivery => ofParcel(event, isPaused)
   // Asynchronous, since settings that are not read yet throw: beside others that failed, nobody would take notice of those.
   const countInParcels = async (filter: DeliveryFilter, asWhole = false): Promise<Record<StartedStatus, number>> =>
     countCarried(database, { ...filter, paused: pausedDestinations(), asWhole })
@@ -358,9 +358,14 @@ async function contentOf(
 }
 
 /** An event of a parcel, as a row of the log. */
-function ofParcel({ status, receivedAt, endedAt, dueAt, ...event }: CarriedEvent, isOnPaused: boolean): Delivery {
-  const isHeld = status === 'retrying' && isOnPaused
+function ofParcel(
+  { status, receivedAt, endedAt, dueAt, results, ...event }: CarriedEvent,
+  isPaused: (destinationId: string) => boolean,
+): Delivery {
   const { id, sourceId, destinationIds, type, messageId, userId, erased, attempts, reason } = event
+  // A destination that has settled it holds it no longer.
+  const isWaitedFor = (destinationId: string): boolean => results === null || results[destinationId] === 'retrying'
+  const isHeld = status === 'retrying' && destinationIds.some((one) => isPaused(one) && isWaitedFor(one))
   return {
     id,
     status: isHeld ? 'held' : status,

@@ -220,6 +220,15 @@ const toAnyOf = (ids: readonly string[]): string =>
 const toNoneOf = (ids: readonly string[]): string =>
   allOf(...places.map((place) => `(${place} IS NULL OR ${place} NOT IN ${listOf(ids)})`))
 
+/** Of deliveries to some of these destinations, those that wait for their next attempt there. */
+const waitingAt = (ids: readonly string[]): string => anyOf([sameEverywhere, `PostriderResults IN ${retriedAt(ids)}`])
+
+/** Those that wait for none of them, but for another one. */
+const settledAt = (ids: readonly string[]): string =>
+  allOf('PostriderResults IS NOT NULL', `PostriderResults NOT IN ${retriedAt(ids)}`)
+
+const retriedAt = (ids: readonly string[]): string => listOf(ids.map((id) => resultAt(keyword(id), 'retrying')))
+
 function statusesOf(status: DeliveryFilter['status'], pausedDestinations: readonly string[]): Status[] {
   const running = alsoEquals(isRunning)
   const isAnyPaused = pausedDestinations.length > 0
@@ -231,13 +240,14 @@ function statusesOf(status: DeliveryFilter['status'], pausedDestinations: readon
     case 'delivering':
       return [{ rare: isRunning, condition: 'PostriderOutcome IS NULL' }]
     case 'retrying': {
-      const condition = allOf(running, isAnyPaused ? toNoneOf(pausedDestinations) : '')
-      return [{ rare: hasOutcome('retrying'), condition }]
+      const condition = isAnyPaused ? anyOf([toNoneOf(pausedDestinations), settledAt(pausedDestinations)]) : ''
+      return [{ rare: hasOutcome('retrying'), condition: allOf(running, condition) }]
     }
     case 'held': {
       const held = { rare: hasOutcome('held'), condition: running }
       if (!isAnyPaused) return [held]
-      return [held, { rare: hasOutcome('retrying'), condition: allOf(running, toAnyOf(pausedDestinations)) }]
+      const condition = allOf(running, toAnyOf(pausedDestinations), waitingAt(pausedDestinations))
+      return [held, { rare: hasOutcome('retrying'), condition }]
     }
     case 'delivered': {
       const toAll = "(PostriderOutcome IS NULL OR PostriderOutcome NOT IN ('discarded', 'partly_delivered'))"

@@ -2,7 +2,7 @@
 
 import proto, { type temporal } from '@temporalio/proto'
 import type { OutcomeAttribute } from '../contracts/delivery.ts'
-import { moreDestinations, type SearchAttributeName } from '../contracts/names.ts'
+import { moreDestinations, resultAt, type SearchAttributeName } from '../contracts/names.ts'
 import type { Delivery, StartedStatus } from '../schemas/delivery.ts'
 import { fromKeyword } from './keyword.ts'
 import type { Temporal } from './connection.ts'
@@ -35,7 +35,14 @@ export function toDelivery(info: ExecutionInfo, known: Shown, isPaused: (destina
     ...([attribute('PostriderDestinations') ?? []].flat() as string[]),
   ].filter((id) => id !== null)
   const outcome = text('PostriderOutcome') as OutcomeAttribute | null
-  const status = statusOf(info, outcome, destinationIds.some(isPaused))
+  const results = [attribute('PostriderResults') ?? []].flat() as string[]
+  // A destination that has settled it holds it no longer.
+  const isWaitedFor = (id: string): boolean => results.length === 0 || results.includes(resultAt(id, 'retrying'))
+  const status = statusOf(
+    info,
+    outcome,
+    destinationIds.some((id) => isPaused(id) && isWaitedFor(id)),
+  )
   const memo = (name: string): unknown => valueOf(info.memo?.fields?.[name])
   const isErased = known === 'erased'
   const shown = isErased ? {} : (known ?? earlierNames(text, (name) => memo(name) as string | undefined))

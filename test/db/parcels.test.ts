@@ -293,6 +293,23 @@ function parcelsSuite(database: () => Database): void {
           expect(counts[status], JSON.stringify(filter)).toBe(fitting.length)
         }
       }
+    // As a whole, what is retried is held by a destination that is paused, but not by one that has taken it.
+    const retried = [...standing].filter(([, one]) => one['dst_2'] === 'retrying').map(([id]) => id)
+    for (const [paused, status] of [
+      ['dst_1', 'retrying'],
+      ['dst_2', 'held'],
+    ] as const) {
+      const others = [...standing].filter(([, one]) => one['dst_2'] === status).map(([id]) => id)
+      const expected = [...new Set([...retried, ...others])].toSorted()
+      const filter = { ...source, status, paused: [paused] }
+      expect((await listAll(filter, 37)).toSorted(), JSON.stringify(filter)).toEqual(expected)
+      expect(await countCarried(database(), filter), JSON.stringify(filter)).toMatchObject({
+        [status]: expected.length,
+      })
+      expect(await countCarried(database(), { ...source, paused: [paused] })).toMatchObject({
+        [status]: expected.length,
+      })
+    }
     // As a whole, what was delivered at one and failed or was discarded at the other is partly delivered.
     const whole = await countCarried(database(), { ...source, destinationId: 'dst_1', paused: [], asWhole: true })
     expect(whole).toMatchObject({ failed: 0, discarded: 0, partly_delivered: 40, cancelled: 10 })

@@ -154,6 +154,34 @@ describe.concurrent('a delivery with several destinations', () => {
     expect(refusing.requests).toHaveLength(2)
     expect(held.requests).toHaveLength(1)
   })
+
+  it(
+    'is retried, not held, where only a destination that took it is paused',
+    { timeout: limit },
+    async ({ expect }) => {
+      await using good = await startReceiver()
+      await using ill = await startReceiver()
+      ill.answer({ status: 503 })
+      const source = await node.createSource()
+      const taken = await node.connect([source], [good.url])
+      await node.connect([source], [ill.url])
+      const id = await track(source)
+      await untilTold('one took it and the other one failed twice', id, (one) => one.timeline.length > 2)
+      await untilCount(`destinationId=${taken.id}&status=delivered`, 1)
+      await change(taken, { paused: true })
+
+      const ofSource = `sourceId=${source.id}`
+      const { status, destinations } = await read(id)
+      expect([status, ...destinations.map((one) => one.status)]).toEqual(['retrying', 'delivered', 'retrying'])
+      for (const [wanted, expected] of Object.entries({ retrying: 1, held: 0 })) {
+        await untilCount(`${ofSource}&status=${wanted}`, expected)
+        const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?${ofSource}&status=${wanted}`)
+        expect(body.items.map((one) => one.status)).toEqual(expected === 1 ? [wanted] : [])
+      }
+      const { funnel } = (await node.api<Overview>('GET', `/overview?${ofSource}`)).body
+      expect(funnel).toMatchObject({ retrying: 1, held: 0 })
+    },
+  )
 })
 
 const results = ['delivering', 'retrying', 'held', 'delivered', 'failed', 'discarded', 'cancelled']
