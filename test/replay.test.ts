@@ -72,6 +72,7 @@ const paths = [
   'parcel-steered',
   'parcel-steered-while-an-activity-waits',
   'parcel-window-over',
+  'parcel-window-over-while-another-destination-holds-it',
   'refused-beside-a-retry-now',
   'refused-by-all',
   'retry-after-beyond-the-window',

@@ -1,12 +1,20 @@
 /** One destination of a parcel after the first round: waiting and trying on until no event is open there. */
 
-import { ActivityFailure, ApplicationFailure, condition, isCancellation, TimeoutFailure } from '@temporalio/workflow'
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  condition,
+  isCancellation,
+  patched,
+  TimeoutFailure,
+} from '@temporalio/workflow'
 import { mappingIdAt, type DestinationState, type RetrySchedule } from '../src/contracts/delivery.ts'
 import { destinationGone, nextStep } from '../src/contracts/next-step.ts'
 import {
   destinationOf,
   dueAtOnce,
   endOpen,
+  isOver,
   isTooLate,
   nextRounds,
   openEndpointsAt,
@@ -70,6 +78,8 @@ export async function pursueInParcel(parcel: Parcel, destinationId: string, time
     else await pauseAndTryOn(pursuit)
   }
   stopListening()
+  // Others may wait for hours: until they have ended, nothing else tells how it ended here.
+  if (!parcel.progress().every(isOver) && patched('tells-each-end-in-parcel')) await recordForSure(parcel)
 }
 
 /** Finds out whether the destination was switched off or deleted. The next round sees one that stays, or that cannot be read now. */

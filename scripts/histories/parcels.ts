@@ -123,6 +123,22 @@ export function parcelPaths({ app, call, destinationFor }: Recorder): Paths {
       Object.assign(patient ?? {}, { retryWindowHours: 1, retryPauses: { firstSeconds: 1, maxSeconds: 10 } })
       return send('own-endpoint-window', [destination], { windowMs: 3_000 })
     },
+    'parcel-window-over-while-another-destination-holds-it': async () => {
+      const [given, held] = [await destinationFor([down]), await destinationFor([ok])]
+      await change(held, { paused: true })
+      const handle = await send('window-beside-hold', [given, held], { windowMs: 3_000 })
+      await until('its end at the one is told', async () => {
+        const { events } = await handle.fetchHistory()
+        const scheduled = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name)
+        return (
+          scheduled.lastIndexOf('recordParcel') > scheduled.lastIndexOf('retryInParcel') &&
+          scheduled.includes('retryInParcel')
+        )
+      })
+      await change(held, { paused: false })
+      await handle.signal(signals.destinationChanged, held.id)
+      return handle
+    },
     'parcel-exhausted': async () => send('exhausted', [await destinationFor([down])], { windowMs: 3_000 }),
     'parcel-discarded-while-retrying': async () => {
       const destination = await destinationFor([down])

@@ -472,6 +472,28 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     },
   )
 
+  it.concurrent.for(['failed', 'discarded'] as const)(
+    'tells that one destination has %s it while another one holds it',
+    async (end, { expect }) => {
+      await using ill = await startReceiver()
+      await using other = await startReceiver()
+      ill.answer(down)
+      const [given, held] = [await node.connect([], [ill.url]), await node.connect([], [other.url])]
+      await patch(held, { paused: true })
+      const sourceId = `src_${randomUUID()}`
+      const parcel = await send([given, held], ids(2), { sourceId, retry: end === 'failed' ? { windowMs: 5_000 } : {} })
+      await until('each was tried again', () => countsAt(ill, 2).every((count) => count > 1))
+      if (end === 'discarded') await patch(given, { enabled: false })
+      const path = `/deliveries/${encodeURIComponent(eventWorkflowId(sourceId, 'm-1'))}`
+      await until(`it has ${end} at the one and is held by the other`, async () => {
+        const { status, destinations } = (await node.api<DeliveryDetail>('GET', path)).body
+        return [status, ...destinations.map((one) => one.status)].join() === `held,${end},held`
+      })
+      expect((await parcel.list()).map(({ status }) => status)).toEqual(['held', 'held'])
+      expect(other.requests).toEqual([])
+    },
+  )
+
   it.concurrent('discards what was held for a destination that is switched off', async ({ expect }) => {
     await using receiver = await startReceiver()
     const destination = await node.connect([], [receiver.url])
