@@ -217,10 +217,14 @@ export const connecting = (web: WebTest) =>
       // The page has read what became of it: until then the switch takes no key.
       await question.waitFor({ state: 'hidden' })
       await page.getByRole('switch', { name: 'On', exact: true, disabled: false }).press('Space')
-      await question.getByRole('button', { name: 'Switch off and discard 2' }).click()
+      await question.getByText('2 deliveries wait for it.').waitFor()
+      // What comes while it asks is discarded, too.
+      await web.node.post('/track', source.writeKey, { userId: 'alan', event: 'Late' })
+      await question.getByText('3 deliveries wait for it.').waitFor()
+      await question.getByRole('button', { name: 'Switch off and discard 3' }).click()
       await page.getByRole('switch', { name: 'Off', exact: true }).waitFor()
       const discarded = `/deliveries/count?destinationId=${id}&status=discarded`
-      await eventually(async () => (await web.node.api('GET', discarded)).body).toEqual({ count: 2 })
+      await eventually(async () => (await web.node.api('GET', discarded)).body).toEqual({ count: 3 })
     })
 
     it('pauses a destination, which holds what comes, and resumes it', async () => {

@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Switch, Text } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Destination, DestinationPatch } from '../../../../src/schemas/destination.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
@@ -8,27 +8,36 @@ import { Dialog } from '../../shared/dialog.tsx'
 import { openStatuses } from '../../shared/open-statuses.ts'
 import { useChange } from '../../shared/use-change.ts'
 
+/** How often what waits is counted while it asks. */
+const refreshMs = 2_000
+
 /** Switches a destination on and off. Switching off discards what waits for it: it asks first, with the count, and offers to
  *  pause instead, which discards nothing. */
 export function PowerSwitch({ destination: { id, name, enabled, paused } }: { destination: Destination }) {
   const client = useQueryClient()
-  const [question, setQuestion] = useState<{ waiting: number | undefined }>()
+  const [isAsking, setAsking] = useState(false)
   const change = useChange({
     change: (patch: DestinationPatch) => changeDestination(id, patch),
     stale: ['destinations', 'deliveries'],
-    onDone: () => setQuestion(undefined),
+    onDone: () => setAsking(false),
   })
-  const count = useChange({
-    change: async () => {
+  const waitingQuery = {
+    queryKey: ['deliveries', 'waiting', id],
+    queryFn: async () => {
       const counts = openStatuses.map((status) =>
         client.fetchQuery({ ...deliveryCountQuery({ status, destinationId: id }), staleTime: 0 }),
       )
       return (await Promise.all(counts)).reduce((total, one) => total + one.count, 0)
     },
+  }
+  const count = useChange({
+    change: () => client.fetchQuery({ ...waitingQuery, staleTime: 0 }),
     stale: [],
-    onDone: (waiting) => (waiting === 0 ? change.mutate({ enabled: false }) : setQuestion({ waiting })),
-    onFailed: () => setQuestion({ waiting: undefined }),
+    onDone: (waiting) => (waiting === 0 ? change.mutate({ enabled: false }) : setAsking(true)),
+    onFailed: () => setAsking(true),
   })
+  const counted = useQuery({ ...waitingQuery, enabled: isAsking, refetchInterval: refreshMs })
+  const waiting = counted.isError ? undefined : counted.data
   // Not disabled while it is busy: it would lose the focus, which comes back to it from the dialog.
   const isBusy = change.isPending || count.isPending
   const turn = (): void => (enabled ? count.mutate() : change.mutate({ enabled: true }))
@@ -40,15 +49,15 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
         aria-disabled={isBusy}
         onChange={isBusy ? () => {} : turn}
       />
-      <Dialog opened={question !== undefined} onClose={() => setQuestion(undefined)} title={`Switch ${name} off?`}>
+      <Dialog opened={isAsking} onClose={() => setAsking(false)} title={`Switch ${name} off?`}>
         <Stack>
-          <Text fw={600}>{waitingText(question?.waiting)}</Text>
+          <Text fw={600}>{waitingText(waiting)}</Text>
           <Text size="sm">
             Switching it off discards the deliveries that wait, and new events are not sent to it.
             {!paused && ' If you pause it instead, all of them wait until you resume it.'}
           </Text>
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => setQuestion(undefined)}>
+            <Button variant="default" onClick={() => setAsking(false)}>
               Keep it on
             </Button>
             {!paused && (
@@ -57,7 +66,7 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
               </Button>
             )}
             <Button color="red.9" loading={change.isPending} onClick={() => change.mutate({ enabled: false })}>
-              Switch off and discard{question?.waiting === undefined ? '' : ` ${question.waiting.toLocaleString()}`}
+              Switch off and discard{waiting === undefined ? '' : ` ${waiting.toLocaleString()}`}
             </Button>
           </Group>
         </Stack>
