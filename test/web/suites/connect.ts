@@ -195,6 +195,69 @@ export const connecting = (web: WebTest) =>
       expect(await name.inputValue()).toBe('Mine')
     })
 
+    it('saves a destination anew that was deleted elsewhere, and says that nothing of it is there any more', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Kept without its destination')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const name = `Deleted elsewhere ${source.id}`
+      const stored = async (): Promise<Destination | undefined> =>
+        (await web.node.api<{ items: Destination[] }>('GET', '/destinations')).body.items.find(
+          (destination) => destination.name === name,
+        )
+      const remove = async () => web.node.api('DELETE', `/destinations/${(await stored())?.id ?? ''}`)
+      const saveAndTest = page.getByRole('button', { name: 'Save and test' })
+      const deleted = page.getByText('This destination was deleted elsewhere')
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await page.getByLabel('Name of the destination').fill(name)
+      await page.getByRole('checkbox', { name: source.name }).check()
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill(receiver.url)
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('button', { name: 'Generate' }).click()
+      await saveAndTest.click()
+      await page.getByRole('button', { name: 'Send a test event' }).waitFor()
+      await remove()
+      await page.getByRole('button', { name: 'Switch on', exact: true }).click()
+      await deleted.waitFor()
+      await saveAndTest.click()
+      await page.getByRole('button', { name: 'Send a test event' }).click()
+      expect((await receiver.received(1))[0]?.headers['x-signature']).toBeTypeOf('string')
+
+      // After a reload nobody knows the secret: what is saved now would be unsigned, and so does not say that one is set.
+      await remove()
+      await page.reload()
+      await deleted.waitFor()
+      await page.getByText(/^The secret that you had entered was not kept/).waitFor()
+      expect(await page.getByText('One is set.').count()).toBe(0)
+      await page.getByRole('button', { name: 'Generate' }).click()
+      await saveAndTest.click()
+      await page.getByRole('button', { name: 'Switch on', exact: true }).click()
+      await page.getByText(`${name} is on`).waitFor()
+      expect(await stored()).toMatchObject({ enabled: true, settings: { hasSharedSecret: true } })
+    })
+
+    it('takes nothing while it is switched on: what was typed meanwhile would be lost', async () => {
+      const source = await web.node.createSource('Switched on slowly')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await page.getByLabel('Name of the destination').fill('Switched on slowly')
+      await page.getByRole('checkbox', { name: source.name }).check()
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill('http://127.0.0.1:9/hook')
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('button', { name: 'Save and test' }).click()
+      let answer = (): void => undefined
+      const mayBeAnswered = new Promise<void>((resolve) => (answer = resolve))
+      await page.route(/\/api\/v1\/destinations\/dst_/, async (route) => {
+        if (route.request().method() === 'PATCH') await mayBeAnswered
+        await route.continue()
+      })
+      await page.getByRole('button', { name: 'Switch on', exact: true }).click()
+      expect(await page.getByRole('button', { name: 'Back' }).isDisabled()).toBe(true)
+      answer()
+      await page.getByText('Switched on slowly is on').waitFor()
+    })
+
     it('asks before it switches a destination off for which something waits, and pauses it instead', async () => {
       const source = await web.node.createSource('Asked')
       const { id } = await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])

@@ -5,8 +5,14 @@ import { IconCircleCheck, IconLock } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import type { Destination } from '../../../../src/schemas/destination.ts'
-import { changeDestination, createDestination, deleteDestination, destinationsQuery } from '../../api/destinations.ts'
-import { ApiError } from '../../api/request.ts'
+import {
+  changeDestination,
+  createDestination,
+  deleteDestination,
+  destinationQuery,
+  destinationsQuery,
+} from '../../api/destinations.ts'
+import { isMissing } from '../../api/request.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
@@ -59,10 +65,16 @@ const NotForViewers = () => (
 /** Webhooks, connected step by step: sources, endpoints, secret, test, switch on. */
 function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const [draft] = useState(readDraft)
-  const [step, setStep] = useState(draft?.step ?? 0)
+  const [reached, setStep] = useState(draft?.step ?? 0)
   const [isForAudiences, setForAudiences] = useState(draft?.isForAudiences ?? false)
-  const [destinationId, setDestinationId] = useState(draft?.destinationId ?? null)
-  const [hasSecret, setHasSecret] = useState(draft?.hasSecret ?? false)
+  const [savedId, setSavedId] = useState(draft?.destinationId ?? null)
+  const [isSecretSaved, setSecretSaved] = useState(draft?.hasSecret ?? false)
+  const { error: missing } = useQuery({ ...destinationQuery(savedId ?? ''), enabled: savedId !== null })
+  // What was deleted elsewhere is made anew, with a secret only where it still stands in the form.
+  const isDeleted = savedId !== null && isMissing(missing)
+  const destinationId = isDeleted ? null : savedId
+  const hasSecret = isSecretSaved && !isDeleted
+  const step = isDeleted ? Math.min(reached, lastFormStep) : reached
   const [connected, setConnected] = useState<Destination>()
   const [problem, setProblem] = useState<string>()
   const isNarrow = useMediaQuery('(max-width: 48em)')
@@ -72,7 +84,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   })
   const values = form.getValues()
   const isOn = connected !== undefined
-  const lacksSecret = draft?.lacksSecret === true && values.sharedSecret === '' && !hasSecret
+  const isSecretLost = draft?.lacksSecret === true || (isSecretSaved && isDeleted)
+  const lacksSecret = isSecretLost && values.sharedSecret === '' && !hasSecret
   const { data: destinations } = useQuery(destinationsQuery)
   const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
   const hasName = useRef(draft !== undefined)
@@ -108,15 +121,13 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         : (await changeDestination(destinationId, toPatch(values))).answer,
     stale: ['destinations'],
     onDone: (saved) => {
-      setDestinationId(saved.id)
-      setHasSecret(saved.settings.hasSharedSecret)
+      setSavedId(saved.id)
+      setSecretSaved(saved.settings.hasSharedSecret)
       setProblem(undefined)
       form.setFieldValue('webhooks', withIds(values.webhooks, saved))
       setStep(testStep)
     },
     onFailed: (error) => {
-      // It was deleted elsewhere meanwhile: it is made anew.
-      if (error instanceof ApiError && error.status === 404) setDestinationId(null)
       setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
       setStep(stepOf(error))
     },
@@ -164,8 +175,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
           if (step < testStep) goOn()
         }}
       >
-        {/* What is typed while it is saved would be lost in the next step. */}
-        <Fieldset variant="unstyled" disabled={save.isPending && step < testStep}>
+        {/* What is typed while it is saved or switched on would be lost in what comes next. */}
+        <Fieldset variant="unstyled" disabled={switchOn.isPending || (save.isPending && step < testStep)}>
           <Stepper
             ref={steps}
             active={step}
@@ -223,6 +234,10 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
               </Section>
             </Stepper.Step>
           </Stepper>
+          <FormProblem
+            title="This destination was deleted elsewhere"
+            problem={isDeleted ? 'Save it again to go on: it is made anew.' : undefined}
+          />
           <FormProblem title="Not saved" problem={problem} />
           <Group justify="space-between" mt="md">
             <Button variant="default" disabled={step === 0} onClick={() => setStep(step - 1)}>

@@ -174,8 +174,11 @@ export const toNewDestination = (values: DestinationValues): NewDestination => (
   successPolicy: values.successPolicy,
   ...toFailing(values),
   sourceIds: values.sourceIds,
-  settings: toSettings(values),
+  settings: toSettings({ ...values, webhooks: values.webhooks.map(withoutId) }),
 })
+
+/** Ids are those of a destination that is no longer there. */
+const withoutId = ({ id: _, ...webhook }: EndpointValues): EndpointValues => webhook
 
 export const toPatch = (values: DestinationValues): DestinationPatch => ({
   name: values.name,
