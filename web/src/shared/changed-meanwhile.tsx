@@ -15,19 +15,19 @@ interface Props {
 export const isChangedMeanwhile = (error: Error | null): boolean =>
   error instanceof ApiError && error.status === 409 && error.message.startsWith('This was changed')
 
-/** Asks what should count when somebody else saved while a form was open. */
+/** Asks what should count when something else was saved while a form was open: by somebody else, or here, if the answer to it was lost. */
 export function ChangedMeanwhile({ error, isSaving, onReload, onOverwrite }: Props) {
   if (error === null || !isChangedMeanwhile(error)) return null
   return (
-    <Alert color="yellow" role="alert" title="Not saved: somebody else has changed this in the meantime">
+    <Alert color="yellow" role="alert" title="Not saved: this has been changed in the meantime">
       <Stack gap="sm" align="flex-start">
         {inWords(error.message)}
         <Group>
           <Button variant="default" onClick={onReload}>
-            Discard mine and show theirs
+            Discard mine and show what is saved
           </Button>
           <Button color="red.9" loading={isSaving} onClick={onOverwrite}>
-            Overwrite theirs with mine
+            Overwrite it with mine
           </Button>
         </Group>
       </Stack>

@@ -16,7 +16,8 @@ interface Options<Input, Answer> {
   onFailed?: (error: Error) => void
 }
 
-/** A change on the server: says how it went and reads again what it made stale. */
+/** A change on the server: says how it went and reads again what it made stale. That it failed may mean that only its answer was lost, or that
+ *  others were faster: this is read, too. */
 export function useChange<Answer, Input = void>({
   key,
   change,
@@ -26,17 +27,20 @@ export function useChange<Answer, Input = void>({
   onFailed,
 }: Options<Input, Answer>) {
   const client = useQueryClient()
+  const readAgain = () =>
+    Promise.all([...stale, 'onboarding', 'audit-log'].map((key) => client.invalidateQueries({ queryKey: [key] })))
   return useMutation({
     ...(key !== undefined && { mutationKey: key }),
     mutationFn: change,
     onSuccess: async (answer, input) => {
       await onDone?.(answer, input)
       if (done !== undefined) notifications.show({ message: done, color: 'teal' })
-      const keys = [...stale, 'onboarding', 'audit-log']
-      await Promise.all(keys.map((key) => client.invalidateQueries({ queryKey: [key] })))
+      await readAgain()
     },
-    onError:
-      onFailed ??
-      ((error) => notifications.show({ title: 'This did not work', message: explain(error), color: 'red' })),
+    onError: (error) => {
+      if (onFailed !== undefined) onFailed(error)
+      else notifications.show({ title: 'This did not work', message: explain(error), color: 'red' })
+      void readAgain()
+    },
   })
 }
