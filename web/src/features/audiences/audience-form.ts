@@ -166,5 +166,6 @@ const fields: Record<string, keyof AudienceValues> = {
 /** The form's field for a member of the body that the server found wrong. */
 export function fieldOf(path: string): string | undefined {
   if (path in emptyAudience) return path
+  if (path.startsWith('destinationIds[')) return 'destinationIds'
   return path.startsWith('membership.headers') ? 'headers' : fields[path]
 }

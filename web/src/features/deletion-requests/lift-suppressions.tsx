@@ -3,12 +3,11 @@ import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import type { LiftedSuppressions } from '../../../../src/schemas/deletion-request.ts'
 import { liftSuppressions } from '../../api/deletion-requests.ts'
-import { explain } from '../../shared/error-notice.tsx'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { FormStack } from '../../shared/form-stack.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
-import { bodyOf, isNobody, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
+import { bodyOf, isNobody, nobody, UsersOfSourcesFields, whyRefused } from './users-of-sources.tsx'
 
 /** Users whose later events a deletion request had dropped, and who are to be heard again. */
 export function LiftSuppressions({ onDone }: { onDone: () => void }) {
@@ -22,7 +21,7 @@ export function LiftSuppressions({ onDone }: { onDone: () => void }) {
       notifications.show({ message: inWords(outcome), color: outcome.lifted === 0 ? 'yellow' : 'teal' })
       onDone()
     },
-    onFailed: (error) => setProblem(explain(error)),
+    onFailed: (error) => setProblem(whyRefused(error)),
   })
   return (
     <FormStack isSaving={lift.isPending}>

@@ -1,12 +1,11 @@
 import { Button, Checkbox } from '@mantine/core'
 import { useState } from 'react'
 import { requestDeletion } from '../../api/deletion-requests.ts'
-import { explain } from '../../shared/error-notice.tsx'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { FormStack } from '../../shared/form-stack.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
-import { bodyOf, isNobody, nobody, UsersOfSourcesFields } from './users-of-sources.tsx'
+import { bodyOf, isNobody, nobody, UsersOfSourcesFields, whyRefused } from './users-of-sources.tsx'
 
 export function NewRequest({ onDone }: { onDone: () => void }) {
   const [users, setUsers] = useState(nobody)
@@ -19,7 +18,7 @@ export function NewRequest({ onDone }: { onDone: () => void }) {
     stale: ['deletion-requests'],
     done: 'The deletion has been requested',
     onDone,
-    onFailed: (error) => setProblem(explain(error)),
+    onFailed: (error) => setProblem(whyRefused(error)),
   })
   return (
     <FormStack isSaving={ask.isPending}>

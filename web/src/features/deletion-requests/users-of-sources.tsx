@@ -1,6 +1,9 @@
 import { MultiSelect, Textarea } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { ApiError } from '../../api/request.ts'
 import { sourcesQuery } from '../../api/sources.ts'
+import { explain } from '../../shared/error-notice.tsx'
+import { explainAtField } from '../../shared/form-errors.ts'
 
 /** Users, as they are typed, and the sources that they are users of; none: all. */
 export interface UsersOfSources {
@@ -18,6 +21,10 @@ export const bodyOf = ({ lines, sourceIds }: UsersOfSources): { userIds: string[
   userIds: [...new Set(lines.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()])))],
   ...(sourceIds.length > 0 && { sourceIds }),
 })
+
+/** Why they were not taken. */
+export const whyRefused = (error: Error): string =>
+  error instanceof ApiError && error.path?.startsWith('sourceIds[') === true ? explainAtField(error) : explain(error)
 
 interface Props {
   value: UsersOfSources

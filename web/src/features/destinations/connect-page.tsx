@@ -119,7 +119,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
       destinationId === null
         ? createDestination(toNewDestination(values))
         : (await changeDestination(destinationId, toPatch(values))).answer,
-    stale: ['destinations'],
+    stale: ['destinations', 'sources'],
     onDone: (saved) => {
       setSavedId(saved.id)
       setSecretSaved(saved.settings.hasSharedSecret)

@@ -194,6 +194,7 @@ export const toPatch = (values: DestinationValues): DestinationPatch => ({
 /** The form's field for a member of the body that the server found wrong. */
 export function fieldOf(path: string, { webhooks }: DestinationValues): string | undefined {
   if (path === 'holdAfterSeconds') return 'holdAfterMinutes'
+  if (path.startsWith('sourceIds[')) return 'sourceIds'
   const [, index, member] = /^settings\.webhooks\[(\d+)\](?:\.(.+))?$/.exec(path) ?? []
   if (index === undefined) return path.startsWith('settings.') ? path.slice('settings.'.length) : path
   const [option = ''] = member?.split('[') ?? []

@@ -36,7 +36,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
   })
   const save = useChange({
     change: (ifMatch: string | null) => changeDestination(id, toPatch(form.getValues()), ifMatch),
-    stale: ['destinations'],
+    stale: ['destinations', 'sources'],
     done: 'Saved. The next attempt uses the new settings.',
     onDone: load,
     onFailed: (error) => {

@@ -3,6 +3,7 @@ import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { createSource, sourcesQuery } from '../../api/sources.ts'
+import { useNames } from '../../shared/names.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import type { DestinationValues } from './destination-form.ts'
@@ -10,11 +11,14 @@ import type { DestinationValues } from './destination-form.ts'
 /** Which sources' events go to the destination; a missing source is made on the spot. */
 export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValues> }) {
   const query = useQuery(sourcesQuery)
+  const chosen = form.getValues().sourceIds
+  const nameOf = useNames(chosen)
+  const deleted = chosen.filter((id) => nameOf(id).isDeleted)
   return (
     <Stack>
       <QueryView query={query}>
         {(sources) =>
-          sources.length === 0 ? (
+          sources.length + deleted.length === 0 ? (
             <Text c="dimmed">There is no source yet. Create the first one here.</Text>
           ) : (
             <Checkbox.Group
@@ -26,6 +30,9 @@ export function SourceChoice({ form }: { form: UseFormReturnType<DestinationValu
               <Stack gap="xs" mt="sm">
                 {sources.map(({ id, name, enabled }) => (
                   <Checkbox key={id} value={id} label={enabled ? name : `${name} (switched off)`} />
+                ))}
+                {deleted.map((id) => (
+                  <Checkbox key={id} value={id} label={nameOf(id).name} />
                 ))}
               </Stack>
             </Checkbox.Group>
