@@ -236,6 +236,28 @@ export const connecting = (web: WebTest) =>
       expect(await stored()).toMatchObject({ enabled: true, settings: { hasSharedSecret: true } })
     })
 
+    it('knows that it was switched on elsewhere, as in a copy of its tab', async () => {
+      const source = await web.node.createSource('Switched on elsewhere')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await page.getByLabel('Name of the destination').fill('Switched on elsewhere')
+      await page.getByRole('checkbox', { name: source.name }).check()
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill('http://127.0.0.1:9/hook')
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('button', { name: 'Save and test' }).click()
+      await page.getByText('The destination is saved but switched off').waitFor()
+      const { items } = (await web.node.api<{ items: Destination[] }>('GET', '/destinations')).body
+      const id = items.find(({ name }) => name === 'Switched on elsewhere')?.id ?? ''
+      await web.node.api('PATCH', `/destinations/${id}`, { enabled: true })
+      await page.reload()
+      await page.getByText('Switched on elsewhere is on').waitFor()
+      // It is done: the next one begins anew.
+      await page.reload()
+      await page.getByLabel('Name of the destination').waitFor()
+      expect(await page.getByRole('button', { name: 'Start over' }).count()).toBe(0)
+    })
+
     it('names what was chosen and deleted elsewhere, until it is left out', async () => {
       const kept = await web.node.createSource('Kept source')
       const gone = await web.node.createSource('Gone source')

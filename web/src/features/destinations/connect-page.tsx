@@ -69,13 +69,13 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const [isForAudiences, setForAudiences] = useState(draft?.isForAudiences ?? false)
   const [savedId, setSavedId] = useState(draft?.destinationId ?? null)
   const [isSecretSaved, setSecretSaved] = useState(draft?.hasSecret ?? false)
-  const { error: missing } = useQuery({ ...destinationQuery(savedId ?? ''), enabled: savedId !== null })
+  const { data: saved, error: missing } = useQuery({ ...destinationQuery(savedId ?? ''), enabled: savedId !== null })
   // What was deleted elsewhere is made anew, with a secret only where it still stands in the form.
   const isDeleted = savedId !== null && isMissing(missing)
   const destinationId = isDeleted ? null : savedId
   const hasSecret = isSecretSaved && !isDeleted
   const step = isDeleted ? Math.min(reached, lastFormStep) : reached
-  const [connected, setConnected] = useState<Destination>()
+  const [switchedOn, setSwitchedOn] = useState<Destination>()
   const [problem, setProblem] = useState<string>()
   const isNarrow = useMediaQuery('(max-width: 48em)')
   const form = useForm<DestinationValues>({
@@ -83,6 +83,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     initialValues: draft?.values ?? emptyDestination(),
   })
   const values = form.getValues()
+  // It may have been switched on elsewhere, as in a copy of this tab.
+  const connected = switchedOn ?? (step === testStep && saved?.answer.enabled === true ? saved.answer : undefined)
   const isOn = connected !== undefined
   const isSecretLost = draft?.lacksSecret === true || (isSecretSaved && isDeleted)
   const lacksSecret = isSecretLost && values.sharedSecret === '' && !hasSecret
@@ -109,8 +111,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   }, [step])
   const isBegun = draft !== undefined || step > 0 || isForAudiences || form.isDirty()
   useEffect(() => {
-    if (isOn) return
-    if (isBegun) keepDraft({ step, values, isForAudiences, destinationId, hasSecret, lacksSecret })
+    if (isBegun && !isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret, lacksSecret })
     else dropDraft()
   }, [isOn, isBegun, step, values, isForAudiences, destinationId, hasSecret, lacksSecret])
 
@@ -120,11 +121,11 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         ? createDestination(toNewDestination(values))
         : (await changeDestination(destinationId, toPatch(values))).answer,
     stale: ['destinations', 'sources'],
-    onDone: (saved) => {
-      setSavedId(saved.id)
-      setSecretSaved(saved.settings.hasSharedSecret)
+    onDone: (answer) => {
+      setSavedId(answer.id)
+      setSecretSaved(answer.settings.hasSharedSecret)
       setProblem(undefined)
-      form.setFieldValue('webhooks', withIds(values.webhooks, saved))
+      form.setFieldValue('webhooks', withIds(values.webhooks, answer))
       setStep(testStep)
     },
     onFailed: (error) => {
@@ -136,8 +137,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     change: (id: string) => changeDestination(id, { enabled: true }),
     stale: ['destinations'],
     onDone: ({ answer }) => {
-      dropDraft()
-      setConnected(answer)
+      setSwitchedOn(answer)
     },
   })
 
