@@ -37,8 +37,7 @@ export async function startGrpcProxy(target: string, options: GrpcProxyOptions =
   const upstream = connect(`http://${target}`)
   upstream.on('error', () => undefined)
   const mayPass = (headers: IncomingHttpHeaders): boolean =>
-    denies?.(headers[':path'] ?? '') !== true &&
-    (apiKey === undefined || headers.authorization === `Bearer ${apiKey}`)
+    denies?.(headers[':path'] ?? '') !== true && (apiKey === undefined || headers.authorization === `Bearer ${apiKey}`)
 
   const serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
     stream.on('error', () => undefined)
