@@ -247,10 +247,12 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('button', { name: 'Next' }).click()
       await page.getByRole('button', { name: 'Save and test' }).click()
       await page.getByText('The destination is saved but switched off').waitFor()
-      const { items } = (await web.node.api<{ items: Destination[] }>('GET', '/destinations')).body
+      // Open, it might find out by itself, and have no draft any more.
+      await page.goto('about:blank')
+      const { items } = (await web.node.api<{ items: Destination[] }>('GET', '/destinations?limit=200')).body
       const id = items.find(({ name }) => name === 'Switched on elsewhere')?.id ?? ''
       await web.node.api('PATCH', `/destinations/${id}`, { enabled: true })
-      await page.reload()
+      await page.goto(`${web.node.url}/catalog/webhooks`)
       await page.getByText('Switched on elsewhere is on').waitFor()
       // It is done: the next one begins anew.
       await page.reload()
@@ -279,6 +281,7 @@ export const connecting = (web: WebTest) =>
       await deletions.getByLabel('User ids').fill('nobody')
       await deletions.getByRole('combobox', { name: 'Sources' }).press('ArrowDown')
       await deletions.getByRole('option', { name: gone.name }).click()
+      await deletions.keyboard.press('Tab')
       const unused = await web.node.connect([], ['http://127.0.0.1:9/hook'], { name: 'Gone destination' })
       await audiences.goto(`${web.node.url}/audiences`)
       await audiences.getByRole('button', { name: 'Create an audience' }).first().click()

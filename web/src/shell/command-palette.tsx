@@ -99,6 +99,8 @@ export default function CommandPalette({ request }: { request: number }) {
       filter={(_, actions) => actions}
       query={query}
       onQueryChange={setQuery}
+      // It may be opened while it still closes, with what was typed before.
+      onSpotlightOpen={() => setQuery('')}
       shortcut={null}
       attributes={{ content: { 'aria-label': 'Go to' } }}
       nothingFound="Nothing found. Try part of a name or URL, or a whole user or message id."

@@ -161,7 +161,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         actions={
           draft !== undefined && (
             <StartOver
-              isKnown={destinationId === null || destinations !== undefined}
+              isKnown={(destinationId === null || destinations !== undefined) && !switchOn.isPending}
               saved={destinations?.find(({ id, enabled }) => id === destinationId && !enabled)}
               onStartOver={onStartOver}
             />
@@ -265,7 +265,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
 /** Leaves nothing behind of what was begun.
  *  @param saved  the destination that it made, which is still switched off */
 interface StartOverProps {
-  /** Whether it is known what was saved. */
+  /** Whether it is known what was saved, and that it is off. */
   isKnown: boolean
   saved: Destination | undefined
   onStartOver: () => void
