@@ -54,6 +54,9 @@ const maxRecordedAttempts = 100
  *  milliseconds. */
 const staleTaskMs = 5_000
 
+/** How long the report of an attempt may take to reach Temporal on a slow machine, in milliseconds. */
+const reportMs = 3_000
+
 /** Characters of an endpoint's URL that an attempt keeps. */
 const maxUrlLength = 300
 
@@ -205,7 +208,8 @@ export async function attempt(
   const begunAt = Date.now()
   const outcome = await dependencies.unlessMade({ delivery, activityId, isTold }, now)
   const { keepLate, noteUnreported, standstills } = dependencies
-  const note = isGivenUp() || standstills.since(begunAt - staleTaskMs) ? keepLate : noteUnreported
+  const mayComeLate = isGivenUp() || isWindowAboutOver() || standstills.since(begunAt - staleTaskMs)
+  const note = mayComeLate ? keepLate : noteUnreported
   for (const made of attemptsOf(outcome)) note(deliveryId, made)
   return outcome
 }
@@ -314,6 +318,9 @@ function stoppedBecause(): string | undefined {
   if (isCancelled()) return 'the delivery was ended'
   return isGivenUp() ? 'its node stood still for so long that Temporal gave it up' : undefined
 }
+
+/** Whether Temporal may have ended the retries before it is told of this one. */
+const isWindowAboutOver = (): boolean => !Context.current().info.isLocal && Date.now() > windowEndsAt() - reportMs
 
 /** Whether Temporal waits for this try no more. */
 function isGivenUp(): boolean {

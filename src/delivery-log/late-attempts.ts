@@ -1,5 +1,5 @@
-/** Attempts of which Temporal took no account, since their node stood still until they were given up: written beside it, and added
- *  where deliveries are shown. */
+/** Attempts of which Temporal took no account, since their node stood still until they were given up, or the time for retries was over before
+ *  they were told of: written beside it, and added where deliveries are shown. */
 
 import { distinctAttempts, withoutEvidence } from '../contracts/attempts.ts'
 import type { Attempt } from '../contracts/delivery.ts'

@@ -103,7 +103,7 @@ it('pause between attempts as is set there, whether events travel alone or toget
   )
 })
 
-it('are patient with a destination of syncs, too', { timeout: limit }, async () => {
+it('are patient with a destination of syncs, too', { timeout: 2 * limit }, async () => {
   await using receiver = await startReceiver()
   receiver.answer({ status: 503 })
   // The window is that of its endpoint, and the pauses are the destination's.
@@ -116,7 +116,8 @@ it('are patient with a destination of syncs, too', { timeout: limit }, async () 
 
   // More calls than are under way, and make an endpoint count as down, together.
   const patientSync = await upload(node, patient, users(300))
-  await until('its destination counts as down', async () => (await getSync(node, patient, patientSync)).handedOn >= 50)
+  const isDown = async () => (await getSync(node, patient, patientSync)).handedOn >= 50
+  await until('its destination counts as down', isDown, limit)
   expect((await ended(node, short, await upload(node, short, users(100)))).status).toBe('failed')
   // It began before the one that was given up.
   expect((await getSync(node, patient, patientSync)).status).toBe('running')
