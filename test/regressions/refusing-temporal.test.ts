@@ -4,7 +4,6 @@
  *  Consequence: the log of a night with an API key that may not write was gigabytes, and nothing else was found in it. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { startTestApp } from '../support/app.ts'
@@ -15,12 +14,6 @@ import { until } from '../support/wait.ts'
 
 it('a refusal of Temporal is logged once, and asked for anew once a second', { timeout: 60_000 }, async () => {
   const lines: string[] = []
-  const log = new Writable({
-    write(line: Buffer, _, done) {
-      lines.push(String(line))
-      done()
-    },
-  })
   let isRefusing = true
   let refused = 0
   await using proxy = await startGrpcProxy(temporalAddress(), {
@@ -33,7 +26,7 @@ it('a refusal of Temporal is logged once, and asked for anew once a second', { t
   await using receiver = await startReceiver()
   await using node = await startTestApp({
     environment: { TEMPORAL_ADDRESS: proxy.address },
-    logger: pino({ level: 'warn' }, log),
+    logger: pino({ level: 'warn' }, { write: (line) => void lines.push(line) }),
   })
   const source = await node.createSource()
   await node.connect([source], [receiver.url])

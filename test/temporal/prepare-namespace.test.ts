@@ -1,11 +1,8 @@
 /** A Temporal that others run: its namespace and search attributes are made, or the operator is told what to run. */
 
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { tmpdir } from 'node:os'
-import { promisify } from 'node:util'
 import type { NativeConnectionOptions } from '@temporalio/worker'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { searchAttributes } from '../../src/contracts/names.ts'
 import { StartError } from '../../src/errors.ts'
 import { connectTemporal } from '../../src/temporal/connect.ts'
@@ -15,6 +12,7 @@ import { startGrpcProxy } from '../support/grpc-proxy.ts'
 import '../support/quiet-temporal.ts'
 import { testPayloads } from '../support/sealed-payloads.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
+import { runToldCommand } from '../support/told-command.ts'
 
 const timeout = 120_000
 const retentionMs = 36 * 3_600_000
@@ -49,15 +47,7 @@ async function refusal(connecting: Promise<void>): Promise<string> {
   return (error as StartError).message
 }
 
-/** Runs what a refusal says, as an operator would. */
-async function runCommandOf(message: string): Promise<void> {
-  const [, command = ''] = /; run: (temporal operator .+)$/.exec(message) ?? []
-  const program = command.replace(/^temporal/, `'${inject('temporalCli')}'`)
-  await promisify(execFile)('/bin/sh', ['-c', program], {
-    // A home without the user's own settings of Temporal.
-    env: { PATH: process.env['PATH'], HOME: tmpdir(), TEMPORAL_ADDRESS: temporalAddress() },
-  })
-}
+const temporalVariables = () => ({ TEMPORAL_ADDRESS: temporalAddress() })
 
 it('is made whole, with the retention of the settings', { timeout }, async () => {
   const namespace = `made-${randomUUID()}`
@@ -87,7 +77,7 @@ it('is used where a node may not administer it, once its operator ran what the s
     `Temporal has no namespace "${namespace}" and does not let Postrider make it (Request unauthorized.); run: ` +
       `temporal operator namespace create --namespace '${namespace}' --retention 129600s`,
   )
-  await runCommandOf(noNamespace)
+  await runToldCommand(noNamespace, temporalVariables())
 
   await expect.poll(() => refusal(connecting()), { timeout: 60_000 }).toContain('lacks search attributes')
   const noAttributes = await refusal(connecting())
@@ -95,7 +85,7 @@ it('is used where a node may not administer it, once its operator ran what the s
     expect(noAttributes).toMatch(new RegExp(`--name ${name} --type Keyword`))
   expect(noAttributes).toContain('--name PostriderDestinations --type KeywordList')
   expect(noAttributes).not.toContain('\n')
-  await runCommandOf(noAttributes)
+  await runToldCommand(noAttributes, temporalVariables())
   await connecting()
 })
 

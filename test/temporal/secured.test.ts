@@ -14,6 +14,7 @@ import '../support/quiet-temporal.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { testPayloads } from '../support/sealed-payloads.ts'
 import { createNamespace, temporalAddress } from '../support/temporal.ts'
+import { temporalProfiles } from '../support/temporal-profile.ts'
 import { until } from '../support/wait.ts'
 
 const timeout = 120_000
@@ -81,17 +82,7 @@ describe('a node', { timeout }, () => {
     }))
 
   it('reads a profile that has both', async () => {
-    const profiles = `
-      [profile.other]
-      address = "127.0.0.1:1"
-      [profile.guarded]
-      address = "${byBoth.address}"
-      namespace = "${namespace}"
-      api_key = "${apiKey}"
-      [profile.guarded.tls]
-      server_ca_cert_path = "${files.authority}"
-      client_cert_path = "${files.cert}"
-      client_key_path = "${files.key}"`
+    const profiles = temporalProfiles({ address: byBoth.address, namespace, apiKey, tls: files })
     await delivers({
       TEMPORAL_ADDRESS: undefined,
       TEMPORAL_NAMESPACE: undefined,

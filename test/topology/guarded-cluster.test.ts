@@ -1,6 +1,5 @@
 /** A full Temporal server that asks who calls, by itself: for a certificate of every client (mutual TLS), and for an API key that says what its
  *  holder may do in which namespace. */
-import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +7,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { searchAttributes } from '../../src/contracts/names.ts'
@@ -18,6 +16,8 @@ import '../support/quiet-temporal.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { encryptionKeys } from '../support/sealed-payloads.ts'
 import { startTemporalCluster, type TemporalCluster } from '../support/temporal-cluster.ts'
+import { temporalProfiles } from '../support/temporal-profile.ts'
+import { runToldCommand } from '../support/told-command.ts'
 import { until } from '../support/wait.ts'
 import { startNode, type PostriderNode } from './postrider-node.ts'
 
@@ -29,18 +29,23 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
   let cluster: TemporalCluster
   let signing: CryptoKey
   let webKeys: Server
+  /** In PEM: of whoever is let in, and of the server. */
+  let files: { authority: string; cert: string; key: string }
   /** Settings of TLS of whoever is let in. */
   let certificate: Record<string, string>
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'postrider-guarded-'))
     const { authority, valid } = await createCertificates()
-    const authorityFile = await file('authority.pem', authority)
-    const [cert, key] = [await file('cert.pem', valid.cert), await file('key.pem', valid.key)]
+    files = {
+      authority: await file('authority.pem', authority),
+      cert: await file('cert.pem', valid.cert),
+      key: await file('key.pem', valid.key),
+    }
     certificate = {
-      TEMPORAL_TLS_SERVER_CA_CERT_PATH: authorityFile,
-      TEMPORAL_TLS_CLIENT_CERT_PATH: cert,
-      TEMPORAL_TLS_CLIENT_KEY_PATH: key,
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: files.authority,
+      TEMPORAL_TLS_CLIENT_CERT_PATH: files.cert,
+      TEMPORAL_TLS_CLIENT_KEY_PATH: files.key,
     }
     const { privateKey, publicKey } = await generateKeyPair('ES256')
     signing = privateKey
@@ -53,7 +58,7 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
       binaries: inject('temporalBinaries'),
       cli: inject('temporalCli'),
       access: {
-        tls: { cert, key, clientAuthority: authorityFile },
+        tls: { cert: files.cert, key: files.key, clientAuthority: files.authority },
         webKeys: `http://127.0.0.1:${String((webKeys.address() as AddressInfo).port)}`,
         administrator: { ...certificate, TEMPORAL_API_KEY: await apiKey(['temporal-system:admin']) },
       },
@@ -133,19 +138,12 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
   }
 
   /** Runs what a refusal says, as the operator of that Temporal would. */
-  async function runCommandOf(said: string): Promise<void> {
-    const [, command = ''] = /; run: (temporal operator .+)$/m.exec(said) ?? []
-    const program = command.replace(/^temporal/, `'${inject('temporalCli')}'`)
-    await promisify(execFile)('/bin/sh', ['-c', program], {
-      env: {
-        PATH: process.env['PATH'],
-        HOME: folder,
-        TEMPORAL_ADDRESS: cluster.address,
-        TEMPORAL_API_KEY: await apiKey(['temporal-system:admin']),
-        ...certificate,
-      },
+  const runAsAdministrator = async (refusal: string): Promise<void> =>
+    runToldCommand(refusal, {
+      TEMPORAL_ADDRESS: cluster.address,
+      TEMPORAL_API_KEY: await apiKey(['temporal-system:admin']),
+      ...certificate,
     })
-  }
 
   it('has its namespace and search attributes made by a node whose API key allows that', async () => {
     const TEMPORAL_API_KEY_FILE = await file('administrator', await apiKey(['temporal-system:admin']))
@@ -155,15 +153,12 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
 
   it('is used with a key for one namespace, by a profile, once its operator ran what the start says', async () => {
     const namespace = `ordered-${randomUUID()}`
-    const profiles = `
-      [profile.guarded]
-      address = "${cluster.address}"
-      namespace = "${namespace}"
-      api_key = "${await apiKey([`${namespace}:write`, `${namespace}:worker`])}"
-      [profile.guarded.tls]
-      server_ca_cert_path = "${certificate['TEMPORAL_TLS_SERVER_CA_CERT_PATH']}"
-      client_cert_path = "${certificate['TEMPORAL_TLS_CLIENT_CERT_PATH']}"
-      client_key_path = "${certificate['TEMPORAL_TLS_CLIENT_KEY_PATH']}"`
+    const profiles = temporalProfiles({
+      address: cluster.address,
+      namespace,
+      apiKey: await apiKey([`${namespace}:write`, `${namespace}:worker`]),
+      tls: files,
+    })
     const TEMPORAL_CONFIG_FILE = await file('temporal.toml', profiles)
     const settings = { TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE: 'guarded' }
 
@@ -172,7 +167,7 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
       `Temporal has no namespace "${namespace}" and does not let Postrider make it (Request unauthorized.); run: ` +
         `temporal operator namespace create --namespace '${namespace}' --retention 259200s`,
     )
-    await runCommandOf(noNamespace)
+    await runAsAdministrator(noNamespace)
 
     const noAttributes = await until(
       'the attributes are missed',
@@ -183,7 +178,7 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
       LIMIT_MS,
     )
     for (const name of Object.keys(searchAttributes)) expect(noAttributes).toContain(`--name ${name} --type Keyword`)
-    await runCommandOf(noAttributes)
+    await runAsAdministrator(noAttributes)
     await delivers(await start(settings))
   })
 
@@ -237,7 +232,7 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
 
   it('lets a node without a certificate wait, which says why', async () => {
     const node = await start({
-      TEMPORAL_TLS_SERVER_CA_CERT_PATH: certificate['TEMPORAL_TLS_SERVER_CA_CERT_PATH'] ?? '',
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: files.authority,
       TEMPORAL_API_KEY: await apiKey(['temporal-system:admin']),
     })
     await until(

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { Destination } from '../../../src/schemas/destination.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -7,6 +8,21 @@ import { errorsBesideDeletionOf, eventually, type WebTest } from '../browser.ts'
 
 export const connecting = (web: WebTest) =>
   describe('connecting Webhooks from the catalog', () => {
+    /** Types a destination into the wizard, up to the step of its secret. */
+    const typeDestination = async (
+      page: Page,
+      name: string,
+      sources: { name: string }[],
+      url: string,
+    ): Promise<void> => {
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await page.getByLabel('Name of the destination').fill(name)
+      for (const source of sources) await page.getByRole('checkbox', { name: source.name }).check()
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill(url)
+      await page.getByRole('button', { name: 'Next' }).click()
+    }
+
     it('leads from the search to an event that arrives, signed', async () => {
       await using receiver = await startReceiver()
       await using broken = await startReceiver()
@@ -207,12 +223,7 @@ export const connecting = (web: WebTest) =>
       const remove = async () => web.node.api('DELETE', `/destinations/${(await stored())?.id ?? ''}`)
       const saveAndTest = page.getByRole('button', { name: 'Save and test' })
       const deleted = page.getByText('This destination was deleted elsewhere')
-      await page.goto(`${web.node.url}/catalog/webhooks`)
-      await page.getByLabel('Name of the destination').fill(name)
-      await page.getByRole('checkbox', { name: source.name }).check()
-      await page.getByRole('button', { name: 'Next' }).click()
-      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill(receiver.url)
-      await page.getByRole('button', { name: 'Next' }).click()
+      await typeDestination(page, name, [source], receiver.url)
       await page.getByRole('button', { name: 'Generate' }).click()
       await saveAndTest.click()
       await page.getByRole('button', { name: 'Send a test event' }).waitFor()
@@ -239,12 +250,7 @@ export const connecting = (web: WebTest) =>
     it('knows that it was switched on elsewhere, as in a copy of its tab', async () => {
       const source = await web.node.createSource('Switched on elsewhere')
       const { page } = await web.open({ signedInTo: web.node.url })
-      await page.goto(`${web.node.url}/catalog/webhooks`)
-      await page.getByLabel('Name of the destination').fill('Switched on elsewhere')
-      await page.getByRole('checkbox', { name: source.name }).check()
-      await page.getByRole('button', { name: 'Next' }).click()
-      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill('http://127.0.0.1:9/hook')
-      await page.getByRole('button', { name: 'Next' }).click()
+      await typeDestination(page, 'Switched on elsewhere', [source], 'http://127.0.0.1:9/hook')
       await page.getByRole('button', { name: 'Save and test' }).click()
       await page.getByText('The destination is saved but switched off').waitFor()
       // Open, it might find out by itself, and have no draft any more.
@@ -268,12 +274,7 @@ export const connecting = (web: WebTest) =>
       const { page: other } = await web.open({ signedInTo: web.node.url })
       const { page: deletions } = await web.open({ signedInTo: web.node.url })
       const { page: audiences } = await web.open({ signedInTo: web.node.url })
-      await page.goto(`${web.node.url}/catalog/webhooks`)
-      await page.getByLabel('Name of the destination').fill('Without its source')
-      for (const { name } of [kept, gone]) await page.getByRole('checkbox', { name }).check()
-      await page.getByRole('button', { name: 'Next' }).click()
-      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill('http://127.0.0.1:9/hook')
-      await page.getByRole('button', { name: 'Next' }).click()
+      await typeDestination(page, 'Without its source', [kept, gone], 'http://127.0.0.1:9/hook')
       await other.goto(`${web.node.url}/destinations/${id}`)
       await other.getByRole('textbox', { name: 'Name', exact: true }).fill('Lost a source')
       await deletions.goto(`${web.node.url}/deletion-requests`)
@@ -317,12 +318,7 @@ export const connecting = (web: WebTest) =>
     it('takes nothing while it is switched on: what was typed meanwhile would be lost', async () => {
       const source = await web.node.createSource('Switched on slowly')
       const { page } = await web.open({ signedInTo: web.node.url })
-      await page.goto(`${web.node.url}/catalog/webhooks`)
-      await page.getByLabel('Name of the destination').fill('Switched on slowly')
-      await page.getByRole('checkbox', { name: source.name }).check()
-      await page.getByRole('button', { name: 'Next' }).click()
-      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill('http://127.0.0.1:9/hook')
-      await page.getByRole('button', { name: 'Next' }).click()
+      await typeDestination(page, 'Switched on slowly', [source], 'http://127.0.0.1:9/hook')
       await page.getByRole('button', { name: 'Save and test' }).click()
       let answer = (): void => undefined
       const mayBeAnswered = new Promise<void>((resolve) => (answer = resolve))
