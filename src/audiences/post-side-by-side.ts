@@ -33,6 +33,9 @@ export interface PostedChanges {
 
 const unmade: Posted = { kind: 'unmade' }
 
+/** A call that was not made tells nothing about its destination. */
+const wasAnswered = ({ kind }: Posted): boolean => kind === 'sent' || kind === 'failed'
+
 /** Posts changes in their order until all are posted, `goesOn` says no or the destination is down, and waits for those
  *  under way. All calls that the answers of one turn of the event loop leave room for are made together: made one by one,
  *  each would wake the receiver, and its answer this thread. */
@@ -48,7 +51,8 @@ export function postSideBySide(
 
   return new Promise((resolve, reject) => {
     const note = (index: number, change: Change, posted: Posted): void => {
-      unavailableInRow = posted.kind === 'unavailable' ? unavailableInRow + 1 : 0
+      if (posted.kind === 'unavailable') unavailableInRow++
+      else if (wasAnswered(posted)) unavailableInRow = 0
       results[index] = { change, posted }
       underWay--
       makeSoon()

