@@ -316,7 +316,10 @@ const isCancelled = (): boolean => Context.current().cancellationDetails?.cancel
 /** Undefined where the node stops, or shuts its connections: it has nobody left to tell. */
 function stoppedBecause(): string | undefined {
   if (isCancelled()) return 'the delivery was ended'
-  return isGivenUp() ? 'its node stood still for so long that Temporal gave it up' : undefined
+  if (!isGivenUp()) return undefined
+  return isWindowAboutOver()
+    ? 'the time for retries was over'
+    : 'its node stood still for so long that Temporal gave it up'
 }
 
 /** Whether Temporal may have ended the retries before it is told of this one. */

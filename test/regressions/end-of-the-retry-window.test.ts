@@ -12,7 +12,6 @@ import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { temporalAddress } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
 
-const windowMs = 4_000
 const timeout = 120_000
 
 interface Given {
@@ -22,7 +21,7 @@ interface Given {
 
 /** A node, and an endpoint that fails at once, and then after a while.
  *  @param isTold  whether Temporal gets the reports of tries */
-async function given(retryMs: number, isTold: (receiver: Receiver) => boolean): Promise<Given> {
+async function given(retryMs: number, isTold: (receiver: Receiver) => boolean, windowMs = 4_000): Promise<Given> {
   const receiver = await startReceiver()
   receiver.answer(() => ({ status: 503, delayMs: receiver.requests.length > 1 ? retryMs : 0 }))
   const proxy = await startGrpcProxy(temporalAddress(), {
@@ -54,12 +53,17 @@ async function failed({ node, receiver }: Given, attempts: number): Promise<Deli
 }
 
 it('an attempt whose report comes when the time for retries is over stands in the history', { timeout }, async () => {
-  const { timeline } = await failed(await given(windowMs / 2, ({ requests }) => requests.length < 2), 2)
+  const { timeline } = await failed(await given(2_000, ({ requests }) => requests.length < 2), 2)
   expect(timeline.map(({ status }) => status)).toEqual([503, 503])
 })
 
 it('an attempt that is under way when the time for retries is over stands in the history', { timeout }, async () => {
   // Longer than an attempt may take.
-  const { timeline } = await failed(await given(windowMs + 2_000, () => true), 2)
+  const { timeline } = await failed(await given(6_000, () => true), 2)
   expect(timeline.map(({ status }) => status)).toEqual([503, null])
+})
+
+it('an attempt that is cut off as the time for retries is over says so', { timeout }, async () => {
+  const { timeline } = await failed(await given(4_500, () => true, 3_000), 2)
+  expect(timeline[1]?.error).toBe('the attempt was stopped in the middle: the time for retries was over')
 })
