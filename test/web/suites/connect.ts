@@ -135,9 +135,14 @@ export const connecting = (web: WebTest) =>
       await page.getByLabel('New source').fill('')
       await next.click()
       const url = page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL')
-      await url.fill('not a url')
+      for (const wrong of ['not a url', 'http://two words.example']) {
+        await url.fill(wrong)
+        await next.click()
+        await page.getByText('Must be a full http or https URL').waitFor()
+      }
+      await url.fill('https://user:secret@example.com')
       await next.click()
-      await page.getByText('Must be a full http or https URL').waitFor()
+      await page.getByText(/^Must not carry a user name or password/).waitFor()
       await url.fill(receiver.url)
       await page.reload()
       await eventually(() => url.inputValue()).toBe(receiver.url)

@@ -45,7 +45,10 @@ export const endpointErrors = (webhooks: readonly EndpointValues[]): Record<stri
 /** @param isAlone  nothing else would be lost without it */
 function urlError(url: string, isAlone: boolean): string | undefined {
   if (url.trim() === '') return isAlone ? undefined : 'Enter the URL, or remove the endpoint'
-  return isHttpUrl(url) ? undefined : 'Must be a full http or https URL'
+  if (!isHttpUrl(url)) return 'Must be a full http or https URL'
+  const { username, password } = new URL(url.trim())
+  if (username === '' && password === '') return undefined
+  return 'Must not carry a user name or password; send them in an Authorization header'
 }
 
 const isEmpty = ({ name, value }: HeaderValues): boolean => name.trim() === '' && value === ''
@@ -57,7 +60,9 @@ function nameError({ name, value }: HeaderValues, before: readonly HeaderValues[
   return before.some((other) => other.name.trim().toLowerCase() === wanted) ? 'Another header has this name' : undefined
 }
 
-const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text.trim()) && URL.canParse(text.trim())
+/** Chromium escapes in a host what no host may have, such as a space; a node refuses it. */
+const isHttpUrl = (text: string): boolean =>
+  /^https?:\/\//i.test(text.trim()) && URL.canParse(text.trim()) && !new URL(text.trim()).host.includes('%')
 
 /** A name that no other destination has: the wanted one, or that with a number. */
 export function freeName(wanted: string, taken: readonly string[]): string {
