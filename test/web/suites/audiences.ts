@@ -98,8 +98,14 @@ export const audiences = (web: WebTest) =>
       expect(await page.getByRole('button', { name: 'Upload and sync' }).isDisabled()).toBe(true)
       const members = async (): Promise<number> => (await web.node.api<Audience>('GET', path)).body.members
 
+      // The list, open in another tab, follows.
+      const list = await page.context().newPage()
+      await list.goto(`${web.node.url}/audiences`)
+      await list.getByRole('row', { name: /^Careful Buyers 0 / }).waitFor()
       await upload('"ada"\n"grace"\n"mary"\n"jean"\n')
       await syncs.getByText('4 sent').waitFor()
+      await list.getByRole('row', { name: /^Careful Buyers 4 / }).waitFor()
+      await list.close()
       await upload('"ada"\n')
       await syncs.getByText('3 sent').waitFor()
       await syncs

@@ -13,8 +13,11 @@ import { useCanChange } from '../../shared/use-role.ts'
 import { CreateAudience } from './create-audience.tsx'
 import { describeMembership, describeSchedule } from './describe.ts'
 
+/** How often the list is read again, in milliseconds: syncs change the members. */
+const refreshMs = 5_000
+
 export function AudiencesPage() {
-  const query = useQuery(audiencesQuery)
+  const query = useQuery({ ...audiencesQuery, refetchInterval: refreshMs })
   const canChange = useCanChange()
   const [isOpen, { open, close }] = useDisclosure()
   const create = canChange && (
