@@ -12,6 +12,7 @@ import { audienceFailures, type AudienceActivities, type SyncDescription } from 
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import type { AudienceStore, StoredAudience } from '../src/db/audiences.ts'
 import { noteInStep } from '../src/db/audiences-changes.ts'
+import { noteWhatIsLeft } from '../src/db/audiences-comparison.ts'
 import { dropAudience, purgeAudience } from '../src/db/audiences-purge.ts'
 import { completeRowSet, createRowSet, dropRowSet, writeRows } from '../src/db/audiences-staging.ts'
 import { endSync, readSync, requestSync, takeNextSync, updateSync, type SyncRow } from '../src/db/audiences-syncs.ts'
@@ -92,6 +93,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
         if (sync === undefined) return
         if (sync.phase === 'sending')
           await noteInStep(database, audienceId, sync.number, { whole: sync.kind !== 'undo' })
+        await noteWhatIsLeft(database, audienceId, sync.kind)
         await endSync(database, syncId, status, reason)
         if (sync.status === 'running') {
           metrics.running.dec()

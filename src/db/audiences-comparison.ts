@@ -2,6 +2,7 @@
  *  range. */
 
 import type { AudienceLink } from '../contracts/audience-sync.ts'
+import type { SyncKind } from '../schemas/audience.ts'
 import type { Database, Queryable } from './database.ts'
 import { userRanges } from './audiences-staging.ts'
 
@@ -84,6 +85,10 @@ export async function compareChanged(
   return counts
 }
 
+/** Whether a change `c` was news to its destination, and is still what is acknowledged there, `a`. */
+const isToldLast = `c.state in (1, 2) and (c.present <> c.was_present or c.value is distinct from c.previous)
+  and (a.user_id is not null) = c.present and a.value is not distinct from c.value`
+
 /** Takes back what an earlier sync sent, where that is still what is acknowledged. */
 export async function compareUndone(
   database: Queryable,
@@ -102,10 +107,7 @@ export async function compareUndone(
          select $1, $2, c.user_id, c.was_present, c.previous, c.previous_traits, a.user_id is not null, a.value, a.traits
          from audience_changes c
          left join audience_acknowledged a on a.link = $2 and a.user_id = c.user_id
-         where c.sync = $3 and c.link = $2 and c.state in (1, 2)
-           and c.user_id > $4 and ($5::text is null or c.user_id <= $5)
-           and (c.present <> c.was_present or c.value is distinct from c.previous)
-           and (a.user_id is not null) = c.present and a.value is not distinct from c.value
+         where c.sync = $3 and c.link = $2 and c.user_id > $4 and ($5::text is null or c.user_id <= $5) and ${isToldLast}
          returning present)
        ${countInserted} from inserted`,
       [sync, link, undone, after, upTo],
@@ -113,6 +115,48 @@ export async function compareUndone(
     add(counts, row)
   }
   return counts
+}
+
+/** Notes of each sync that may be undone whether anything that it told is left to take back. Nothing is where later syncs told something
+ *  else; an undo of those brings it back.
+ *  @param kind  of the sync that ends */
+export async function noteWhatIsLeft(database: Queryable, audienceId: string, kind: SyncKind): Promise<void> {
+  const syncs = await database.query<{ number: string }>(
+    `select number from audience_syncs where audience_id = $1 and undoable and sent + handed_on > 0 and (told_news or $2)`,
+    [audienceId, kind === 'undo'],
+  )
+  const links = await database.query<{ link: number }>(
+    'select link from audience_links where audience_id = $1 and destination_id is not null',
+    [audienceId],
+  )
+  for (const { number } of syncs) {
+    const isLeft = await isAnythingLeft(
+      database,
+      number,
+      links.map(({ link }) => link),
+    )
+    await database.query('update audience_syncs set told_news = $2 where number = $1 and told_news <> $2', [
+      number,
+      isLeft,
+    ])
+  }
+}
+
+async function isAnythingLeft(database: Queryable, sync: string, links: readonly number[]): Promise<boolean> {
+  for (const link of links)
+    for await (const { after, upTo } of userRanges(database, 'audience_changes', 'sync = $1 and link = $2', [
+      sync,
+      link,
+    ])) {
+      const left = await database.query(
+        `select 1 from audience_changes c left join audience_acknowledged a on a.link = c.link and a.user_id = c.user_id
+         where c.sync = $1 and c.link = $2 and c.user_id > $3 and ($4::text is null or c.user_id <= $4) and ${isToldLast}
+         limit 1`,
+        [sync, link, after, upTo],
+      )
+      if (left.length > 0) return true
+    }
+  return false
 }
 
 function add(counts: LinkCounts, row: CountRow | undefined): void {

@@ -22,6 +22,7 @@ export interface SyncRow {
   etag: string | null
   undo_of: string | null
   undoable: boolean
+  /** Whether it told something new that is still what its destinations know. */
   told_news: boolean
   confirmed: boolean
   stop_requested: boolean
@@ -81,7 +82,7 @@ const toSync = (row: SyncRow): Sync => ({
 export function reasonNotToUndo(sync: SyncRow): string | undefined {
   if (sync.status === 'running' || sync.status === 'waiting') return 'the sync has not ended: stop it'
   if (!sync.told_news || Number(sync.sent) + Number(sync.handed_on) === 0)
-    return 'the sync changed nothing: there is nothing to take back'
+    return 'there is nothing to take back: the sync changed nothing, or later ones changed it again'
   return sync.undoable ? undefined : 'the sync is too old to be undone: sync again'
 }
 
@@ -252,8 +253,7 @@ export async function updateSync(database: Queryable, number: string, update: Sy
   )
 }
 
-/** Ends a running sync; a refused one keeps its membership until it is confirmed or another one is taken over. What
- *  it told may have been known already, as with a resync. */
+/** Ends a running sync; a refused one keeps its membership until it is confirmed or another one is taken over. */
 export async function endSync(
   database: Queryable,
   syncId: string,
@@ -263,10 +263,7 @@ export async function endSync(
   await database.query(
     `update audience_syncs set status = $2, phase = 'ended', ended_at = now(), reason = $3,
        load = case when $2 = 'refused' then load end,
-       members_after = (select members from audiences where id = audience_id),
-       told_news = kind <> 'resync' or exists (
-         select 1 from audience_changes c where c.sync = number and c.state in (1, 2)
-           and (c.present <> c.was_present or c.value is distinct from c.previous))
+       members_after = (select members from audiences where id = audience_id)
      where id = $1 and status = 'running'`,
     [syncId, status, reason ?? null],
   )

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
-import type { Audience, AudienceMember } from '../../src/schemas/audience.ts'
+import type { Audience, AudienceMember, Sync } from '../../src/schemas/audience.ts'
 import {
   createAudience,
   describeOnEachDatabase,
@@ -100,5 +100,24 @@ describeOnEachDatabase('undo on', (databaseKind) => {
         body: { message: expect.stringMatching(/nothing to take back/) as unknown },
       })
     }
+  })
+
+  it('is there only while something is left to take back', async () => {
+    const undoable = async (): Promise<boolean[]> => {
+      const { body } = await given.node.api<Page<Sync>>('GET', `/audiences/${given.audience.id}/syncs`)
+      return body.items.map((sync) => sync.undoable).reverse()
+    }
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
+    const second = await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3', 'u4'])
+    const undone = await undo(second.id)
+    expect(await undoable()).toEqual([true, false, true])
+    expect(await given.node.api('POST', `/audiences/${given.audience.id}/syncs/${second.id}/undo`)).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/nothing to take back/) as unknown },
+    })
+    await undo(undone.id)
+    expect(await undoable()).toEqual([true, true, false, true])
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2', 'u3'])
+    expect(await undoable()).toEqual([true, false, false, false, true])
   })
 })

@@ -115,6 +115,8 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('button', { name: 'Undo the sync' }).click()
       await receiver.received(10)
       await eventually(() => syncs.getByText('3 sent').count()).toBe(2)
+      // What was undone is not offered to be undone again.
+      await eventually(() => syncs.getByRole('button', { name: 'Undo' }).count()).toBe(2)
       await page.getByRole('region', { name: 'Members', exact: true }).getByText('jean').waitFor()
       await page.getByText('Members', { exact: true }).first().locator('..').getByText('4', { exact: true }).waitFor()
       expect(await members()).toBe(4)
