@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../../src/schemas/audit.ts'
 import type { DeletionRequestDetail } from '../../../src/schemas/deletion-request.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/wait.ts'
-import { eventually, type WebTest } from '../browser.ts'
+import { eventually, seriousFindings, show, wideAndDark, wideAndLight, type WebTest } from '../browser.ts'
 
 export const finding = (web: WebTest) =>
   describe('an operator finds', () => {
@@ -46,6 +46,10 @@ export const finding = (web: WebTest) =>
       // What is there comes first, and is taken with one key.
       await eventually(rows).toEqual(['1 delivery of this messagem-find', 'No delivery of this userm-find'])
       await eventually(selected).toEqual(['1 delivery of this messagem-find'])
+      for (const look of [wideAndLight, wideAndDark]) {
+        await show(page, look)
+        expect(await seriousFindings(page), look.name).toEqual([])
+      }
       await page.keyboard.press('Enter')
       await eventually(() => new URL(page.url()).search).toBe('?messageId=m-find')
       // The next id is typed while the numbers of the one before are there.
