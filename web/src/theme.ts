@@ -2,13 +2,19 @@
 
 import { createTheme, type CSSVariablesResolver } from '@mantine/core'
 
+/** A text is read in its own direction. An attribute `dir` would also move the parts of a field, which stay where they are. */
+const ownDirection = { unicodeBidi: 'plaintext', textAlign: 'start' } as const
+
+const textField = { styles: { input: ownDirection } } as const
+
 /** Lists of choices scroll by themselves: a scroll area within would be one that the keyboard, which stays in the field, does not
  *  reach. A name is read in its own direction, and breaks rather than widening the list. */
 const choices = {
   defaultProps: { withScrollArea: false },
   styles: {
     options: { maxHeight: 220, overflowY: 'auto' },
-    option: { overflowWrap: 'anywhere', unicodeBidi: 'plaintext', textAlign: 'start' },
+    option: { overflowWrap: 'anywhere', ...ownDirection },
+    input: ownDirection,
   },
 } as const
 
@@ -28,9 +34,12 @@ export const theme = createTheme({
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close the message' } } },
     Table: { styles: { td: { overflowWrap: 'anywhere' } } },
     Badge: { defaultProps: { tt: 'none' }, styles: { root: { minWidth: 'max-content' } } },
-    Checkbox: { styles: { labelWrapper: { minWidth: 0 }, label: { overflowWrap: 'anywhere' } } },
+    Checkbox: { styles: { labelWrapper: { minWidth: 0 }, label: { overflowWrap: 'anywhere', ...ownDirection } } },
+    TextInput: textField,
+    Textarea: textField,
     Select: choices,
     MultiSelect: choices,
+    Pill: { styles: { label: ownDirection } },
     Tooltip: { defaultProps: { withArrow: true, events: { hover: true, focus: true, touch: false } } },
   },
 })

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { CreatedApiToken } from '../../../src/schemas/access.ts'
+import type { Audience } from '../../../src/schemas/audience.ts'
 import type { Source } from '../../../src/schemas/source.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/wait.ts'
@@ -10,6 +11,23 @@ import { pressAt, tabTo } from '../keyboard.ts'
 /** Id of the choice of failed deliveries. */
 const failed = (page: Page): Promise<string | null> =>
   page.getByRole('option', { name: 'Failed', exact: true }).getAttribute('id')
+
+/** Whatever shows the name, or holds it as a value, and whether it does so in the name's own direction. */
+const directionsOf = (page: Page, name: string): Promise<{ isOwn: boolean; shownBy: string }[]> =>
+  page.evaluate(
+    (wanted) =>
+      [...document.querySelectorAll<HTMLElement>('main *')]
+        .filter((one) =>
+          one instanceof HTMLInputElement
+            ? one.type !== 'hidden' && one.value === wanted
+            : [...one.childNodes].some((node) => node instanceof Text && node.data.includes(wanted)),
+        )
+        .map((one) => ({
+          isOwn: one.closest('[dir=auto], bdi') !== null || getComputedStyle(one).unicodeBidi === 'plaintext',
+          shownBy: one.outerHTML.slice(0, 120),
+        })),
+    name,
+  )
 
 export const manners = (web: WebTest) =>
   describe('manners', () => {
@@ -67,6 +85,39 @@ export const manners = (web: WebTest) =>
             labels.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((one) => one.textContent),
           )
         expect(cut, path).toEqual([])
+      }
+    })
+
+    it('read names in their own direction, wherever they are shown, chosen or changed', async () => {
+      await using receiver = await startReceiver()
+      const name = 'متجر (الكتب) 12'
+      const source = await web.node.createSource(name)
+      const destination = await web.node.connect([source], [receiver.url])
+      await web.node.api('PATCH', `/destinations/${destination.id}`, { name })
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name,
+        destinationIds: [destination.id],
+      })
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Read', messageId: 'own-direction' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      for (const [path, last] of [
+        [`/sources/${source.id}`, page.getByRole('button', { name: 'Rename' })],
+        [`/destinations/${destination.id}`, page.getByRole('checkbox', { name })],
+        [`/audiences/${audience.id}`, page.getByRole('button', { name: 'Delete audience' })],
+        ['/catalog/webhooks', page.getByRole('checkbox', { name })],
+        [
+          `/deliveries?sourceId=${source.id}&destinationId=${destination.id}`,
+          page.getByRole('row', { name: /own-direction/ }),
+        ],
+      ] as const) {
+        await page.goto(web.node.url + path)
+        await last.waitFor()
+        const shown = await directionsOf(page, name)
+        expect(shown.length, path).toBeGreaterThan(0)
+        expect(
+          shown.filter(({ isOwn }) => !isOwn),
+          path,
+        ).toEqual([])
       }
     })
 

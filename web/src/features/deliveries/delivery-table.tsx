@@ -157,8 +157,8 @@ const Row = memo(function Row(props: RowProps) {
         <Text size="sm" lineClamp={2} title={sourceName} dir="auto">
           {sourceName}
         </Text>
-        <Text size="xs" c="dimmed" lineClamp={3}>
-          to {destinationNames}
+        <Text size="xs" c="dimmed" lineClamp={3} title={destinationNames}>
+          to <bdi>{destinationNames}</bdi>
         </Text>
       </Table.Td>
       <Table.Td visibleFrom="lg">{attempts ?? '–'}</Table.Td>
