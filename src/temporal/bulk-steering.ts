@@ -111,7 +111,8 @@ async function read({ client, payloads }: Temporal, id: string): Promise<BulkSte
   const completed = events.at(-1)?.workflowExecutionCompletedEventAttributes
   const stopped = events.find((event) => event.activityTaskCanceledEventAttributes)?.activityTaskCanceledEventAttributes
   const progress = first<SteeringProgress>(completed?.result ?? pending?.heartbeatDetails ?? stopped?.details)
-  const { done = 0, failed = 0 } = progress ?? {}
+  const { done = 0, failed = 0, failures = [] } = progress ?? {}
+  const left = status.name === 'COMPLETED' ? Math.max(0, input.matched - done - failed) : 0
   return {
     id,
     action: input.order.action === 'recheck' ? 'retry' : input.order.action,
@@ -119,10 +120,16 @@ async function read({ client, payloads }: Temporal, id: string): Promise<BulkSte
     // What left the inbox while it was counted was not counted.
     matched: Math.max(input.matched, done + failed),
     done,
-    failed,
-    failures: progress?.failures ?? [],
+    failed: failed + left,
+    failures: left === 0 ? failures : [...failures, { reason: noLongerMatched, count: left }].slice(-maxReasons),
   }
 }
+
+/** Of what was counted and not met: it may have ended in between. */
+const noLongerMatched = 'it no longer matched when it was its turn'
+
+/** Reasons that are told. */
+const maxReasons = 10
 
 const statuses: Record<string, BulkSteering['status']> = {
   RUNNING: 'running',

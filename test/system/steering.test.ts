@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { taskQueue } from '../../src/contracts/names.ts'
+import { steeringWorkflowId } from '../../src/contracts/steering.ts'
 import type { BulkSteering, Delivery, DeliveryDetail, Steerable } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Overview } from '../../src/schemas/overview.ts'
 import type { Source } from '../../src/schemas/source.ts'
+import { deliveryQuery } from '../../src/temporal/delivery-query.ts'
+import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import { apiOf, startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
@@ -434,6 +439,40 @@ describe('all deliveries that match', () => {
     await node.api('PATCH', `/destinations/${destination.id}`, { enabled: false })
     await untilCounted({ matched: 3, steerable: 0, redelivered: 0 })
     expect((await steerable()).obstacles).toEqual([{ obstacle: 'no_destination', count: 3 }])
+  })
+
+  it('are told of, too, where they no longer match when it is their turn', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    const id = await track(source)
+    await untilStatus(id, 'retrying')
+    await until('it is listed', async () => {
+      const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}&status=retrying`)
+      return body.items.length === 1
+    })
+    // As if two others had ended since they were counted.
+    const bulkId = randomUUID()
+    await node.app.temporal.client.workflow.start<typeof steerDeliveries>('steerDeliveries', {
+      workflowId: steeringWorkflowId(bulkId),
+      taskQueue,
+      args: [
+        {
+          order: { action: 'retry' },
+          query: deliveryQuery({ sourceId: source.id, status: 'retrying' }, []),
+          until: new Date().toISOString(),
+          matched: 3,
+          trace: { by: 'the test' },
+        },
+      ],
+    })
+    const done = await until('it is done', async () => {
+      const { body } = await node.api<BulkSteering>('GET', `/deliveries/bulk/${bulkId}`)
+      return body.status !== 'running' && body
+    })
+    expect(done).toMatchObject({ status: 'completed', matched: 3, done: 1, failed: 2 })
+    expect(done.failures).toEqual([{ reason: 'it no longer matched when it was its turn', count: 2 }])
   })
 
   it('are delivered again to one destination alone', async () => {
