@@ -252,6 +252,40 @@ export const connecting = (web: WebTest) =>
       expect(await stored()).toMatchObject({ enabled: true, settings: { hasSharedSecret: true } })
     })
 
+    it('goes on with what it saved, though the answer to that was lost', async () => {
+      const source = await web.node.createSource('Answer lost')
+      await using receiver = await startReceiver()
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await typeDestination(page, 'Answer lost once', [source], receiver.url)
+      await page.getByRole('button', { name: 'Generate' }).click()
+      await page.route(
+        /\/api\/v1\/destinations\?/,
+        async (route) => {
+          await route.fetch()
+          await route.abort()
+        },
+        { times: 1 },
+      )
+      const saveAndTest = page.getByRole('button', { name: 'Save and test' })
+      await saveAndTest.click()
+      await page.getByText('it may or may not be done').waitFor()
+      await page.getByText('One is set.').waitFor()
+      await page.reload()
+      await page.getByText('One is set.').waitFor()
+      await page.getByRole('button', { name: 'Back' }).click()
+      await page.getByRole('button', { name: 'Back' }).click()
+      await page.getByLabel('Name of the destination').fill('Answer lost twice')
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('button', { name: 'Next' }).click()
+      await saveAndTest.click()
+      await page.getByRole('button', { name: 'Send a test event' }).click()
+      expect((await receiver.received(1))[0]?.headers['x-signature']).toBeTypeOf('string')
+      const { items } = (await web.node.api<{ items: Destination[] }>('GET', '/destinations?limit=200')).body
+      expect(items.filter(({ sourceIds }) => sourceIds.includes(source.id)).map(({ name }) => name)).toEqual([
+        'Answer lost twice',
+      ])
+    })
+
     it('knows that it was switched on elsewhere, as in a copy of its tab', async () => {
       const source = await web.node.createSource('Switched on elsewhere')
       const { page } = await web.open({ signedInTo: web.node.url })

@@ -12,7 +12,7 @@ import {
   destinationQuery,
   destinationsQuery,
 } from '../../api/destinations.ts'
-import { isMissing } from '../../api/request.ts'
+import { isMissing, isUnreachable } from '../../api/request.ts'
 import { confirm } from '../../shared/confirm.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
@@ -67,8 +67,14 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const [draft] = useState(readDraft)
   const [reached, setStep] = useState(draft?.step ?? 0)
   const [isForAudiences, setForAudiences] = useState(draft?.isForAudiences ?? false)
-  const [savedId, setSavedId] = useState(draft?.destinationId ?? null)
-  const [isSecretSaved, setSecretSaved] = useState(draft?.hasSecret ?? false)
+  const [answeredId, setSavedId] = useState(draft?.destinationId ?? null)
+  const [isSecretAnswered, setSecretSaved] = useState(draft?.hasSecret ?? false)
+  /** What was saved first, where the answer to that was lost. */
+  const [unanswered, setUnanswered] = useState<DestinationValues>()
+  const { data: destinations } = useQuery(destinationsQuery)
+  const made = unanswered && destinations?.find((one) => isMadeOf(one, unanswered))
+  const savedId = made?.id ?? answeredId
+  const isSecretSaved = made?.settings.hasSharedSecret ?? isSecretAnswered
   const { data: saved, error: missing } = useQuery({ ...destinationQuery(savedId ?? ''), enabled: savedId !== null })
   // What was deleted elsewhere is made anew, with a secret only where it still stands in the form.
   const isDeleted = savedId !== null && isMissing(missing)
@@ -88,7 +94,6 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const isOn = connected !== undefined
   const isSecretLost = draft?.lacksSecret === true || (isSecretSaved && isDeleted)
   const lacksSecret = isSecretLost && values.sharedSecret === '' && !hasSecret
-  const { data: destinations } = useQuery(destinationsQuery)
   const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
   const hasName = useRef(draft !== undefined)
   const nameField = useRef<HTMLInputElement>(null)
@@ -122,6 +127,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
         : (await changeDestination(destinationId, toPatch(values))).answer,
     stale: ['destinations', 'sources'],
     onDone: (answer) => {
+      setUnanswered(undefined)
       setSavedId(answer.id)
       setSecretSaved(answer.settings.hasSharedSecret)
       setProblem(undefined)
@@ -129,6 +135,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
       setStep(testStep)
     },
     onFailed: (error) => {
+      if (destinationId === null && isUnreachable(error)) setUnanswered(values)
       setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
       setStep(stepOf(error))
     },
@@ -309,6 +316,12 @@ const withIds = (webhooks: DestinationValues['webhooks'], { settings }: Destinat
       const id = settings.webhooks[index]?.id
       return id === undefined ? webhook : { ...webhook, id }
     })
+
+/** Whether it is what a save of these values made: no other one has its name. */
+function isMadeOf({ name, enabled, settings }: Destination, values: DestinationValues): boolean {
+  const urls = values.webhooks.map(({ url }) => url.trim()).filter((url) => url !== '')
+  return !enabled && name === values.name.trim() && urls.every((url, index) => settings.webhooks[index]?.url === url)
+}
 
 /** Where the field is that the server found wrong; the last step of the form for what is wrong with the whole. */
 function stepOf(error: Error): number {
