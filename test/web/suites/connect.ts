@@ -380,13 +380,16 @@ export const connecting = (web: WebTest) =>
       const stored = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
+      const retry = page.getByRole('button', { name: /^Retry the \d/ })
+      await retry.waitFor()
       await page.getByRole('switch', { name: 'On', exact: true }).press('Space')
       const question = page.getByRole('dialog', { name: 'Switch Test destination off?' })
       await question.getByText('2 deliveries wait for it.').waitFor()
       expect((await stored()).enabled).toBe(true)
       await question.getByRole('button', { name: 'Pause instead' }).click()
-      await eventually(async () => (await stored()).paused).toBe(true)
-      expect((await stored()).enabled).toBe(true)
+      await page.getByText('Paused: deliveries wait, none is lost').waitFor()
+      expect(await retry.count()).toBe(0)
+      expect(await stored()).toMatchObject({ paused: true, enabled: true })
       const held = `/deliveries/count?destinationId=${id}&status=held`
       await eventually(async () => (await web.node.api('GET', held)).body).toEqual({ count: 2 })
 

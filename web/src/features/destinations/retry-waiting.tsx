@@ -30,7 +30,8 @@ export function RetryWaiting({ destinationId, isAttempted }: Props) {
     <>
       {error !== null && <ErrorNotice error={error} />}
       <Group gap="sm">
-        {count > 0 && (
+        {/* What waited for a destination that is off is being discarded, and what waits for a paused one is held. */}
+        {count > 0 && isAttempted && (
           <Button
             variant="default"
             leftSection={<IconRefresh size={16} aria-hidden />}
