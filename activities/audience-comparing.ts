@@ -12,6 +12,7 @@ import {
   compareWhole,
   countAcknowledged,
   countChangedUsers,
+  countLeftAlone,
   takeOverChange,
   takeOverMembership,
   takeOverUndo,
@@ -57,7 +58,10 @@ export async function compareMembership(
     counts.set(link, await compareLink(database, sync, row, audience, link, rowSet))
   }
   const users = await usersOf(database, sync, counts)
-  const result = { ...users, unchanged: Math.max(0, members - users.added) }
+  // What an undo adds is not among the members yet, and what it removes still is.
+  const unchanged =
+    sync.kind === 'undo' ? await countLeftAlone(database, sync.number, rowSet) : Math.max(0, members - users.added)
+  const result = { ...users, unchanged }
   const reason = await reasonToRefuse(database, audience, row, counts)
   if (reason !== undefined) {
     for (const link of sync.links) await clearChanges(database, sync.number, link)

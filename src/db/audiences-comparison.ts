@@ -183,6 +183,16 @@ export async function countChangedUsers(database: Queryable, sync: string): Prom
   return { added: Number(row?.added ?? 0), removed: Number(row?.removed ?? 0) }
 }
 
+/** How many members a sync tells nothing. */
+export async function countLeftAlone(database: Queryable, sync: string, rowSet: string): Promise<number> {
+  const [row] = await database.query<{ count: string }>(
+    `select count(*) from audience_rows r where load = $2 and present
+       and not exists (select 1 from audience_changes c where c.sync = $1 and c.user_id = r.user_id)`,
+    [sync, rowSet],
+  )
+  return Number(row?.count ?? 0)
+}
+
 /** Writes a change into the audience's membership, made when it has none yet.
  *  @returns the row set of the membership, and how many it has now */
 export async function takeOverChange(

@@ -42,7 +42,7 @@ describeOnEachDatabase('undo on', (databaseKind) => {
     expect(traitsOf('u2')).toEqual({ vip_customers: false })
 
     const undone = await undo(removal.id)
-    expect(undone).toMatchObject({ status: 'completed', added: 1, removed: 1, sent: 2 })
+    expect(undone).toMatchObject({ status: 'completed', added: 1, removed: 1, unchanged: 1, sent: 2 })
     expect(traitsOf('u2')).toEqual({ ...free.traits, vip_customers: true })
     expect(await members()).toEqual({ u1: pro.traits, u2: free.traits })
     expect(await uploadAndSync(given.node, given.audience, [pro, free])).toMatchObject({ sent: 0, unchanged: 2 })
@@ -85,6 +85,18 @@ describeOnEachDatabase('undo on', (databaseKind) => {
     const { body } = await given.node.api<Audience>('GET', `/audiences/${given.audience.id}`)
     expect(body.members).toBe(4)
     expect(state(given.receiver.requests)).toEqual({ u1: true, u2: true, u3: true, u4: true })
+  })
+
+  it('counts as unchanged who is a member before and after it', async () => {
+    const spent = await createAudience(given.node, [given.destinationId], { name: 'Spent', kind: 'trait' })
+    const rows = (...values: number[]): object[] => values.map((value, index) => ({ userId: `u${index}`, value }))
+    const sync = async (...values: number[]) =>
+      ended(given.node, spent, await upload(given.node, spent, rows(...values)))
+    await sync(1, 1, 1, 1)
+    const raiseAndRemoval = await sync(1, 2, 1)
+    const undone = await undo(raiseAndRemoval.id, spent)
+    expect(undone).toMatchObject({ added: 2, removed: 0, unchanged: 2, sent: 2 })
+    expect(await undo(undone.id, spent)).toMatchObject({ added: 1, removed: 1, unchanged: 2, sent: 2 })
   })
 
   it('is there only for syncs that changed something', async () => {
