@@ -78,10 +78,11 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
         response: { 201: DestinationViewSchema, ...errorResponses },
       },
     },
-    async ({ body, query }, reply) => {
+    async (request, reply) => {
+      const { body, query } = request
       checkWebhooks(body.settings.webhooks, guard)
       checkMapping(body.mapping)
-      const destination = await destinations.create(body, query)
+      const destination = tagged(request, reply, await destinations.create(body, query))
       await settings.refresh()
       return reply.code(201).send(await withState(destination))
     },

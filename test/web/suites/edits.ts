@@ -297,6 +297,74 @@ export const edits = (web: WebTest) =>
       expect(await nameOf(path)).toBe('Fourth')
     })
 
+    it('of two tabs: an endpoint that the other removed is made anew by who overwrites', async () => {
+      const urls = ['http://127.0.0.1:9/one', 'http://127.0.0.1:9/two']
+      const { id } = await web.node.connect([await web.node.createSource('Removed')], urls)
+      const current = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.settings.webhooks
+      const [, kept] = await current()
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const first = page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL')
+      await first.waitFor()
+      await web.node.api('PATCH', `/destinations/${id}`, { settings: { webhooks: [kept] } })
+      await first.fill('http://127.0.0.1:9/mine')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('This was changed since it was read: webhooks.').waitFor()
+      await page.getByRole('button', { name: 'Overwrite it with mine' }).click()
+      await page.getByText('Saved.').waitFor()
+      const saved = await current()
+      expect(saved.map(({ url }) => url)).toEqual(['http://127.0.0.1:9/mine', 'http://127.0.0.1:9/two'])
+      expect(saved[1]?.id).toBe(kept?.id)
+    })
+
+    it('of the wizard do not overwrite without a question what others changed since it saved, also after a reload', async () => {
+      const source = await web.node.createSource('Set up by two')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const button = (name: string) => page.getByRole('button', { name, exact: true })
+      const saved = async (): Promise<Destination | undefined> =>
+        (await web.node.api<{ items: Destination[] }>('GET', '/destinations?limit=200')).body.items.find(
+          ({ sourceIds }) => sourceIds.includes(source.id),
+        )
+      const urls = async () => (await saved())?.settings.webhooks.map(({ url }) => url)
+      /** Another administrator gives the destination these endpoints. */
+      const changeElsewhere = async (...webhooks: string[]): Promise<void> => {
+        const changes = { settings: { webhooks: webhooks.map((path) => ({ url: `http://127.0.0.1:9/${path}` })) } }
+        await web.node.api('PATCH', `/destinations/${(await saved())?.id}`, changes)
+      }
+      const question = page.getByRole('alert').filter({ hasText: 'this has been changed in the meantime' })
+      const first = page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL')
+      const isSaved = () => button('Send a test event').waitFor()
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await page.getByLabel('Name of the destination').fill('Set up by two')
+      await page.getByRole('checkbox', { name: 'Set up by two' }).check()
+      await button('Next').click()
+      await first.fill('http://127.0.0.1:9/mine')
+      await button('Next').click()
+      await button('Save and test').click()
+      await isSaved()
+      await button('Back').click()
+      await button('Save and test').click()
+      await isSaved()
+      await changeElsewhere('theirs')
+      await page.reload()
+      await button('Back').click()
+      await button('Save and test').click()
+      await question.getByText('This was changed since it was read: webhooks.').waitFor()
+      expect(await urls()).toEqual(['http://127.0.0.1:9/theirs'])
+      await button('Discard mine and show what is saved').click()
+      await question.waitFor({ state: 'detached' })
+      await button('Back').click()
+      expect(await first.inputValue()).toBe('http://127.0.0.1:9/theirs')
+      await first.fill('http://127.0.0.1:9/mine-again')
+      await button('Next').click()
+      await changeElsewhere('theirs', 'too')
+      await button('Save and test').click()
+      await button('Overwrite it with mine').click()
+      await isSaved()
+      expect(await urls()).toEqual(['http://127.0.0.1:9/mine-again'])
+      await web.node.api('DELETE', `/destinations/${(await saved())?.id}`)
+    })
+
     it('whose answer is lost are looked up, and a save of one is not said to be that of somebody else', async () => {
       const path = await destination('Answer lost')
       const { page } = await web.open({ signedInTo: web.node.url })

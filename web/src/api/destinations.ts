@@ -21,7 +21,7 @@ export const destinationQuery = (id: string) =>
   })
 
 export const createDestination = (body: NewDestination) =>
-  answerOf(api.POST('/destinations', { params: { query: uniqueName }, body }))
+  taggedOf(api.POST('/destinations', { params: { query: uniqueName }, body }))
 
 /** @param ifMatch  refuses it when somebody changed since what it would overwrite */
 export const changeDestination = (id: string, body: DestinationPatch, ifMatch: string | null = null) =>
@@ -32,6 +32,16 @@ export const changeDestination = (id: string, body: DestinationPatch, ifMatch: s
       body,
     }),
   )
+
+/** Saves it over what others saved meanwhile. Endpoints that they removed have no id any more: they are made anew. */
+export async function overwriteDestination(id: string, { settings, ...body }: DestinationPatch) {
+  const { answer } = await taggedOf(api.GET('/destinations/{id}', { params: { path: { id } } }))
+  const known = new Set(answer.settings.webhooks.map((webhook) => webhook.id))
+  const webhooks = settings?.webhooks?.map(({ id: webhookId, ...webhook }) =>
+    webhookId !== undefined && known.has(webhookId) ? { id: webhookId, ...webhook } : webhook,
+  )
+  return changeDestination(id, { ...body, settings: { ...settings, webhooks } })
+}
 
 export const deleteDestination = (id: string) =>
   answerOf(api.DELETE('/destinations/{id}', { params: { path: { id } } }))

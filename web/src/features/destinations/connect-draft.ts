@@ -10,6 +10,8 @@ export interface ConnectDraft {
   isForAudiences: boolean
   /** The destination that was saved already: a reload goes on with it. */
   destinationId: string | null
+  /** Its tag when this wizard saved it: what others change from then on is not overwritten without a question. */
+  etag: string | null
   hasSecret: boolean
   /** A secret was typed in that was not saved, and is not kept. */
   lacksSecret: boolean

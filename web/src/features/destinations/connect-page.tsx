@@ -11,8 +11,10 @@ import {
   deleteDestination,
   destinationQuery,
   destinationsQuery,
+  overwriteDestination,
 } from '../../api/destinations.ts'
 import { isMissing, isUnreachable } from '../../api/request.ts'
+import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { confirm } from '../../shared/confirm.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { placeError } from '../../shared/form-errors.ts'
@@ -24,7 +26,14 @@ import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { checkStep, freeName } from './check-step.ts'
 import { dropDraft, keepDraft, readDraft } from './connect-draft.ts'
-import { emptyDestination, fieldOf, toNewDestination, toPatch, type DestinationValues } from './destination-form.ts'
+import {
+  emptyDestination,
+  fieldOf,
+  toNewDestination,
+  toPatch,
+  toValues,
+  type DestinationValues,
+} from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { EndpointTestPanel } from './endpoint-test.tsx'
 import { SecretField } from './secret-field.tsx'
@@ -68,6 +77,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const [reached, setStep] = useState(draft?.step ?? 0)
   const [isForAudiences, setForAudiences] = useState(draft?.isForAudiences ?? false)
   const [answeredId, setSavedId] = useState(draft?.destinationId ?? null)
+  const [etag, setEtag] = useState(draft?.etag ?? null)
   const [isSecretAnswered, setSecretSaved] = useState(draft?.hasSecret ?? false)
   /** What was saved first, where the answer to that was lost. */
   const [unanswered, setUnanswered] = useState<DestinationValues>()
@@ -116,30 +126,47 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   }, [step])
   const isBegun = draft !== undefined || step > 0 || isForAudiences || form.isDirty()
   useEffect(() => {
-    if (isBegun && !isOn) keepDraft({ step, values, isForAudiences, destinationId, hasSecret, lacksSecret })
+    if (isBegun && !isOn) keepDraft({ step, values, isForAudiences, destinationId, etag, hasSecret, lacksSecret })
     else dropDraft()
-  }, [isOn, isBegun, step, values, isForAudiences, destinationId, hasSecret, lacksSecret])
+  }, [isOn, isBegun, step, values, isForAudiences, destinationId, etag, hasSecret, lacksSecret])
 
+  const client = useQueryClient()
   const save = useChange({
-    change: async () =>
-      destinationId === null
-        ? createDestination(toNewDestination(values))
-        : (await changeDestination(destinationId, toPatch(values))).answer,
+    change: (ifMatch: string | null) => {
+      if (destinationId === null) return createDestination(toNewDestination(values))
+      const patch = toPatch(values)
+      return ifMatch === null
+        ? overwriteDestination(destinationId, patch)
+        : changeDestination(destinationId, patch, ifMatch)
+    },
     stale: ['destinations', 'sources'],
-    onDone: (answer) => {
+    onDone: ({ answer, etag: savedTag }) => {
       setUnanswered(undefined)
       setSavedId(answer.id)
+      setEtag(savedTag)
       setSecretSaved(answer.settings.hasSharedSecret)
       setProblem(undefined)
       form.setFieldValue('webhooks', withIds(values.webhooks, answer))
       setStep(testStep)
     },
     onFailed: (error) => {
-      if (destinationId === null && isUnreachable(error)) setUnanswered(values)
+      if (isChangedMeanwhile(error)) return setProblem(undefined)
+      if (destinationId === null && isUnreachable(error)) {
+        setUnanswered(values)
+        setEtag(null)
+      }
       setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
       setStep(stepOf(error))
     },
   })
+  /** Goes on with what others saved meanwhile. */
+  const takeTheirs = async (id: string): Promise<void> => {
+    const { answer, etag: theirTag } = await client.fetchQuery({ ...destinationQuery(id), staleTime: 0 })
+    form.setValues(toValues(answer))
+    setSecretSaved(answer.settings.hasSharedSecret)
+    setEtag(theirTag)
+    save.reset()
+  }
   const switchOn = useChange({
     change: (id: string) => changeDestination(id, { enabled: true }),
     stale: ['destinations'],
@@ -155,7 +182,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   }
   const goOn = (): void => {
     if (save.isPending || !isComplete(step)) return
-    if (step === lastFormStep) save.mutate()
+    if (step === lastFormStep) save.mutate(etag)
     else setStep(step + 1)
   }
 
@@ -246,6 +273,14 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
             problem={isDeleted ? 'Save it again to go on: it is made anew.' : undefined}
           />
           <FormProblem title="Not saved" problem={problem} />
+          {step === lastFormStep && destinationId !== null && (
+            <ChangedMeanwhile
+              error={save.error}
+              isSaving={save.isPending}
+              onReload={() => void takeTheirs(destinationId)}
+              onOverwrite={() => save.mutate(null)}
+            />
+          )}
           <Group justify="space-between" mt="md">
             <Button variant="default" disabled={step === 0} onClick={() => setStep(step - 1)}>
               Back

@@ -1,7 +1,7 @@
 import { Button, Group, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { Destination } from '../../../../src/schemas/destination.ts'
-import { changeDestination, destinationQuery } from '../../api/destinations.ts'
+import { changeDestination, destinationQuery, overwriteDestination } from '../../api/destinations.ts'
 import type { Tagged } from '../../api/request.ts'
 import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
@@ -35,7 +35,10 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
     toValues,
   })
   const save = useChange({
-    change: (ifMatch: string | null) => changeDestination(id, toPatch(form.getValues()), ifMatch),
+    change: (ifMatch: string | null) => {
+      const patch = toPatch(form.getValues())
+      return ifMatch === null ? overwriteDestination(id, patch) : changeDestination(id, patch, ifMatch)
+    },
     stale: ['destinations', 'sources'],
     done: 'Saved. The next attempt uses the new settings.',
     onDone: load,
