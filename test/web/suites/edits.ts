@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AlertChannel, AlertRules } from '../../../src/schemas/alert.ts'
+import type { Audience } from '../../../src/schemas/audience.ts'
 import type { Destination } from '../../../src/schemas/destination.ts'
 import type { Source } from '../../../src/schemas/source.ts'
 import { adminToken } from '../../support/app.ts'
@@ -315,6 +316,23 @@ export const edits = (web: WebTest) =>
       const saved = await current()
       expect(saved.map(({ url }) => url)).toEqual(['http://127.0.0.1:9/mine', 'http://127.0.0.1:9/two'])
       expect(saved[1]?.id).toBe(kept?.id)
+    })
+
+    it('of two tabs: who overwrites an audience and answers which trait to go on with is asked once', async () => {
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', { name: 'Asked once' })
+      const path = `/audiences/${audience.id}`
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const button = (name: string) => page.getByRole('button', { name, exact: true })
+      await page.goto(web.node.url + path)
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Asked twice')
+      await page.getByLabel('Most calls per second').fill('9')
+      await web.node.api('PATCH', path, { maxPerSecond: 7 })
+      await button('Save').click()
+      await page.getByText('This was changed since it was read: max per second.').waitFor()
+      await button('Overwrite it with mine').click()
+      await button('Keep asked_once').click()
+      await page.getByRole('heading', { name: 'Asked twice', level: 1 }).waitFor()
+      expect((await web.node.api<Audience>('GET', path)).body).toMatchObject({ key: 'asked_once', maxPerSecond: 9 })
     })
 
     it('of the wizard do not overwrite without a question what others changed since it saved, also after a reload', async () => {

@@ -59,10 +59,14 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
             <Stack gap="sm" align="flex-start">
               Its members have the trait {audience.key}. With a new trait, every member is sent again.
               <Group>
-                <Button loading={save.isPending} onClick={() => save.mutate({ keepKey: true })}>
+                <Button loading={save.isPending} onClick={() => save.mutate({ ...save.variables, keepKey: true })}>
                   Keep {audience.key}
                 </Button>
-                <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ keepKey: false })}>
+                <Button
+                  variant="default"
+                  loading={save.isPending}
+                  onClick={() => save.mutate({ ...save.variables, keepKey: false })}
+                >
                   Use the new trait
                 </Button>
               </Group>
