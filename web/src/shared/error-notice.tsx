@@ -18,7 +18,8 @@ const ownSentences: Record<string, string> = {
 
 /** The same where something was only to be read: nothing can be half done, and the page asks again by itself. */
 const ownSentencesOfReading: Record<string, string> = {
-  unauthorized: 'Your session has ended: sign in again.',
+  // True until it is read again, too.
+  unauthorized: 'Your session had ended when this was read. This page continues by itself once you are signed in.',
   unreachable:
     'Postrider does not answer: check that it is running and that you are connected. This page continues by itself.',
   no_answer:
