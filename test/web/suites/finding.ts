@@ -8,6 +8,24 @@ import { eventually, seriousFindings, show, wideAndDark, wideAndLight, type WebT
 
 export const finding = (web: WebTest) =>
   describe('an operator finds', () => {
+    it.each([
+      ['empty', ''],
+      ['a blank', ' '],
+      ['a zero-width space', '\u200b'],
+    ])('the delivery of a page whose name is %s, under its type', async (_, name) => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource(`Unnamed ${JSON.stringify(name)}`)
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/page', source.writeKey, { userId: 'ada', name, messageId: 'unnamed' })
+      const [request] = await receiver.received(1)
+      expect(JSON.parse(request?.body.toString() ?? '')).toMatchObject({ type: 'page', name, messageId: 'unnamed' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await page.getByRole('row', { name: 'unnamed' }).getByRole('link', { name: 'page', exact: true }).click()
+      await page.getByRole('heading', { level: 1, name: 'page', exact: true }).waitFor()
+      expect(await seriousFindings(page)).toEqual([])
+    })
+
     it('audiences and ids in the palette, with what there is of them', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Findable')

@@ -15,6 +15,7 @@ import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
 import { Ago } from '../../shared/time.tsx'
 import { useCanChange } from '../../shared/use-role.ts'
+import { visibleName } from '../../shared/visible-name.ts'
 import { DestinationResults } from './destination-results.tsx'
 import { DeliveryTimeline } from './delivery-timeline.tsx'
 import { OriginFact } from './origin.tsx'
@@ -44,7 +45,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
   return (
     <>
       <PageHeader
-        title={delivery.event ?? delivery.type}
+        title={visibleName(delivery.event) ?? delivery.type}
         badge={
           <Group gap="xs">
             <StatusBadge status={delivery.status} />

@@ -7,6 +7,7 @@ import { useNames } from '../../shared/names.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { textColumn } from '../../shared/text-column.ts'
 import { Ago, Countdown } from '../../shared/time.tsx'
+import { visibleName } from '../../shared/visible-name.ts'
 import { RedeliveryBadge } from './redelivery.tsx'
 import { StatusBadge } from './status-badge.tsx'
 
@@ -96,7 +97,8 @@ interface RowProps {
 /** Drawn again only when it changed: the list is read again every few seconds. */
 const Row = memo(function Row(props: RowProps) {
   const { delivery, sourceName, destinationNames, reason, isChosen = false, onChoose } = props
-  const { id, status, type, event, userId, erased, messageId, startedAt, attempts, nextAttemptAt } = delivery
+  const { id, status, type, userId, erased, messageId, startedAt, attempts, nextAttemptAt } = delivery
+  const event = visibleName(delivery.event)
   return (
     <Table.Tr {...(isChosen && { bg: 'var(--mantine-primary-color-light)' })}>
       {onChoose !== undefined && (

@@ -11,6 +11,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { Section } from '../../shared/section.tsx'
 import { Ago, formatSpan } from '../../shared/time.tsx'
+import { visibleName } from '../../shared/visible-name.ts'
 import { loadFile } from '../../shared/load-file.ts'
 
 /** The chart library is the largest part of the app: it comes after the numbers. */
@@ -87,7 +88,7 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
               {failures.map(({ id, event, type, reason, startedAt }) => (
                 <div key={id} style={{ overflowWrap: 'anywhere' }}>
                   <Link to="/deliveries/$id" params={{ id }} fw={600} dir="auto">
-                    {event ?? type}
+                    {visibleName(event) ?? type}
                   </Link>{' '}
                   <Text span size="sm" c="dimmed">
                     <Ago at={startedAt} />

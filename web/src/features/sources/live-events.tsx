@@ -12,6 +12,7 @@ import { refusalText } from '../../shared/refusals.ts'
 import { textColumn } from '../../shared/text-column.ts'
 import { formatClock } from '../../shared/time.tsx'
 import { useConnection } from '../../shared/use-connection.ts'
+import { visibleName } from '../../shared/visible-name.ts'
 import { streamPlaces, useStreamPlace } from './use-stream-place.ts'
 import { maxLiveEvents, useLiveEvents, type LiveEventRow } from './use-live-events.ts'
 
@@ -123,7 +124,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
       <Dialog
         opened={opened !== undefined}
         onClose={() => setOpened(undefined)}
-        title={opened?.event ?? opened?.type ?? 'An event'}
+        title={visibleName(opened?.event) ?? opened?.type ?? 'An event'}
         size="lg"
       >
         {opened?.deliveryId !== undefined && <AcceptedBody deliveryId={opened.deliveryId} />}

@@ -21,6 +21,7 @@ import { textColumn } from '../../shared/text-column.ts'
 import { TextFilter } from '../../shared/text-filter.tsx'
 import { TimeFilters } from '../../shared/time-filters.tsx'
 import { Ago } from '../../shared/time.tsx'
+import { visibleName } from '../../shared/visible-name.ts'
 import { fates, readTurnedAwayFilter } from './filter.ts'
 
 /** How often the newest are read, in milliseconds. */
@@ -66,7 +67,7 @@ export function TurnedAwayPage() {
       <Dialog
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
-        title={shown?.event ?? shown?.type ?? 'An event'}
+        title={visibleName(shown?.event) ?? shown?.type ?? 'An event'}
         size="lg"
       >
         {shown !== undefined && <TurnedAwayBody id={shown.id} />}
@@ -152,7 +153,7 @@ function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (ev
           <Table.Tr key={event.id}>
             <Table.Td style={{ overflowWrap: 'anywhere' }}>
               <Text size="sm" fw={600} dir="auto" lineClamp={3}>
-                {event.event ?? event.type ?? 'Unreadable'}
+                {visibleName(event.event) ?? event.type ?? 'Unreadable'}
               </Text>
               <Text size="xs" c="dimmed" hiddenFrom="sm" dir="auto" lineClamp={2}>
                 {event.userId ?? 'no user'}
