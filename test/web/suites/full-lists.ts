@@ -133,6 +133,24 @@ export const fullLists = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('leaves the close button of a dialog in it', async () => {
+      const { id } = await web.node.createSource('U'.repeat(200))
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/sources/${id}`)
+      await page.getByRole('button', { name: 'Delete source' }).click()
+      const dialog = page.getByRole('dialog', { name: /^Delete U+\?$/ })
+      for (const look of [wideAndLight, narrowAndDark]) {
+        await show(page, look)
+        const close = await dialog.getByRole('button', { name: 'Close' }).boundingBox()
+        const box = await dialog.boundingBox()
+        expect((close?.x ?? NaN) + (close?.width ?? NaN), look.name).toBeLessThanOrEqual(
+          (box?.x ?? NaN) + (box?.width ?? NaN),
+        )
+      }
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    })
+
     it.each(choices)(
       'is accessible where one is chosen: $name of $path',
       { timeout: 120_000 },
