@@ -14,7 +14,10 @@ const PathSchema = z.string().min(1).max(maxPathLength)
 const paths = z.array(PathSchema).min(1).max(maxMappedPaths)
 
 const hasRoom = (entries: object): boolean => Object.keys(entries).length <= maxMappedPaths
-const tooMany = `must have at most ${maxMappedPaths} members`
+const tooMany = `must have at most ${maxMappedPaths} paths`
+/** Of a member whose name is no path. */
+const isNoPath = ({ code }: { code?: string }): string | undefined =>
+  code === 'invalid_key' ? `needs a path of 1 to ${maxPathLength} characters for each value` : undefined
 
 /** A value that is set at a path. */
 const ConstantSchema = z.union([z.string().max(maxConstantLength), z.number(), z.boolean(), z.null()], {
@@ -32,7 +35,7 @@ export const MappingSchema = z.strictObject({
       'Paths of texts and numbers in whose place their SHA-256 is sent, 64 hexadecimal digits, 1 to 100; of an e-mail address trimmed and in lower case',
     ),
   rename: z
-    .record(PathSchema, PathSchema)
+    .record(PathSchema, PathSchema, { error: isNoPath })
     .refine(hasRoom, tooMany)
     .superRefine((renamed, context) => {
       const places = new Set<string>()
@@ -45,7 +48,7 @@ export const MappingSchema = z.strictObject({
     .optional()
     .describe('Where values go, by the path at which they stand, at most 100'),
   set: z
-    .record(PathSchema, ConstantSchema)
+    .record(PathSchema, ConstantSchema, { error: isNoPath })
     .refine(hasRoom, tooMany)
     .optional()
     .describe('Values by the path at which they are put, at most 100; what stands there is replaced'),

@@ -147,6 +147,20 @@ export const mappings = (web: WebTest) =>
       })
     })
 
+    it('says at a row that its path is missing', async () => {
+      const { id } = await web.node.connect([], [], { name: 'Without a path' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      for (const one of ['renaming', 'value']) {
+        await page.getByRole('button', { name: `Add a ${one}` }).click()
+        await page.getByRole('button', { name: 'Save the mapping' }).click()
+        const path = page.getByLabel(`Path of ${one} 1`, { exact: true })
+        await eventually(() => path.getAttribute('aria-invalid')).toBe('true')
+        await page.getByText('Needs a path of 1 to 256 characters for each value.', { exact: true }).waitFor()
+        await page.getByRole('button', { name: `Remove ${one} 1` }).click()
+      }
+    })
+
     it('is saved by the first click, also when what was typed last brings up what becomes of events', async () => {
       const source = await web.node.createSource('Mapped by a click')
       const { id } = await web.node.connect([source], ['http://127.0.0.1:9/hook'])

@@ -107,6 +107,6 @@ const byPath = <Value>(places: PlaceValues[], of: (value: string) => Value): Rec
 export function mappingField(path: string, values: MappingValues): string | undefined {
   const [, member = '', rest] = /^mapping\.(\w+)(?:[.[](.*))?$/.exec(path) ?? []
   if (member !== 'rename' && member !== 'set') return member in values ? member : undefined
-  const index = values[member].findIndex((place) => place.path.trim() === rest)
-  return index === -1 ? undefined : `${member}.${index}.value`
+  const index = values[member].findIndex((place) => place.path.trim() === (rest ?? ''))
+  return index === -1 ? undefined : `${member}.${index}.${rest === undefined ? 'path' : 'value'}`
 }
