@@ -38,8 +38,8 @@ const HttpPullSchema = z.strictObject({
   kind: z.literal('http').describe('Members are fetched over HTTP at each sync'),
   url: httpUrl.describe('Where the membership is fetched, at most 2,048 characters'),
   headers: z
-    .record(z.string(), z.string().max(4_096))
-    .refine((entries) => Object.keys(entries).length <= maxPullHeaders, `must have at most ${maxPullHeaders} members`)
+    .record(z.string(), z.string().max(4_096, 'must have a value of at most 4096 characters'))
+    .refine((entries) => Object.keys(entries).length <= maxPullHeaders, `must have at most ${maxPullHeaders} headers`)
     .optional()
     .describe('Sent to the origin of `url` alone; in a change, absent headers stay as they are while the origin stays'),
   format: z.enum(memberFormats).optional().describe('What the answer is; absent: as its Content-Type says'),

@@ -32,8 +32,11 @@ const webhookUrl = z
   }, 'must not carry a user name or password; send them in an Authorization header')
 
 const headers = z
-  .record(z.string(), z.string().max(maxHeaderValueLength))
-  .refine((entries) => Object.keys(entries).length <= maxHeaders, `must have at most ${maxHeaders} members`)
+  .record(
+    z.string(),
+    z.string().max(maxHeaderValueLength, `must have a value of at most ${maxHeaderValueLength} characters`),
+  )
+  .refine((entries) => Object.keys(entries).length <= maxHeaders, `must have at most ${maxHeaders} headers`)
 
 /** An endpoint. In a change, an entry is the endpoint of its `id`; without one that of its URL, else the next that no other
  *  entry means. What it is keeps its id, and deliveries in progress go on with it. Without `headers` it keeps those it

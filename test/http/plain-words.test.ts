@@ -51,6 +51,81 @@ it.each([
   expect(answer.body.message).toEqual(typeof words === 'string' ? words : expect.stringMatching(words))
 })
 
+const destination = (settings: object, more: object = {}) => ({ name: 'D', type: 'webhooks', settings, ...more })
+const withHeaders = (headers: object) => destination({ webhooks: [{ url: 'http://127.0.0.1:9/hook', headers }] })
+const fetched = (headers: object) => ({
+  name: 'A',
+  membership: { kind: 'http', url: 'http://127.0.0.1:9/members', headers },
+})
+const manyHeaders = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`X-${n}`, 'v']))
+
+it.each([
+  [
+    'more headers than an endpoint may have',
+    '/destinations',
+    withHeaders(manyHeaders),
+    'settings.webhooks[0].headers must have at most 50 headers.',
+  ],
+  [
+    'a header with a value that is too long',
+    '/destinations',
+    withHeaders({ 'X-Key': 'v'.repeat(4_097) }),
+    'settings.webhooks[0].headers.X-Key must have a value of at most 4096 characters.',
+  ],
+  [
+    'a renaming without a path',
+    '/destinations',
+    destination({}, { mapping: { rename: { '': 'name' } } }),
+    'mapping.rename needs a path of 1 to 256 characters for each value.',
+  ],
+  [
+    'a value that is set without a path',
+    '/destinations',
+    destination({}, { mapping: { set: { '': 1 } } }),
+    'mapping.set needs a path of 1 to 256 characters for each value.',
+  ],
+  [
+    'more headers than a fetch may have',
+    '/audiences',
+    fetched(manyHeaders),
+    'membership.headers must have at most 50 headers.',
+  ],
+  [
+    'a header of a fetch with a value that is too long',
+    '/audiences',
+    fetched({ 'X-Key': 'v'.repeat(4_097) }),
+    'membership.headers.X-Key must have a value of at most 4096 characters.',
+  ],
+  [
+    'a header of a fetch whose name has a blank',
+    '/audiences',
+    fetched({ 'X Key': 'v' }),
+    'membership.headers.X Key: the header name "X Key" is empty or has characters that HTTP does not allow in it.',
+  ],
+  [
+    'a header of a fetch whose value is beyond Latin-1',
+    '/audiences',
+    fetched({ 'X-Key': '☃' }),
+    'membership.headers.X-Key: the value of the header X-Key has control characters or characters beyond Latin-1.',
+  ],
+  [
+    'an audience whose name has no letter',
+    '/audiences',
+    { name: '☃' },
+    'name: it has neither a letter nor a digit, so it gives no name of a trait: add one, or send a key of your own through the API.',
+  ],
+  [
+    'an audience whose name is too long for a trait',
+    '/audiences',
+    { name: 'n'.repeat(101) },
+    'name: the name of the trait that it gives is longer than 100 characters: shorten it, or send a key of your own through the API.',
+  ],
+])('says of %s what is wrong with it', async (_, path, body, words) => {
+  const answer = await node.api<{ message: string }>('POST', path, body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.message).toBe(words)
+})
+
 describe('whatever is wrong with a call', () => {
   /** How what is wrong with a member goes on after its name. */
   const plainWords = /^(is|must|has|goes) .+[^.]$/

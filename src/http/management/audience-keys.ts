@@ -9,9 +9,11 @@ import { maxKeyLength, type Audience, type AudiencePatch } from '../../schemas/a
 export function keyOf(name: string): string {
   const key = audienceKey(name)
   if (key !== '' && key.length <= maxKeyLength) return key
-  throw new AppError('bad_request', 'name: it gives no trait name of 1 to 100 characters: send `key` as well', {
-    path: 'name',
-  })
+  const sentence =
+    key === ''
+      ? 'it has neither a letter nor a digit, so it gives no name of a trait: add one'
+      : `the name of the trait that it gives is longer than ${maxKeyLength} characters: shorten it`
+  throw new AppError('bad_request', `name: ${sentence}, or send a key of your own through the API`, { path: 'name' })
 }
 
 /** The key that a rename leads to; undefined when it stays. One that was chosen by itself stays without a question.

@@ -24,11 +24,16 @@ export function checkMembership(membership: Membership, guard: PullGuard, { isNe
 }
 
 function checkHeader(name: string, value: string): void {
+  const path = `membership.headers.${name}`
   try {
     validateHeaderName(name)
+  } catch {
+    throw memberError(path, `the header name "${name}" is empty or has characters that HTTP does not allow in it`)
+  }
+  try {
     validateHeaderValue(name, value)
   } catch {
-    throw memberError(`membership.headers.${name}`, 'it is not a header that can be sent')
+    throw memberError(path, `the value of the header ${name} has control characters or characters beyond Latin-1`)
   }
 }
 
