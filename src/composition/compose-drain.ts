@@ -39,7 +39,7 @@ export interface DrainDependencies extends Pick<GateServices, 'parcelLoad'> {
   /** Resolves when the callers that wait for the inbox now have their answer: they come first.
    *  @returns how many they were */
   giveWay: () => Promise<number>
-  onParcelsMade: (sourceIds: ReadonlySet<string>) => void
+  onParcelsMade: () => void
   count: EventLedger['count']
   logger: Logger
 }

@@ -237,15 +237,8 @@ export async function findInParcels(database: Queryable, eventIds: readonly stri
   return new Set(rows.map(({ event_id }) => event_id))
 }
 
-/** The sources whose events are in parcels.
- *  @param sinceMs  only parcels that were made since so many milliseconds ago; of any age unless given */
-export async function sourcesInParcels(database: Queryable, sinceMs?: number): Promise<string[]> {
-  const made = sinceMs === undefined ? '' : `where made_at > now() - $1 * interval '1 millisecond'`
-  const rows = await database.query<{ source_id: string }>(
-    `select distinct source_id from parcels ${made}`,
-    sinceMs === undefined ? [] : [sinceMs],
-  )
-  return rows.map(({ source_id }) => source_id)
+export async function hasParcels(database: Queryable): Promise<boolean> {
+  return (await database.query('select 1 from parcels limit 1')).length > 0
 }
 
 /** Removes parcels that were made before a moment and have nothing open. */

@@ -28,8 +28,8 @@ export interface DirectStartsDependencies {
   /** Starts one delivery. @throws when Temporal does not take it */
   start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
   slots: Pick<DirectSlots, 'take' | 'isResting'>
-  /** Which of these events of a source are in a parcel already, by the ids of their deliveries. */
-  knownInParcels: (sourceId: string, deliveryIds: readonly string[]) => Promise<Set<string>>
+  /** Which of these events are in a parcel already, by the ids of their deliveries. */
+  knownInParcels: (deliveryIds: readonly string[]) => Promise<Set<string>>
   count: IntakeCounter
   logger: Logger
 }
@@ -81,7 +81,7 @@ async function withoutKnown(
   events: NewInboxEvent[],
 ): Promise<NewInboxEvent[]> {
   const idOf = ({ input }: NewInboxEvent): string => eventWorkflowId(sourceId, input.messageId)
-  const known = await knownInParcels(sourceId, events.map(idOf))
+  const known = await knownInParcels(events.map(idOf))
   if (known.size === 0) return events
   const others = events.filter((event) => !known.has(idOf(event)))
   count('duplicate', sourceId, events.length - others.length)

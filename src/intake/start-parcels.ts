@@ -44,8 +44,8 @@ export interface ParcelStarts {
 export interface ParcelStartsDependencies
   extends ParcelStarterDependencies, Pick<ParcelQueuesDependencies, 'giveWay' | 'onRoom'> {
   load: ParcelLoad
-  /** Told of new parcels: the sources of their events. */
-  onMade: (sourceIds: ReadonlySet<string>) => void
+  /** Told when there are new parcels. */
+  onMade: () => void
   /** Whether Temporal took an event a moment ago, and none in vain since. */
   isProven: () => boolean
   /** Whether endpoints of an event answer. */
@@ -61,7 +61,7 @@ export function createParcelStarts(dependencies: ParcelStartsDependencies): Parc
 
   const noteMade = (parcels: readonly ParcelToStart[]): void => {
     for (const { id } of parcels) load.expect(id)
-    onMade(new Set(parcels.flatMap(({ events }) => events.map(({ sourceId }) => sourceId))))
+    if (parcels.length > 0) onMade()
   }
 
   return {
