@@ -30,9 +30,9 @@ export const theme = createTheme({
     Button: { defaultProps: { size: 'sm' } },
     // Without it, a menu would hold something that is no item of it.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
-    // Its close button has no name of its own.
     // A long name in it breaks, rather than pushing the close button out of the dialog.
     Modal: { styles: { title: { minWidth: 0, overflowWrap: 'anywhere', ...ownDirection } } },
+    // Its close button has no name of its own.
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close the message' } } },
     Table: { styles: { td: { overflowWrap: 'anywhere' } } },
     Badge: { defaultProps: { tt: 'none' }, styles: { root: { minWidth: 'max-content' } } },
