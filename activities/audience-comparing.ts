@@ -12,7 +12,7 @@ import {
   compareWhole,
   countAcknowledged,
   countChangedUsers,
-  countLeftAlone,
+  countToldMembers,
   takeOverChange,
   takeOverMembership,
   takeOverUndo,
@@ -59,9 +59,8 @@ export async function compareMembership(
   }
   const users = await usersOf(database, sync, counts)
   // What an undo adds is not among the members yet, and what it removes still is.
-  const unchanged =
-    sync.kind === 'undo' ? await countLeftAlone(database, sync.number, rowSet) : Math.max(0, members - users.added)
-  const result = { ...users, unchanged }
+  const told = sync.kind === 'undo' ? await countToldMembers(database, sync.number, rowSet) : users.added
+  const result = { ...users, unchanged: Math.max(0, members - told) }
   const reason = await reasonToRefuse(database, audience, row, counts)
   if (reason !== undefined) {
     for (const link of sync.links) await clearChanges(database, sync.number, link)

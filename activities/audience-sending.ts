@@ -198,7 +198,7 @@ function postChange(
     postBody(dependencies, destination, identify, { userId: change.userId, messageId: message.messageId, body, goesOn })
   if (mappingId === null) return post(encodeBody(message))
   return dependencies.mapper.map({ destinationId, mappingId }, message).then(
-    (mapped) => (mapped.kind === 'mapped' ? post(mapped.body) : mapped),
+    (mapped) => (mapped.kind === 'mapped' ? post(mapped.body) : { ...mapped, isUnasked: true }),
     () => ({ kind: 'unmade' }),
   )
 }

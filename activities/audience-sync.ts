@@ -69,6 +69,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
       }
       let sync = await takeNextSync(database, audienceId)
       while (sync?.stop_requested) {
+        await noteWhatIsLeft(database, audienceId, sync.undo_of)
         await endSync(database, sync.id, 'stopped', undefined)
         sync = await takeNextSync(database, audienceId)
       }
@@ -93,7 +94,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
         if (sync === undefined) return
         if (sync.phase === 'sending')
           await noteInStep(database, audienceId, sync.number, { whole: sync.kind !== 'undo' })
-        await noteWhatIsLeft(database, audienceId, sync.kind)
+        if (sync.kind !== 'delete') await noteWhatIsLeft(database, audienceId, sync.undo_of)
         await endSync(database, syncId, status, reason)
         if (sync.status === 'running') {
           metrics.running.dec()

@@ -6,8 +6,8 @@ import type { Change } from './identify.ts'
 /** What became of one call at its first attempt. */
 export type Posted =
   | { kind: 'sent' }
-  /** Refused for good. */
-  | { kind: 'failed'; reason: string }
+  /** Refused for good; unasked: before any call was made. */
+  | { kind: 'failed'; reason: string; isUnasked?: true }
   /** Failed in a way that may pass at these endpoints; the mapping is absent where there was none. */
   | { kind: 'unavailable'; endpointIds: string[]; mappingId?: string }
   /** Not made: nothing goes out for the user any more. */
@@ -34,7 +34,8 @@ export interface PostedChanges {
 const unmade: Posted = { kind: 'unmade' }
 
 /** A call that was not made tells nothing about its destination. */
-const wasAnswered = ({ kind }: Posted): boolean => kind === 'sent' || kind === 'failed'
+const wasAnswered = (posted: Posted): boolean =>
+  posted.kind === 'sent' || (posted.kind === 'failed' && posted.isUnasked !== true)
 
 /** Posts changes in their order until all are posted, `goesOn` says no or the destination is down, and waits for those
  *  under way. All calls that the answers of one turn of the event loop leave room for are made together: made one by one,

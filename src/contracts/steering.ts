@@ -137,10 +137,10 @@ export const steeringWorkflowId = (id: string): string => `steering/${id}`
 const maxReasons = 10
 const otherReasons = 'other reasons'
 
-/** Counts one more delivery that could not be steered. */
-export function noteFailure(failures: SteeringFailure[], reason: string): void {
+/** Counts more deliveries that could not be steered. */
+export function noteFailure(failures: SteeringFailure[], reason: string, count = 1): void {
   const known = failures.find((failure) => failure.reason === reason)
-  if (known !== undefined) known.count++
-  else if (failures.length < maxReasons - 1 || reason === otherReasons) failures.push({ reason, count: 1 })
-  else noteFailure(failures, otherReasons)
+  if (known !== undefined) known.count += count
+  else if (failures.length < maxReasons - 1 || reason === otherReasons) failures.push({ reason, count })
+  else noteFailure(failures, otherReasons, count)
 }

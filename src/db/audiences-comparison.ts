@@ -2,7 +2,6 @@
  *  range. */
 
 import type { AudienceLink } from '../contracts/audience-sync.ts'
-import type { SyncKind } from '../schemas/audience.ts'
 import type { Database, Queryable } from './database.ts'
 import { userRanges } from './audiences-staging.ts'
 
@@ -117,13 +116,14 @@ export async function compareUndone(
   return counts
 }
 
-/** Notes of each sync that may be undone whether anything that it told is left to take back. Nothing is where later syncs told something
- *  else; an undo of those brings it back.
- *  @param kind  of the sync that ends */
-export async function noteWhatIsLeft(database: Queryable, audienceId: string, kind: SyncKind): Promise<void> {
+/** Writes down, for each sync that can be undone, whether anything that it told can still be taken back. Nothing can where later syncs told
+ *  something else.
+ *  @param undone  the sync that was undone: what those before it told may be what is known again; null: none was */
+export async function noteWhatIsLeft(database: Queryable, audienceId: string, undone: string | null): Promise<void> {
   const syncs = await database.query<{ number: string }>(
-    `select number from audience_syncs where audience_id = $1 and undoable and sent + handed_on > 0 and (told_news or $2)`,
-    [audienceId, kind === 'undo'],
+    `select number from audience_syncs
+     where audience_id = $1 and undoable and sent + handed_on > 0 and (told_news or number < $2)`,
+    [audienceId, undone],
   )
   const links = await database.query<{ link: number }>(
     'select link from audience_links where audience_id = $1 and destination_id is not null',
@@ -149,7 +149,9 @@ async function isAnythingLeft(database: Queryable, sync: string, links: readonly
       link,
     ])) {
       const left = await database.query(
-        `select 1 from audience_changes c left join audience_acknowledged a on a.link = c.link and a.user_id = c.user_id
+        `select 1 from audience_changes c
+         left join audience_acknowledged a on a.link = $2 and a.user_id = c.user_id
+           and a.user_id > $3 and ($4::text is null or a.user_id <= $4)
          where c.sync = $1 and c.link = $2 and c.user_id > $3 and ($4::text is null or c.user_id <= $4) and ${isToldLast}
          limit 1`,
         [sync, link, after, upTo],
@@ -183,11 +185,12 @@ export async function countChangedUsers(database: Queryable, sync: string): Prom
   return { added: Number(row?.added ?? 0), removed: Number(row?.removed ?? 0) }
 }
 
-/** How many members a sync tells nothing. */
-export async function countLeftAlone(database: Queryable, sync: string, rowSet: string): Promise<number> {
+/** Of how many members of a row set a sync tells something. */
+export async function countToldMembers(database: Queryable, sync: string, rowSet: string): Promise<number> {
   const [row] = await database.query<{ count: string }>(
-    `select count(*) from audience_rows r where load = $2 and present
-       and not exists (select 1 from audience_changes c where c.sync = $1 and c.user_id = r.user_id)`,
+    `select count(distinct c.user_id) filter (where r.present)
+     from audience_changes c left join audience_rows r on r.load = $2 and r.user_id = c.user_id
+     where c.sync = $1`,
     [sync, rowSet],
   )
   return Number(row?.count ?? 0)

@@ -6,6 +6,7 @@ import { WorkflowNotFoundError } from '@temporalio/client'
 import type { SteeringTrace } from '../contracts/delivery.ts'
 import { taskQueue } from '../contracts/names.ts'
 import {
+  noteFailure,
   steeredInInbox,
   steeringWorkflowId,
   type SteerDeliveriesInput,
@@ -113,6 +114,7 @@ async function read({ client, payloads }: Temporal, id: string): Promise<BulkSte
   const progress = first<SteeringProgress>(completed?.result ?? pending?.heartbeatDetails ?? stopped?.details)
   const { done = 0, failed = 0, failures = [] } = progress ?? {}
   const left = status.name === 'COMPLETED' ? Math.max(0, input.matched - done - failed) : 0
+  if (left > 0) noteFailure(failures, notMet, left)
   return {
     id,
     action: input.order.action === 'recheck' ? 'retry' : input.order.action,
@@ -121,15 +123,12 @@ async function read({ client, payloads }: Temporal, id: string): Promise<BulkSte
     matched: Math.max(input.matched, done + failed),
     done,
     failed: failed + left,
-    failures: left === 0 ? failures : [...failures, { reason: noLongerMatched, count: left }].slice(-maxReasons),
+    failures,
   }
 }
 
-/** Of what was counted and not met: it may have ended in between. */
-const noLongerMatched = 'it no longer matched when it was its turn'
-
-/** Reasons that are told. */
-const maxReasons = 10
+/** Of what was counted and not met: it ended meanwhile, or a node was lost before it could count it. */
+const notMet = 'it no longer matched when it was its turn, or was done by a node that was lost then'
 
 const statuses: Record<string, BulkSteering['status']> = {
   RUNNING: 'running',

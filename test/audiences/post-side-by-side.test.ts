@@ -20,8 +20,12 @@ const postAll = (beside: Posted) => {
   })
 }
 
-it.each(['withheld', 'unmade'] as const)('counts a destination as down though calls between are %s', async (kind) => {
-  const { results, isDown } = await postAll({ kind })
+it.each<Posted>([
+  { kind: 'withheld' },
+  { kind: 'unmade' },
+  { kind: 'failed', reason: 'its mapping cannot be applied', isUnasked: true },
+])('counts a destination as down though calls between are not made: $kind', async (between) => {
+  const { results, isDown } = await postAll(between)
   expect(isDown).toBe(true)
   expect(results.map(({ posted }) => posted.kind).filter((one) => one === 'unavailable')).toHaveLength(10)
 })

@@ -126,6 +126,13 @@ it.each([
   expect(answer.body.message).toBe(words)
 })
 
+it('tells who renames an audience what the API takes then', async () => {
+  const { id } = (await node.api<{ id: string }>('POST', '/audiences', { name: 'Renamed' })).body
+  expect((await node.api<{ message: string }>('PATCH', `/audiences/${id}`, { name: '☃' })).body.message).toBe(
+    'name: it has neither a letter nor a digit, so it gives no name of a trait: add one, or send keepKey true through the API to keep renamed.',
+  )
+})
+
 describe('whatever is wrong with a call', () => {
   /** How what is wrong with a member goes on after its name. */
   const plainWords = /^(is|must|has|goes) .+[^.]$/

@@ -472,7 +472,8 @@ describe('all deliveries that match', () => {
       return body.status !== 'running' && body
     })
     expect(done).toMatchObject({ status: 'completed', matched: 3, done: 1, failed: 2 })
-    expect(done.failures).toEqual([{ reason: 'it no longer matched when it was its turn', count: 2 }])
+    const reason = 'it no longer matched when it was its turn, or was done by a node that was lost then'
+    expect(done.failures).toEqual([{ reason, count: 2 }])
   })
 
   it('are delivered again to one destination alone', async () => {

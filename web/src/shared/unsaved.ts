@@ -7,7 +7,7 @@ let forms = 0
 export const isAnythingUnsaved = (): boolean => forms > 0
 
 /** Where that draft is kept, in this tab alone. */
-export const connectDraftKey = 'postrider-connect-draft-6'
+export const connectDraftKey = 'postrider-connect-draft-7'
 
 export const isConnectDraftKept = (): boolean => sessionStorage.getItem(connectDraftKey) !== null
 

@@ -81,7 +81,7 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
             save.reset()
             void reload()
           }}
-          onOverwrite={() => save.mutate({ ifMatch: null })}
+          onOverwrite={() => save.mutate({ ...save.variables, ifMatch: null })}
         />
         <div>
           <Button type="submit" loading={save.isPending}>

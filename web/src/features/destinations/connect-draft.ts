@@ -3,6 +3,12 @@
 import { connectDraftKey } from '../../shared/unsaved.ts'
 import type { DestinationValues } from './destination-form.ts'
 
+/** A save to which the answer was lost: by these the destination is recognized. */
+export interface UnansweredSave {
+  name: string
+  urls: string[]
+}
+
 export interface ConnectDraft {
   step: number
   values: DestinationValues
@@ -10,7 +16,9 @@ export interface ConnectDraft {
   isForAudiences: boolean
   /** The destination that was saved already: a reload goes on with it. */
   destinationId: string | null
-  /** Its tag when this wizard saved it: what others change from then on is not overwritten without a question. */
+  /** Saves of which it is not known whether they made a destination. */
+  unanswered: UnansweredSave[]
+  /** Its tag when this wizard saved it, where that is known: what others change from then on is not overwritten without a question. */
   etag: string | null
   hasSecret: boolean
   /** A secret was typed in that was not saved, and is not kept. */

@@ -17,6 +17,7 @@ import { isMissing, isUnreachable } from '../../api/request.ts'
 import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { confirm } from '../../shared/confirm.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
+import { explain } from '../../shared/error-notice.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { ButtonLink } from '../../shared/link.tsx'
@@ -25,7 +26,7 @@ import { Section } from '../../shared/section.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { checkStep, freeName } from './check-step.ts'
-import { dropDraft, keepDraft, readDraft } from './connect-draft.ts'
+import { dropDraft, keepDraft, readDraft, type UnansweredSave } from './connect-draft.ts'
 import {
   emptyDestination,
   fieldOf,
@@ -76,15 +77,19 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const [draft] = useState(readDraft)
   const [reached, setStep] = useState(draft?.step ?? 0)
   const [isForAudiences, setForAudiences] = useState(draft?.isForAudiences ?? false)
-  const [answeredId, setSavedId] = useState(draft?.destinationId ?? null)
+  const [savedId, setSavedId] = useState(draft?.destinationId ?? null)
   const [etag, setEtag] = useState(draft?.etag ?? null)
-  const [isSecretAnswered, setSecretSaved] = useState(draft?.hasSecret ?? false)
-  /** What was saved first, where the answer to that was lost. */
-  const [unanswered, setUnanswered] = useState<DestinationValues>()
+  const [isSecretSaved, setSecretSaved] = useState(draft?.hasSecret ?? false)
+  const [unanswered, setUnanswered] = useState(draft?.unanswered ?? [])
   const { data: destinations } = useQuery(destinationsQuery)
-  const made = unanswered && destinations?.find((one) => isMadeOf(one, unanswered))
-  const savedId = made?.id ?? answeredId
-  const isSecretSaved = made?.settings.hasSharedSecret ?? isSecretAnswered
+  const made = destinations?.find((one) => unanswered.some((save) => isMadeBy(save, one)))
+  if (made !== undefined) {
+    // Once it is found it stays the one, whatever it is called later.
+    setUnanswered([])
+    setSavedId(made.id)
+    setSecretSaved(made.settings.hasSharedSecret)
+    setEtag(null)
+  }
   const { data: saved, error: missing } = useQuery({ ...destinationQuery(savedId ?? ''), enabled: savedId !== null })
   // What was deleted elsewhere is made anew, with a secret only where it still stands in the form.
   const isDeleted = savedId !== null && isMissing(missing)
@@ -126,9 +131,10 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   }, [step])
   const isBegun = draft !== undefined || step > 0 || isForAudiences || form.isDirty()
   useEffect(() => {
-    if (isBegun && !isOn) keepDraft({ step, values, isForAudiences, destinationId, etag, hasSecret, lacksSecret })
+    if (isBegun && !isOn)
+      keepDraft({ step, values, isForAudiences, destinationId, unanswered, etag, hasSecret, lacksSecret })
     else dropDraft()
-  }, [isOn, isBegun, step, values, isForAudiences, destinationId, etag, hasSecret, lacksSecret])
+  }, [isOn, isBegun, step, values, isForAudiences, destinationId, unanswered, etag, hasSecret, lacksSecret])
 
   const client = useQueryClient()
   const save = useChange({
@@ -141,7 +147,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     },
     stale: ['destinations', 'sources'],
     onDone: ({ answer, etag: savedTag }) => {
-      setUnanswered(undefined)
+      setUnanswered([])
       setSavedId(answer.id)
       setEtag(savedTag)
       setSecretSaved(answer.settings.hasSharedSecret)
@@ -151,10 +157,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     },
     onFailed: (error) => {
       if (isChangedMeanwhile(error)) return setProblem(undefined)
-      if (destinationId === null && isUnreachable(error)) {
-        setUnanswered(values)
-        setEtag(null)
-      }
+      if (destinationId === null && isUnreachable(error)) setUnanswered([...unanswered, unansweredSave(values)])
       setProblem(placeError(error, (path) => fieldOf(path, values), form.setFieldError))
       setStep(stepOf(error))
     },
@@ -277,7 +280,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
             <ChangedMeanwhile
               error={save.error}
               isSaving={save.isPending}
-              onReload={() => void takeTheirs(destinationId)}
+              onReload={() => void takeTheirs(destinationId).catch((error: Error) => setProblem(explain(error)))}
               onOverwrite={() => save.mutate(null)}
             />
           )}
@@ -352,11 +355,16 @@ const withIds = (webhooks: DestinationValues['webhooks'], { settings }: Destinat
       return id === undefined ? webhook : { ...webhook, id }
     })
 
-/** Whether it is what a save of these values made: no other one has its name. */
-function isMadeOf({ name, enabled, settings }: Destination, values: DestinationValues): boolean {
-  const urls = values.webhooks.map(({ url }) => url.trim()).filter((url) => url !== '')
-  return !enabled && name === values.name.trim() && urls.every((url, index) => settings.webhooks[index]?.url === url)
-}
+const unansweredSave = ({ name, webhooks }: DestinationValues): UnansweredSave => ({
+  name: name.trim(),
+  urls: webhooks.map(({ url }) => url.trim()).filter((url) => url !== ''),
+})
+
+/** Whether it is what that save made: no other one has its name. */
+const isMadeBy = ({ name, urls }: UnansweredSave, destination: Destination): boolean =>
+  !destination.enabled &&
+  destination.name === name &&
+  urls.every((url, index) => destination.settings.webhooks[index]?.url === url)
 
 /** Where the field is that the server found wrong; the last step of the form for what is wrong with the whole. */
 function stepOf(error: Error): number {
