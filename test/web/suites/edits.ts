@@ -318,22 +318,38 @@ export const edits = (web: WebTest) =>
       expect(saved[1]?.id).toBe(kept?.id)
     })
 
-    it('of two tabs: who overwrites an audience and answers which trait to go on with is asked once', async () => {
-      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', { name: 'Asked once' })
-      const path = `/audiences/${audience.id}`
-      const { page } = await web.open({ signedInTo: web.node.url })
-      const button = (name: string) => page.getByRole('button', { name, exact: true })
-      await page.goto(web.node.url + path)
-      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Asked twice')
-      await page.getByLabel('Most calls per second').fill('9')
-      await web.node.api('PATCH', path, { maxPerSecond: 7 })
-      await button('Save').click()
-      await page.getByText('This was changed since it was read: max per second.').waitFor()
-      await button('Overwrite it with mine').click()
-      await button('Keep asked_once').click()
-      await page.getByRole('heading', { name: 'Asked twice', level: 1 }).waitFor()
-      expect((await web.node.api<Audience>('GET', path)).body).toMatchObject({ key: 'asked_once', maxPerSecond: 9 })
-    })
+    it.each([
+      ['before', 'Asked once'],
+      ['after', 'Asked later'],
+    ])(
+      'of two tabs: an audience that another changed %s the trait was asked for is asked for each once',
+      async (order, name) => {
+        const { body: audience } = await web.node.api<Audience>('POST', '/audiences', { name })
+        const path = `/audiences/${audience.id}`
+        const { page } = await web.open({ signedInTo: web.node.url })
+        const press = (button: string) => page.getByRole('button', { name: button, exact: true }).click()
+        const changeElsewhere = () => web.node.api('PATCH', path, { maxPerSecond: 7 })
+        const told = page.getByText('This was changed since it was read: max per second.')
+        await page.goto(web.node.url + path)
+        await page.getByRole('textbox', { name: 'Name', exact: true }).fill(`${name}, renamed`)
+        await page.getByLabel('Most calls per second').fill('9')
+        if (order === 'before') await changeElsewhere()
+        await press('Save')
+        if (order === 'before') {
+          await told.waitFor()
+          await press('Overwrite it with mine')
+        }
+        await page.getByRole('button', { name: `Keep ${audience.key}`, exact: true }).waitFor()
+        if (order === 'after') await changeElsewhere()
+        await press(`Keep ${audience.key}`)
+        if (order === 'after') {
+          await told.waitFor()
+          await press('Overwrite it with mine')
+        }
+        await page.getByRole('heading', { name: `${name}, renamed`, level: 1 }).waitFor()
+        expect((await web.node.api<Audience>('GET', path)).body).toMatchObject({ key: audience.key, maxPerSecond: 9 })
+      },
+    )
 
     it('of the wizard do not overwrite without a question what others changed since it saved, also after a reload', async () => {
       const source = await web.node.createSource('Set up by two')
