@@ -880,7 +880,7 @@ export interface paths {
         put?: never;
         /**
          * Make a destination
-         * @description Up to five endpoints, at addresses where deliveries may go. It takes the events that come from now on.
+         * @description Up to five endpoints, at addresses where deliveries may go. It takes the events that come from now on. With an `ETag` for a change with `If-Match`.
          */
         post: operations["createDestination"];
         delete?: never;

@@ -61,7 +61,7 @@ export const descriptions: Record<string, string | undefined> = {
   getTurnedAway: 'The body has up to 32,768 characters, without write keys.',
   listDestinations: 'With their settings; shared secrets are never shown, values of headers not to a viewer.',
   createDestination:
-    'Up to five endpoints, at addresses where deliveries may go. It takes the events that come from now on.',
+    'Up to five endpoints, at addresses where deliveries may go. It takes the events that come from now on. With an `ETag` for a change with `If-Match`.',
   getDestination:
     'With an `ETag` for a change with `If-Match`. The shared secret is never shown: `hasSharedSecret` tells that there is one.',
   updateDestination:

@@ -17,7 +17,7 @@ const hasRoom = (entries: object): boolean => Object.keys(entries).length <= max
 const tooMany = `must have at most ${maxMappedPaths} paths`
 /** Of a member whose name is no path. */
 const isNoPath = ({ code }: { code?: string }): string | undefined =>
-  code === 'invalid_key' ? `needs a path of 1 to ${maxPathLength} characters for each value` : undefined
+  code === 'invalid_key' ? `must have a path of 1 to ${maxPathLength} characters for each value` : undefined
 
 /** A value that is set at a path. */
 const ConstantSchema = z.union([z.string().max(maxConstantLength), z.number(), z.boolean(), z.null()], {

@@ -76,13 +76,13 @@ it.each([
     'a renaming without a path',
     '/destinations',
     destination({}, { mapping: { rename: { '': 'name' } } }),
-    'mapping.rename needs a path of 1 to 256 characters for each value.',
+    'mapping.rename must have a path of 1 to 256 characters for each value.',
   ],
   [
     'a value that is set without a path',
     '/destinations',
     destination({}, { mapping: { set: { '': 1 } } }),
-    'mapping.set needs a path of 1 to 256 characters for each value.',
+    'mapping.set must have a path of 1 to 256 characters for each value.',
   ],
   [
     'more headers than a fetch may have',

@@ -156,7 +156,7 @@ export const mappings = (web: WebTest) =>
         await page.getByRole('button', { name: 'Save the mapping' }).click()
         const path = page.getByLabel(`Path of ${one} 1`, { exact: true })
         await eventually(() => path.getAttribute('aria-invalid')).toBe('true')
-        await page.getByText('Needs a path of 1 to 256 characters for each value.', { exact: true }).waitFor()
+        await page.getByText('Must have a path of 1 to 256 characters for each value.', { exact: true }).waitFor()
         await page.getByRole('button', { name: `Remove ${one} 1` }).click()
       }
     })
