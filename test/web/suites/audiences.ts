@@ -312,6 +312,7 @@ export const audiences = (web: WebTest) =>
       await page.getByText('Saved', { exact: true }).waitFor()
       const { body } = await web.node.api<Audience>('GET', `/audiences/${audience.id}`)
       expect(body.schedule).toEqual({ cron: '30 4 * * 1' })
+      await page.getByText('cron 30 4 * * 1 in UTC').waitFor()
     })
 
     /** @returns the path of an audience with two members */

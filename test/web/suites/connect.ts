@@ -442,7 +442,7 @@ export const connecting = (web: WebTest) =>
       await page.getByRole('textbox', { name: "Keep the order of each user's events" }).fill('90')
       await page.getByRole('textbox', { name: 'First pause' }).fill('60')
       await page.getByRole('textbox', { name: 'Longest pause' }).fill('3600')
-      await page.getByText('An endpoint that fails all the time gets about 69 attempts in 2 d').waitFor()
+      await page.getByText('An event that fails all the time gets about 69 attempts in 2 d').waitFor()
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await eventually(stored).toMatchObject({ onFailing: 'hold', holdAfterSeconds: 3, retryWindowHours: 48 })
       await eventually(stored).toMatchObject({ retryPauses: { firstSeconds: 60, maxSeconds: 3_600 } })

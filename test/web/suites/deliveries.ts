@@ -3,6 +3,8 @@ import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import type { CreatedApiToken } from '../../../src/schemas/access.ts'
+import type { DeletionRequestDetail } from '../../../src/schemas/deletion-request.ts'
 import type { Delivery } from '../../../src/schemas/delivery.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { messageIdsOf } from '../../support/repeats.ts'
@@ -38,7 +40,42 @@ export const deliveries = (web: WebTest) =>
       await result.getByText('1 attempt').waitFor()
       expect(await result.getByRole('link').count()).toBe(0)
       await page.getByText('Old shop (deleted)', { exact: true }).waitFor()
+      await page.getByRole('tab', { name: 'Body', exact: true }).click()
+      await page.getByText('The event as it came in; its endpoints have been deleted.').waitFor()
       expect(errors).toEqual([])
+    })
+
+    it('offer a redelivery only where there is one: to no viewer, and of nothing that was erased', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 404 })
+      const source = await web.node.createSource('Once failed')
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Refused', messageId: 'refused' })
+      await eventually(() => statuses(source.id)).toEqual(['failed'])
+      const path = `/deliveries/${encodeURIComponent(`event/${source.id}/refused`)}`
+      const { body: viewer } = await web.node.api<CreatedApiToken>('POST', '/tokens', { name: 'On', role: 'viewer' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const { page: ofViewer } = await web.open({ signedInTo: web.node.url, token: viewer.token })
+      const why = /the answer HTTP 404 is final/
+      const offer = 'Once the cause is fixed, you can redeliver it.'
+      for (const each of [page, ofViewer]) {
+        await each.goto(web.node.url + path)
+        await each.getByText(why).waitFor()
+      }
+      await page.getByText(offer).waitFor()
+      expect(await ofViewer.getByText(offer).count()).toBe(0)
+
+      receiver.answer({})
+      const asked = { userIds: ['u1'], sourceIds: [source.id] }
+      const { body } = await web.node.api<DeletionRequestDetail>('POST', '/deletion-requests', asked)
+      await eventually(async () => {
+        const answer = await web.node.api<DeletionRequestDetail>('GET', `/deletion-requests/${body.id}`)
+        return answer.body.erasedAt
+      }).not.toBe(null)
+      await page.reload()
+      await page.getByText('The user was deleted, and what this event held was erased.').waitFor()
+      await page.getByText(why).waitFor()
+      expect(await page.getByText(offer).count()).toBe(0)
     })
 
     it('shows why they fail, and wakes them once the endpoint is repaired', async () => {

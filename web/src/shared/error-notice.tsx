@@ -12,7 +12,6 @@ const ownSentences: Record<string, string> = {
     'look whether it is done, and try again if it is not.',
   // Also true once somebody has signed in beside it.
   unauthorized: 'Nothing was done, since your session had ended: sign in and try again.',
-  forbidden: 'Viewers can look at everything but change nothing: ask an administrator, or sign in with an admin token.',
   internal_error: 'Postrider made a mistake: try again, and if it happens again, look for the details in its log.',
 }
 

@@ -11,15 +11,14 @@ export function TurnedAwayBody({ id }: { id: string }) {
   const query = useQuery(turnedAwayEventQuery(id))
   return (
     <QueryView query={query}>
-      {({ fate, reason, message, body }) => (
+      {({ fate, message, body }) => (
         <Stack>
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
             {message ?? fateReasons[fate]}
-            {reason !== null && ` (${reason})`}
           </Text>
           {body === null ? (
             <Text size="sm" c="dimmed">
-              Its request could not be read as JSON, so its body was not kept.
+              Its body was not kept: it came in a batch that was refused as a whole, or its request could not be read.
             </Text>
           ) : (
             <CodeBlock name="body" value={formatted(body)} />

@@ -27,6 +27,10 @@ export function advice(reason: string, othersMayTakeIt: boolean): Advice {
   if (status >= 400 && status < 500 && !passing.has(status))
     return final('It does not accept what is sent.', 'Send a test event')
   if (reason.startsWith('The certificate of')) return final('Its certificate is not trusted.', 'Check the URL')
+  if (reason.includes('where deliveries may not go') || reason.includes(' has no address to deliver to: '))
+    return final('Deliveries may not go to this address.', 'Correct the URL')
+  if (/^The request to \S+ cannot be sent: /.test(reason))
+    return final('No request can be made of its URL and headers.', 'Correct URL and headers')
   return { isFinal: false, text: retries(othersMayTakeIt), action: 'See what waits, or pause it' }
 }
 

@@ -17,6 +17,8 @@ export interface AudienceValues {
   schedule: 'none' | 'interval' | 'cron'
   interval: string
   cron: string
+  /** In which the cron expression counts; it is set elsewhere. */
+  timezone: string
   /** Shares in percent. */
   maxBadRowPercent: number
   maxRemovalPercent: number
@@ -37,6 +39,7 @@ export const emptyAudience: AudienceValues = {
   schedule: 'none',
   interval: '1h',
   cron: '0 6 * * *',
+  timezone: 'UTC',
   maxBadRowPercent: 0,
   maxRemovalPercent: 50,
   maxPerSecond: '',
@@ -110,10 +113,13 @@ const toGuards = ({ maxBadRowShare, maxRemovalShare, maxPerSecond }: Audience) =
 
 export const inPercent = (share: number): number => Math.round(share * 100_000) / 1_000
 
-const toScheduleValues = ({ schedule }: Audience): Pick<AudienceValues, 'schedule' | 'interval' | 'cron'> => ({
+const toScheduleValues = ({
+  schedule,
+}: Audience): Pick<AudienceValues, 'schedule' | 'interval' | 'cron' | 'timezone'> => ({
   schedule: schedule === null ? 'none' : schedule.cron === undefined ? 'interval' : 'cron',
   interval: schedule?.interval ?? emptyAudience.interval,
   cron: schedule?.cron ?? emptyAudience.cron,
+  timezone: schedule?.timezone ?? emptyAudience.timezone,
 })
 
 /** What the API has without a place in the form stays. Secrets that are left empty stay too. */

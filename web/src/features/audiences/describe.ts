@@ -15,6 +15,9 @@ export function describeMembership(membership: MembershipView): string {
 /** When syncs start by themselves, in a few words. */
 export function describeSchedule({ schedule, paused }: Pick<Audience, 'schedule' | 'paused'>): string {
   if (schedule === null) return 'none'
-  const when = schedule.cron === undefined ? `every ${schedule.interval}` : `cron ${schedule.cron}`
+  const when =
+    schedule.cron === undefined
+      ? `every ${schedule.interval}`
+      : `cron ${schedule.cron} in ${schedule.timezone ?? 'UTC'}`
   return paused ? `${when} (paused)` : when
 }

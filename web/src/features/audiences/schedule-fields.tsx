@@ -4,7 +4,7 @@ import type { AudienceValues } from './audience-form.ts'
 
 /** When members are fetched by themselves. */
 export function ScheduleFields({ form }: { form: UseFormReturnType<AudienceValues> }) {
-  const { schedule } = form.getValues()
+  const { schedule, timezone } = form.getValues()
   return (
     <Group align="flex-start">
       <Select
@@ -25,7 +25,7 @@ export function ScheduleFields({ form }: { form: UseFormReturnType<AudienceValue
           {...form.getInputProps('interval')}
         />
       )}
-      {schedule === 'cron' && <TextInput label="Cron, in UTC" {...form.getInputProps('cron')} />}
+      {schedule === 'cron' && <TextInput label={`Cron, in ${timezone}`} {...form.getInputProps('cron')} />}
     </Group>
   )
 }

@@ -99,7 +99,7 @@ function RequestTable({ requests }: { requests: DeletionRequest[] }) {
               <Ago at={request.createdAt} />
               {request.suppress && (
                 <Text size="xs" c="dimmed">
-                  later events are dropped
+                  later events were to be dropped
                 </Text>
               )}
             </Table.Td>

@@ -79,8 +79,12 @@ export function DeliveriesPage() {
           onDone={() => setSelected(new Set())}
         />
       )}
-      {filter.status === 'failed' && filter.destinationId === undefined && <PartlyDelivered filter={filter} />}
-      {startedStatuses.some((status) => status === filter.status) && <InInbox filter={filter} refreshMs={countMs} />}
+      {filter.status === 'failed' && filter.destinationId === undefined && (
+        <PartlyDelivered filter={filter} isBesideSome={deliveries.length > 0} />
+      )}
+      {startedStatuses.some((status) => status === filter.status) && (
+        <InInbox filter={filter} isBesideSome={deliveries.length > 0} refreshMs={countMs} />
+      )}
       <QueryView query={query}>
         {() =>
           deliveries.length === 0 ? (

@@ -116,7 +116,7 @@ function Attempt({ attempt, number }: { attempt: DeliveryAttempt; number: number
   )
 }
 
-function NoAttempt({ delivery: { status, attempts } }: { delivery: DeliveryDetail }) {
+function NoAttempt({ delivery: { status, attempts, reason, endedAt } }: { delivery: DeliveryDetail }) {
   if (attempts !== null && attempts > 0)
     return (
       <Text c="dimmed">
@@ -128,10 +128,11 @@ function NoAttempt({ delivery: { status, attempts } }: { delivery: DeliveryDetai
   if (status === 'queued')
     return (
       <Alert color="gray">
-        It waits in the inbox, until Temporal accepts it or until its endpoints, which hang or are overloaded, can be
-        tried again.
+        {reason === null
+          ? 'It waits in the inbox, until Temporal accepts it or until its endpoints, which hang or are overloaded, can be tried again.'
+          : 'It waits in the inbox.'}
       </Alert>
     )
   if (status === 'cancelled') return <Text c="dimmed">It was cancelled before its first attempt.</Text>
-  return <Text c="dimmed">No attempt has been made yet.</Text>
+  return <Text c="dimmed">{endedAt === null ? 'No attempt has been made yet.' : 'It ended without an attempt.'}</Text>
 }

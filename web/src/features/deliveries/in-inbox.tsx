@@ -6,20 +6,23 @@ import { Link } from '../../shared/link.tsx'
 
 interface Props {
   filter: DeliveryFilter
+  /** Whether some that have started are on show. */
+  isBesideSome: boolean
   /** How often they are counted, in milliseconds. */
   refreshMs: number
 }
 
 /** Beside those under way of one status: what waits before its first attempt has a status of its own. */
-export function InInbox({ filter, refreshMs }: Props) {
+export function InInbox({ filter, isBesideSome, refreshMs }: Props) {
   const queued = { ...filter, status: 'queued' } as const
   const { count = 0 } = useQuery({ ...deliveryCountQuery(queued), refetchInterval: refreshMs }).data ?? {}
   if (count === 0) return null
   return (
     <Text size="sm" mb="sm">
-      These have started.{' '}
+      {isBesideSome && 'These have started. '}
       <Link to="/deliveries" search={queued}>
-        {count === 1 ? '1 more waits' : `${count.toLocaleString()} more wait`} in the inbox
+        {count.toLocaleString()} {isBesideSome && 'more '}
+        {count === 1 ? 'waits' : 'wait'} in the inbox
       </Link>{' '}
       for {count === 1 ? 'its' : 'their'} first attempt.
     </Text>

@@ -42,7 +42,9 @@ function OpenRequest({ event, requests }: Pick<DeliveryDetail, 'requests'> & { e
             <>
               <CodeBlock name="body" value={body} />
               <Text size="xs" c="dimmed" mt="xs">
-                These bytes are sent, the same in every attempt.
+                {request === undefined
+                  ? 'The event as it came in; its endpoints have been deleted.'
+                  : 'These bytes are sent, the same in every attempt.'}
               </Text>
             </>
           )}

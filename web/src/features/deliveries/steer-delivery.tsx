@@ -49,6 +49,7 @@ export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
       {chosen !== undefined && (
         <SteerDialog
           id={id}
+          isErased={erased}
           repeatableAt={{ destinationIds: ended.map(({ destinationId }) => destinationId), areAll: !isOpen }}
           action={chosen}
           onClose={() => setChosen(undefined)}
@@ -77,16 +78,17 @@ function isOnlyHeld({ destinations }: DeliveryDetail): boolean {
 
 interface DialogProps {
   id: string
+  isErased: boolean
   repeatableAt: RepeatableAt
   action: SteeringAction
   onClose: () => void
 }
 
-function SteerDialog({ id, repeatableAt, action, onClose }: DialogProps) {
+function SteerDialog({ id, isErased, repeatableAt, action, onClose }: DialogProps) {
   const [only, setOnly] = useState<RedeliveryPart>()
   const [why, setWhy] = useState('')
   const navigate = useNavigate()
-  const { label, one, confirm = label } = steeringTexts[action]
+  const { label, one, later, confirm = label } = steeringTexts[action]
   const isToChoose = action === 'redeliver' && !repeatableAt.areAll
   const steer = useChange({
     change: () => steerDelivery(id, action, why, only && { only }),
@@ -108,7 +110,7 @@ function SteerDialog({ id, repeatableAt, action, onClose }: DialogProps) {
         }}
       >
         <Stack>
-          <Text size="sm">{one}</Text>
+          <Text size="sm">{isErased || later === undefined ? one : `${one} ${later}`}</Text>
           {action === 'redeliver' && <RedeliveryChoice at={repeatableAt} onChange={setOnly} />}
           <WhyField value={why} onChange={setWhy} />
           {steer.error !== null && <ErrorNotice error={steer.error} />}

@@ -6,6 +6,8 @@ interface SteeringText {
   confirm?: string
   /** What it does to one delivery, and to many. */
   one: string
+  /** What can be done afterwards with one that was not erased. */
+  later?: string
   many: string
 }
 
@@ -24,7 +26,8 @@ export const steeringTexts: Record<SteeringAction, SteeringText> = {
   cancel: {
     label: 'Cancel',
     confirm: 'Cancel the delivery',
-    one: 'The delivery stops. It can be redelivered later.',
+    one: 'The delivery stops.',
+    later: 'It can be redelivered later.',
     many: 'Deliveries that have not ended stop, and events in the inbox are not sent. They can be redelivered later.',
   },
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { DeliveryDetail, DeliveryEndpoint } from '../../../../src/schemas/delivery.ts'
 import { statusQuery } from '../../api/system.ts'
 import { formatSpan, formatTime } from '../../shared/time.tsx'
+import { useCanChange } from '../../shared/use-role.ts'
 
 /** The reason of an endpoint that its destination has no longer. */
 const removed = 'the endpoint was removed from its destination'
@@ -13,7 +14,8 @@ const passing = new Set([408, 425, 429])
 /** Which endpoints of a delivery are not tried again and why, and until when the others are. */
 export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const retry = useQuery(statusQuery).data?.retry
-  const { status, timeline } = delivery
+  const canChange = useCanChange()
+  const { status, timeline, erased } = delivery
   const first = timeline[0]
   if (status === 'retrying' && retry !== undefined && first !== undefined) {
     const windowMs = windowOf(delivery, retry.windowMs)
@@ -35,7 +37,7 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
       {ended.map(isOneOfOne ? tellOnlyEnd : tellEnd)}
       {ended.some(({ isRefused }) => isRefused) && 'Only answers of 408, 425, 429 and 5xx are retried. '}
       {status === 'partly_delivered' && 'What another destination took stays taken. '}
-      Once the cause is fixed, you can redeliver it.
+      {canChange && !erased && 'Once the cause is fixed, you can redeliver it.'}
     </Alert>
   )
 }

@@ -1,4 +1,4 @@
-import type { DestinationValues, EndpointValues, HeaderValues } from './destination-form.ts'
+import type { DestinationValues, EndpointValues, HeaderValues, RetryValues } from './destination-form.ts'
 
 /** What is missing or wrong in a step of the wizard, by the form's fields.
  *  @param isForAudiences  a destination that needs no source
@@ -29,11 +29,12 @@ export const newSourceError = (newSource: string): Record<string, string> =>
 /** What is wrong with endpoints as they are typed, by the form's fields: what lacks its URL or its name would be left out of what is saved. */
 export const endpointErrors = (webhooks: readonly EndpointValues[]): Record<string, string> =>
   Object.fromEntries(
-    webhooks.flatMap(({ url, headers }, index) => {
+    webhooks.flatMap(({ url, headers, options }, index) => {
       const isAlone = webhooks.length === 1 && headers.every(isEmpty)
       const wrong = urlError(url, isAlone)
       return [
         ...(wrong === undefined ? [] : [[`webhooks.${index}.url`, wrong]]),
+        ...Object.entries(pausesError(options, `webhooks.${index}.options.`)),
         ...headers.flatMap((header, row) => {
           const wrongName = nameError(header, headers.slice(0, row))
           return wrongName === undefined ? [] : [[`webhooks.${index}.headers.${row}.name`, wrongName]]
@@ -41,6 +42,17 @@ export const endpointErrors = (webhooks: readonly EndpointValues[]): Record<stri
       ]
     }),
   ) as Record<string, string>
+
+/** One pause without the other is no schedule.
+ *  @param path  of the form's member that has them */
+export function pausesError({ retryPauses }: Pick<RetryValues, 'retryPauses'>, path = ''): Record<string, string> {
+  const { firstSeconds, maxSeconds } = retryPauses
+  if ((firstSeconds === '') === (maxSeconds === '')) return {}
+  return {
+    [`${path}retryPauses.${firstSeconds === '' ? 'firstSeconds' : 'maxSeconds'}`]:
+      'Enter both pauses, or leave both empty',
+  }
+}
 
 /** @param isAlone  nothing else would be lost without it */
 function urlError(url: string, isAlone: boolean): string | undefined {

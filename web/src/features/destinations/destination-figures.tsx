@@ -82,7 +82,7 @@ export function RecentFailures({ destinationId }: { destinationId: string }) {
       <QueryView query={query}>
         {(failures) =>
           failures.length === 0 ? (
-            <Text size="sm">No delivery failed here for good.</Text>
+            <Text size="sm">No delivery that is still kept failed here for good.</Text>
           ) : (
             <Stack gap="xs">
               {failures.map(({ id, event, type, reason, startedAt }) => (

@@ -194,13 +194,14 @@ export const toPatch = (values: DestinationValues): DestinationPatch => ({
 /** The form's field for a member of the body that the server found wrong. */
 export function fieldOf(path: string, { webhooks }: DestinationValues): string | undefined {
   if (path === 'holdAfterSeconds') return 'holdAfterMinutes'
+  if (path.startsWith('orderPerUser')) return 'orderWaitSeconds'
   if (path.startsWith('sourceIds[')) return 'sourceIds'
   const [, index, member] = /^settings\.webhooks\[(\d+)\](?:\.(.+))?$/.exec(path) ?? []
   if (index === undefined) return path.startsWith('settings.') ? path.slice('settings.'.length) : path
   const [option = ''] = member?.split('[') ?? []
   if ((option.split('.')[0] ?? '') in usualOptions) return `webhooks.${index}.options.${option}`
   const header = member?.startsWith('headers.') === true ? member.slice('headers.'.length) : undefined
-  const row = webhooks[Number(index)]?.headers.findIndex(({ name }) => name === header) ?? -1
+  const row = webhooks[Number(index)]?.headers.findIndex(({ name }) => name.trim() === header) ?? -1
   return row === -1 ? `webhooks.${index}.url` : `webhooks.${index}.headers.${row}.name`
 }
 

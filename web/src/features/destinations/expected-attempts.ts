@@ -26,7 +26,7 @@ export function retryOf(ofNode: Retry, destination: RetryValues, endpoint: Retry
   }
 }
 
-/** About how many attempts an endpoint gets that fails all the time. */
+/** About how many attempts an event gets that fails all the time; fewer are made once its endpoint is down. */
 export function attemptsIn({ windowMs, initialMs, maxMs }: Retry): number {
   let attempts = 0
   for (let [at, pauseMs] = [0, initialMs]; at < windowMs; pauseMs = Math.min(2 * pauseMs, maxMs)) {

@@ -45,7 +45,7 @@ export function RetrySchedule({ form, endpoint }: Props) {
           form={form}
           path={`${path}retryPauses.firstSeconds`}
           label="First pause"
-          description={`Each further one is twice as long; empty: ${otherwise}`}
+          description={`Each further one is twice as long; leave both empty: ${otherwise}`}
           min={1}
           max={maxFirstSeconds}
           suffix=" s"
@@ -54,7 +54,7 @@ export function RetrySchedule({ form, endpoint }: Props) {
           form={form}
           path={`${path}retryPauses.maxSeconds`}
           label="Longest pause"
-          description={`Pauses grow no further; empty: ${otherwise}`}
+          description={`Pauses grow no further; leave both empty: ${otherwise}`}
           min={longestSeconds.min}
           max={longestSeconds.max}
           suffix=" s"
@@ -62,9 +62,9 @@ export function RetrySchedule({ form, endpoint }: Props) {
       </Group>
       {retry && (
         <Text size="sm" c="dimmed">
-          {isOfEndpoint ? 'This endpoint, if it' : 'An endpoint that'} fails all the time{isOfEndpoint && ','} gets
-          about {attemptsIn(retry)} attempts in {formatSpan(retry.windowMs)}: the first pause is{' '}
-          {formatSpan(retry.initialMs)}, the longest {formatSpan(retry.maxMs)}.
+          An event that fails {isOfEndpoint && 'here '}all the time gets about {attemptsIn(retry)} attempts in{' '}
+          {formatSpan(retry.windowMs)}: the first pause is {formatSpan(retry.initialMs)}, the longest{' '}
+          {formatSpan(retry.maxMs)}. Once its endpoint is down, it gets fewer.
         </Text>
       )}
     </>

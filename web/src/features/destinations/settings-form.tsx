@@ -11,7 +11,7 @@ import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
-import { endpointErrors, newSourceError } from './check-step.ts'
+import { endpointErrors, newSourceError, pausesError } from './check-step.ts'
 import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { OrderPerUser } from './order-per-user.tsx'
@@ -25,7 +25,11 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
   const form = useForm<DestinationValues>({
     mode: 'controlled',
     initialValues: toValues(destination.answer),
-    validate: ({ newSource, webhooks }) => ({ ...newSourceError(newSource), ...endpointErrors(webhooks) }),
+    validate: (values) => ({
+      ...newSourceError(values.newSource),
+      ...endpointErrors(values.webhooks),
+      ...pausesError(values),
+    }),
   })
   const { id } = destination.answer
   const { loaded, problem, load, reload, tell } = useTaggedForm({
@@ -40,7 +44,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
       return ifMatch === null ? overwriteDestination(id, patch) : changeDestination(id, patch, ifMatch)
     },
     stale: ['destinations', 'sources'],
-    done: 'Saved. The next attempt uses the new settings.',
+    done: 'Saved. URLs, headers and secret count from the next attempt on; sources, retries and order for events that come from now on.',
     onDone: load,
     onFailed: (error) => {
       const values = form.getValues()
