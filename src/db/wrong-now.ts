@@ -73,7 +73,7 @@ const endpointFailingOften = (rules: string): string => `
 /** A node that ends takes back what it said: it is over when an attempt has succeeded. */
 const endpointDown = (rules: string): string => `
   select 'endpoint_down', e.id, ${endpointName},
-    'only probes are sent to it: it does not answer since ' || ${inWords('coalesce(h.failing_since, down.since)')},
+    'only probes are sent to it: it has failed since ' || ${inWords('coalesce(h.failing_since, down.since)')},
     '/destinations/' || d.id, ''
   from ${rules} r
     join endpoints e on r.endpoint_down

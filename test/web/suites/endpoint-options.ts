@@ -22,7 +22,7 @@ export const endpointOptions = (web: WebTest) =>
       await page.getByRole('combobox', { name: 'Content' }).click()
       await page.getByRole('option', { name: 'Form' }).click()
       await page.getByLabel('Time limit').fill('20')
-      await page.getByRole('combobox', { name: 'Success beside 2xx' }).fill('404')
+      await page.getByRole('combobox', { name: 'More statuses that are a success' }).fill('404')
       await page.keyboard.press('Enter')
       await page.getByLabel('Requests a second').fill('50')
       await page.getByLabel('At a time').fill('2')

@@ -213,7 +213,7 @@ export const finding = (web: WebTest) =>
       for (const told of [
         'admin Replaced alert rules Show',
         'admin Sent a test alert to channel .+ Show',
-        'admin Sent a test event to an endpoint that was not saved Show',
+        'admin Sent a test event to an endpoint as it was typed Show',
         'admin Stopped an action on many deliveries Show',
       ]) {
         const row = page.getByRole('row', { name: new RegExp(told) }).first()

@@ -131,10 +131,10 @@ function Fields({ form, disabled }: { form: UseFormReturnType<RuleValues>; disab
       {number(
         'keyHours',
         'A replaced write key or secret ends within so many hours',
-        'Who still uses the old one is turned away from then on. Empty: no alert',
+        'The old one no longer counts from then on. Empty: no alert',
         maxHours,
       )}
-      {onOff('endpointDown', 'An endpoint is down', 'It does not answer, and only probes are sent to it')}
+      {onOff('endpointDown', 'An endpoint is down', 'So many attempts failed that only one is made now and then')}
       {onOff('destinationHeld', 'A destination is held because it fails', 'Its deliveries wait until it answers')}
       {onOff('syncFailed', 'A sync failed or was refused', 'One that was refused waits to be confirmed')}
     </>

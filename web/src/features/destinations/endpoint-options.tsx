@@ -55,8 +55,8 @@ export function EndpointOptions({ form, endpoint }: Props) {
                 {...form.getInputProps(`${path}.timeoutSeconds`)}
               />
               <TagsInput
-                label="Success beside 2xx"
-                description="Statuses from 300 to 499, or ranges such as 400-404"
+                label="More statuses that are a success"
+                description="Besides 200 to 299: any from 300 to 499, or ranges such as 400-404"
                 inputWrapperOrder={['label', 'input', 'description', 'error']}
                 w={320}
                 key={form.key(`${path}.successStatuses`)}
@@ -64,7 +64,7 @@ export function EndpointOptions({ form, endpoint }: Props) {
               />
               <NumberInput
                 label="Requests a second"
-                description="At most, from each node; empty: no bound"
+                description="The most that each node sends; empty: no limit"
                 inputWrapperOrder={['label', 'input', 'description', 'error']}
                 w={240}
                 min={1}
@@ -75,7 +75,7 @@ export function EndpointOptions({ form, endpoint }: Props) {
               />
               <NumberInput
                 label="At a time"
-                description="Attempts at most, of each node; empty: no bound"
+                description="The most attempts of each node; empty: as many as it proves to take"
                 inputWrapperOrder={['label', 'input', 'description', 'error']}
                 w={280}
                 min={1}

@@ -44,7 +44,7 @@ export function RetryWaiting({ destinationId, isAttempted }: Props) {
         {progress !== undefined && (
           <Text size="sm" role="status">
             Retry ordered for {progress.done.toLocaleString()} of {progress.matched.toLocaleString()}
-            {progress.failed > 0 && `; ${progress.failed.toLocaleString()} no longer waited`}.
+            {progress.failed > 0 && `; ${progress.failed.toLocaleString()} could not be retried`}.
           </Text>
         )}
         {count > 0 && (

@@ -58,7 +58,8 @@ export function describeAction(entry: AuditEntry): string {
   const told = sentences[action]
   if (told !== undefined) return told
   if (action === 'destinations.test' && subject === 'destinations')
-    return 'Sent a test event to an endpoint that was not saved'
+    return 'Sent a test event to an endpoint as it was typed'
+  if (action === 'alerts.mute' && isUnmuted(entry)) return 'Unmuted alert'
   const [resource = '', ...rest] = action.split('.')
   const isMany = resource === 'deliveries' && !subject.includes('/')
   const noun = isMany || matchedBy(entry) !== undefined ? 'deliveries' : (nouns[resource] ?? resource)
@@ -90,6 +91,10 @@ function liftedFor({ action, after }: AuditEntry): number | undefined {
   if (action !== 'suppressions.lift' || typeof after !== 'object' || after === null) return undefined
   return 'lifted' in after && typeof after.lifted === 'number' ? after.lifted : undefined
 }
+
+/** A mute of no seconds ends one. */
+const isUnmuted = ({ after }: AuditEntry): boolean =>
+  typeof after === 'object' && after !== null && 'mutedUntil' in after && after.mutedUntil === null
 
 /** What is no setting: that it was changed, and how the endpoints of a destination do. */
 const noSettings = ['updatedAt', 'endpoints']

@@ -10,7 +10,7 @@ import { fateLooks } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
 import { refusalText } from '../../shared/refusals.ts'
 import { textColumn } from '../../shared/text-column.ts'
-import { formatClock } from '../../shared/time.tsx'
+import { formatClock, formatTime, zoneName } from '../../shared/time.tsx'
 import { useConnection } from '../../shared/use-connection.ts'
 import { visibleName } from '../../shared/visible-name.ts'
 import { streamPlaces, useStreamPlace } from './use-stream-place.ts'
@@ -19,7 +19,7 @@ import { maxLiveEvents, useLiveEvents, type LiveEventRow } from './use-live-even
 const fateChoices = Object.entries(fateLooks).map(([value, { label }]) => ({ value, label }))
 
 /** Every event of the source as it comes in, with what became of it. */
-export function LiveEvents({ sourceId }: { sourceId: string }) {
+export function LiveEvents({ sourceId, isOn }: { sourceId: string; isOn: boolean }) {
   const [isPaused, setPaused] = useState(false)
   const [search, setSearch] = useState('')
   const [fate, setFate] = useState<string | null>(null)
@@ -93,19 +93,19 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
       {isCrowdedOut && (
         <Text size="sm">
           Paused: {streamPlaces} tabs that were opened later show live events, and a browser has only a few connections
-          to one server. What came in meanwhile is in the deliveries.
+          to one server. What came in meanwhile is in the deliveries, or under “Turned away”.
         </Text>
       )}
       {shown.length === 0 ? (
         <Text c="dimmed" ta="center" py="xl">
-          {events.length === 0 ? 'Waiting for events. Send one with a snippet below.' : 'No event matches the filter.'}
+          {events.length > 0 ? 'No event matches the filter.' : whyNone(isPaused, isOn)}
         </Text>
       ) : (
         <Table.ScrollContainer minWidth={320} maxHeight={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
           <Table stickyHeader verticalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Time</Table.Th>
+                <Table.Th>Time ({zoneName()})</Table.Th>
                 <Table.Th {...textColumn}>Event</Table.Th>
                 <Table.Th visibleFrom="sm" {...textColumn}>
                   User
@@ -131,7 +131,7 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
         {opened?.turnedAwayId !== undefined && <TurnedAwayBody id={opened.turnedAwayId} />}
       </Dialog>
       <Text size="xs" c="dimmed">
-        {received} received since this page was opened; the last {maxLiveEvents} are shown.
+        {received} came in while this page listened; it shows at most the last {maxLiveEvents}.
         {missed > 0 && ` ${missed} came too quickly to be shown.`}
         {mayBeSeveral && ' Where several nodes take events, these are the ones that came to the node behind this page.'}
       </Text>
@@ -139,12 +139,22 @@ export function LiveEvents({ sourceId }: { sourceId: string }) {
   )
 }
 
+function whyNone(isPaused: boolean, isOn: boolean): string {
+  if (isPaused) return 'Paused: resume to see what comes in.'
+  if (!isOn) return 'The source is off: what comes in is rejected.'
+  return 'Waiting for events. Send one with a snippet below.'
+}
+
 function EventRow({ event: shown, onShow }: { event: LiveEventRow; onShow: () => void }) {
   const { at, type, event, userId, messageId, fate, reason, deliveryId } = shown
   const { label, color } = fateLooks[fate]
   return (
     <Table.Tr>
-      <Table.Td>{formatClock(at)}</Table.Td>
+      <Table.Td>
+        <time dateTime={at} title={formatTime(at)}>
+          {formatClock(at)}
+        </time>
+      </Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }} dir="auto">
         {type ?? 'Unreadable'}
         {event !== null && ` · ${event}`}

@@ -70,7 +70,7 @@ function SourceView({ tagged }: { tagged: Tagged<Source> }) {
         )}
         <WriteKey source={source} canChange={canChange} />
         <Section title="Live events">
-          <LiveEvents sourceId={source.id} />
+          <LiveEvents sourceId={source.id} isOn={source.enabled} />
         </Section>
         <Section title="Send events">
           <Snippets writeKey={canChange ? source.writeKey : 'YOUR_WRITE_KEY'} />
@@ -103,7 +103,7 @@ function ConnectedDestinations({ sourceId }: { sourceId: string }) {
           if (connected.length === 0)
             return (
               <Text size="sm">
-                None: events are accepted, but not sent anywhere. <Link to="/catalog">Connect a destination</Link>
+                None: events are not sent anywhere. <Link to="/catalog">Connect a destination</Link>
               </Text>
             )
           return (

@@ -19,7 +19,7 @@ export interface LiveEventRow extends LiveEvent {
 interface LiveEvents {
   /** Newest first. */
   events: LiveEventRow[]
-  /** Events that came in since the page was opened. */
+  /** Events that came in while the page listened. */
   received: number
   /** Events that the server could not show, because more came in than a stream holds. */
   missed: number
