@@ -34,17 +34,25 @@ export function parseSqlSource(connectionString: string): SqlSource {
   if (!URL.canParse(connectionString)) throw new Error('is not a postgres:// URL')
   const url = new URL(connectionString)
   if (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') throw new Error('is not a postgres:// URL')
-  const host = decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1')
+  const host = decoded(url.hostname).replace(/^\[(.*)\]$/, '$1')
   if (host === '' || host.includes('/')) throw new Error('names no host')
   const other = [...url.searchParams.keys()].find((name) => name !== 'sslmode')
   if (other !== undefined) throw new Error(`has the parameter ${other}; only sslmode is taken`)
   return {
     host,
     port: url.port === '' ? defaultPort : Number(url.port),
-    user: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
-    database: decodeURIComponent(url.pathname.slice(1)) || decodeURIComponent(url.username),
+    user: decoded(url.username),
+    password: decoded(url.password),
+    database: decoded(url.pathname.slice(1)) || decoded(url.username),
     tls: tlsModeOf(url.searchParams.getAll('sslmode')),
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw new Error('has a % that must be written %25')
   }
 }
 

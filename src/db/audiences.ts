@@ -127,16 +127,17 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
         path,
       })
     }
-    const [taken] = await tx.query<{ destination_id: string; name: string }>(
-      `select l.destination_id, a.name from audience_links l join audiences a on a.id = l.audience_id
+    const [taken] = await tx.query<{ name: string; destination: string }>(
+      `select a.name, d.name as destination from audience_links l
+         join audiences a on a.id = l.audience_id join destinations d on d.id = l.destination_id
        where l.connected and l.key = $1 and l.destination_id = any($2::text[]) and l.audience_id <> $3 limit 1`,
       [key, wanted, id],
     )
     if (taken !== undefined)
       throw new AppError(
         'conflict',
-        `the audience "${taken.name}" already has the key ${key} in ${taken.destination_id}: choose another key, ` +
-          'or leave out that destination',
+        `the audience "${taken.name}" already has the key ${key} in the destination "${taken.destination}": ` +
+          'choose another name, which makes another key, or leave out that destination',
       )
     await tx.query(
       `update audience_links set connected = false, in_step = false

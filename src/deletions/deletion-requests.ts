@@ -57,7 +57,10 @@ export function createDeletionRequests(dependencies: DeletionRequestDependencies
 
   const checkRoom = async (hashes: number): Promise<void> => {
     if ((await countSuppressed(database)) + hashes > maxSuppressed)
-      throw new AppError('conflict', `at most ${maxSuppressed} users can be suppressed: send suppress false`)
+      throw new AppError(
+        'conflict',
+        `later events of at most ${maxSuppressed} users can be dropped: do not ask for that here, or lift it for others first`,
+      )
   }
 
   const read = async (id: string): Promise<DeletionRequestDetail> => {

@@ -31,7 +31,7 @@ export type Session = z.infer<typeof SessionSchema>
 export const NewApiTokenSchema = z.strictObject({
   name: NameSchema.refine(
     (name) => name.toLowerCase() !== 'admin',
-    'admin is the name of the configured token',
+    'admin is the name of the configured token: choose another one',
   ).describe('1 to 200 characters, not `admin`; each change in the audit log tells it'),
   role: RoleSchema.describe('What the token may do'),
 })

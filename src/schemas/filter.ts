@@ -107,11 +107,11 @@ interface Fault {
 
 function faultOf({ all, any, not, path, op, value }: Rule): Fault | undefined {
   const kinds = [all, any, not, path].filter((member) => member !== undefined).length
-  if (kinds !== 1) return { member: [], message: 'must have exactly one of `all`, `any`, `not` and `path`' }
+  if (kinds !== 1) return { member: [], message: 'must have exactly one of all, any, not and path' }
   if (path === undefined)
     return op === undefined && value === undefined
       ? undefined
-      : { member: [op === undefined ? 'value' : 'op'], message: 'goes with a `path` alone' }
+      : { member: [op === undefined ? 'value' : 'op'], message: 'goes with a path alone' }
   if (op === undefined) return { member: ['op'], message: `is missing: one of ${ruleOperators.join(', ')}` }
   const expected = expectedValues[op]
   return expected.fits(value) ? undefined : { member: ['value'], message: expected.message }

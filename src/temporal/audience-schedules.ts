@@ -35,12 +35,12 @@ export async function putSchedule(
   try {
     await temporal.client.schedule.create(options)
   } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw asBadRequest(error)
+    if (!(error instanceof ScheduleAlreadyRunning)) throw asBadRequest(error, schedule)
     try {
       const handle = temporal.client.schedule.getHandle(options.scheduleId)
       await handle.update((previous) => ({ ...previous, ...options, state: { ...previous.state, paused } }))
     } catch (updateError) {
-      throw asBadRequest(updateError)
+      throw asBadRequest(updateError, schedule)
     }
   }
 }
@@ -91,10 +91,11 @@ const scheduleOptions = (audienceId: string, { cron, interval, jitter, timezone 
 /** gRPC status of a request that is at fault itself. */
 const invalidArgument = 3
 
-function asBadRequest(error: unknown): Error {
+function asBadRequest(error: unknown, { cron }: AudienceSchedule): Error {
   const cause = (error as { cause?: { code?: number; details?: string } }).cause
   if (cause?.code !== invalidArgument) return error as Error
   // Temporal says no more when it refuses a change of a schedule.
   const reason = cause.details || 'Temporal does not accept this cron expression, time zone or interval'
-  return new AppError('bad_request', `schedule: ${reason}`, { path: 'schedule' })
+  const path = cron === undefined ? 'schedule.interval' : 'schedule.cron'
+  return new AppError('bad_request', `${path}: ${reason}`, { path })
 }

@@ -29,6 +29,11 @@ describe('a connection string', () => {
   ])('with %j is refused', (parameters) => {
     expect(() => parseSqlSource(`postgres://u:p@db.example/shop${parameters}`)).toThrow(/^must have one sslmode of/)
   })
+
+  it('with a bare % says how to write it', () => {
+    expect(() => parseSqlSource('postgres://u:100%@db.example/shop')).toThrow('has a % that must be written %25')
+    expect(parseSqlSource('postgres://u:100%25@db.example/shop')).toMatchObject({ password: '100%' })
+  })
 })
 
 const missing = findPostgres() === undefined

@@ -160,7 +160,7 @@ describeOnEachDatabase('on', (databaseKind) => {
         await given.node.api('PATCH', `/audiences/${audience.id}`, { schedule: { cron: 'this is no cron line' } }),
       ).toMatchObject({
         status: 400,
-        body: { path: 'schedule' },
+        body: { path: 'schedule.cron' },
       })
       await given.node.api('PATCH', `/audiences/${audience.id}`, { schedule: { interval: '1h' } })
       await schedule.describe()

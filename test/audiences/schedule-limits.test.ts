@@ -13,8 +13,8 @@ const membership = { kind: 'http', url: 'http://127.0.0.1:9/members' }
 it.each([
   [{ interval: '1s' }, 'schedule.interval must be at least 60s: each sync reads all members'],
   [{ interval: '0.9m' }, 'schedule.interval must be at least 60s: each sync reads all members'],
-  [{ cron: '@every 1s' }, 'schedule.cron must have five fields, as in `0 6 * * *`'],
-  [{ cron: '*/5 * * * * * *' }, 'schedule.cron must have five fields, as in `0 6 * * *`'],
+  [{ cron: '@every 1s' }, 'schedule.cron must have five fields, as in 0 6 * * *'],
+  [{ cron: '*/5 * * * * * *' }, 'schedule.cron must have five fields, as in 0 6 * * *'],
 ])('refuses to sync more often than once a minute: %j', async (schedule, message) => {
   const refusal = { code: 'bad_request', path: expect.stringMatching(/^schedule\./) as string, message: `${message}.` }
   expect(await node.api('POST', '/audiences', { name: 'Eager', membership, schedule })).toMatchObject({

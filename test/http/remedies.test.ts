@@ -68,8 +68,8 @@ describe('a conflict says how to mend it', () => {
     expect(await refused('POST', '/audiences', { ...audience, name: 'buyers' })).toEqual({
       status: 409,
       message:
-        `The audience "Buyers" already has the key buyers in ${destination.id}: choose another key, ` +
-        'or leave out that destination.',
+        `The audience "Buyers" already has the key buyers in the destination "${destination.name}": ` +
+        'choose another name, which makes another key, or leave out that destination.',
     })
   })
 

@@ -13,7 +13,7 @@ export function checkSchedule(schedule: AudienceSchedule | null | undefined, bef
     throw memberError('schedule.interval', `must be at least ${minIntervalSeconds}s: each sync reads all members`)
   // Temporal takes lines with seconds, and `@every 1s`, too.
   if (cron !== undefined && cron !== before?.cron && !hasFiveFields(cron))
-    throw memberError('schedule.cron', 'must have five fields, as in `0 6 * * *`')
+    throw memberError('schedule.cron', 'must have five fields, as in 0 6 * * *')
 }
 
 const isTooShort = (interval: string): boolean => ms(interval as ms.StringValue) < minIntervalSeconds * 1_000

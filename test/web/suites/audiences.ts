@@ -303,7 +303,7 @@ export const audiences = (web: WebTest) =>
       await page.getByRole('option', { name: 'By a cron expression' }).click()
       await page.getByLabel('Cron, in UTC').fill('every day')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await page.getByText('Must have five fields, as in `0 6 * * *`.').waitFor()
+      await page.getByText('Must have five fields, as in 0 6 * * *.').waitFor()
       await page.getByLabel('Cron, in UTC').fill('every day at six sharp')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Temporal does not accept this cron expression').waitFor()

@@ -110,7 +110,7 @@ export const filters = (web: WebTest) =>
       await page.getByText('This is not JSON').waitFor()
       await text.fill(JSON.stringify(nested))
       await save.click()
-      await page.getByRole('alert').getByText('ilter.match.any[1].all[0].op').waitFor()
+      await page.getByRole('alert').getByText('filter.match.any[1].all[0].op').waitFor()
       const right = JSON.stringify(nested).replace('"like"', '"equals","value":"page"')
       await text.fill(right)
       await save.click()

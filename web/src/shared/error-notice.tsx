@@ -30,6 +30,8 @@ export function explain(error: Error): string {
   if (!(error instanceof ApiError)) return sentence(error.message)
   const own = ownSentences[error.code]
   if (own !== undefined) return own
+  // A member's name is written as it is.
+  if (error.path !== undefined && error.message.startsWith(error.path)) return ended(error.message)
   if (error.code !== 'not_found') return sentence(error.message)
   const why = isKeptUntilDeleted(error) ? '' : ', or it is older than what is kept'
   return sentence(`${error.message.replace(/\.$/, '')}: it may have been deleted${why}`)
@@ -51,8 +53,10 @@ export function explainReading(error: Error): string {
 export const sentence = (text: string): string => {
   const trimmed = text.trim()
   const whole = /^https?:/.test(trimmed) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
-  return /[.!?…]$/.test(whole) ? whole : `${whole}.`
+  return ended(whole)
 }
+
+const ended = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`)
 
 interface Props {
   error: Error

@@ -1,6 +1,7 @@
 import { TextInput } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { loadFile } from './load-file.ts'
+import { zoneName } from './time.tsx'
 
 /** With its calendar, which is large: loaded beside the rows. */
 const TimeFilter = lazy(() => loadFile(() => import('./time-filter.tsx')))
@@ -14,8 +15,11 @@ interface Props {
 
 /** Two fields for the time that a list is narrowed to. */
 export const TimeFilters = ({ filter, onChange }: Props) =>
-  (['since', 'until'] as const).map((member) => (
-    <Suspense key={member} fallback={<TextInput label={labels[member]} placeholder="Any time" disabled />}>
-      <TimeFilter label={labels[member]} value={filter[member]} onChange={(value) => onChange(member, value)} />
-    </Suspense>
-  ))
+  (['since', 'until'] as const).map((member) => {
+    const label = `${labels[member]} (${zoneName(filter[member])})`
+    return (
+      <Suspense key={member} fallback={<TextInput label={label} placeholder="Any time" disabled />}>
+        <TimeFilter label={label} value={filter[member]} onChange={(value) => onChange(member, value)} />
+      </Suspense>
+    )
+  })

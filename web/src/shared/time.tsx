@@ -29,9 +29,10 @@ export const formatDay = (at: number): string => day.format(at)
  *  @param at  in milliseconds since 1970 */
 export const formatMinute = (at: number): string => minute.format(at)
 
-/** The reader's zone, as in `UTC` or `GMT+1`. */
-export const zoneName = (): string =>
-  dateTime.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'local time'
+/** The reader's zone, as in `UTC` or `GMT+1`.
+ *  @param at  ISO 8601, or milliseconds since 1970: summer time has another name */
+export const zoneName = (at: string | number = Date.now()): string =>
+  dateTime.formatToParts(new Date(at)).find(({ type }) => type === 'timeZoneName')?.value ?? 'local time'
 
 /** The time of now, renewed every `everyMs`. */
 export function useNow(everyMs: number): number {
@@ -73,16 +74,21 @@ export function Ago({ at }: { at: string }) {
 
 const minuteMs = 60_000
 
+const dateAndMinute = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+})
+
 /** How long ago something was of which only the minute is known: at least, so that it never seems to be older than what it happened to.
  *  @param at  the beginning of its minute */
 export function AgoToTheMinute({ at }: { at: string }) {
   const since = useNow(10_000) - Date.parse(at)
   return (
-    <time
-      dateTime={at}
-      title={`${formatDay(Date.parse(at))}, ${formatMinute(Date.parse(at))} ${zoneName()}`}
-      style={{ whiteSpace: 'nowrap' }}
-    >
+    <time dateTime={at} title={dateAndMinute.format(new Date(at))} style={{ whiteSpace: 'nowrap' }}>
       {since < 2 * minuteMs
         ? `less than ${since < minuteMs ? 1 : 2} min ago`
         : `${formatSpan(since - minuteMs, { whole: true })} ago`}

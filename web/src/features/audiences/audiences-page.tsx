@@ -36,8 +36,9 @@ export function AudiencesPage() {
         {(audiences) =>
           audiences.length === 0 ? (
             <EmptyState icon={<IconUsers aria-hidden />} title="No audience yet" action={create}>
-              Create an audience, then upload its members as a file, or let Postrider fetch them from a URL or a
-              database.
+              {canChange
+                ? 'Create an audience, then upload its members as a file, or let Postrider fetch them from a URL or a database.'
+                : 'Only administrators can create one.'}
             </EmptyState>
           ) : (
             <Table verticalSpacing="sm" highlightOnHover>

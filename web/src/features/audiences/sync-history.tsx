@@ -31,6 +31,23 @@ const labels: Record<Sync['status'], string> = {
   stopped: 'Stopped',
 }
 
+const kinds: Record<Sync['kind'], string> = {
+  upload: 'upload',
+  change: 'change of members',
+  sync: 'sync',
+  resync: 'every member sent again',
+  undo: 'undo',
+  delete: 'removal of all members',
+}
+
+const phases: Record<Sync['phase'], string> = {
+  waiting: 'waiting',
+  loading: 'reading members',
+  comparing: 'comparing members',
+  sending: 'sending',
+  ended: 'ending',
+}
+
 const liveMs = 2_000
 
 /** Past syncs and the one that runs, newest first. */
@@ -98,8 +115,8 @@ function SyncRow({ sync, isLatest }: RowProps) {
               {labels[status]}
             </Badge>
             <Text size="sm">
-              {kind}
-              {status === 'running' && `, ${phase}`}
+              {kinds[kind]}
+              {status === 'running' && `, ${phases[phase]}`}
             </Text>
           </Group>
           <Text size="xs" c="dimmed" hiddenFrom="sm" component="div">

@@ -21,7 +21,7 @@ export function LiftSuppressions({ onDone }: { onDone: () => void }) {
       notifications.show({ message: inWords(outcome), color: outcome.lifted === 0 ? 'yellow' : 'teal' })
       onDone()
     },
-    onFailed: (error) => setProblem(whyRefused(error)),
+    onFailed: (error) => setProblem(whyRefused(error, body.userIds)),
   })
   return (
     <FormStack isSaving={lift.isPending}>

@@ -18,7 +18,7 @@ export function NewRequest({ onDone }: { onDone: () => void }) {
     stale: ['deletion-requests'],
     done: 'The deletion has been requested',
     onDone,
-    onFailed: (error) => setProblem(whyRefused(error)),
+    onFailed: (error) => setProblem(whyRefused(error, body.userIds)),
   })
   return (
     <FormStack isSaving={ask.isPending}>

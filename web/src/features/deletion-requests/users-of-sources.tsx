@@ -2,7 +2,7 @@ import { MultiSelect, Textarea } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { ApiError } from '../../api/request.ts'
 import { sourcesQuery } from '../../api/sources.ts'
-import { explain } from '../../shared/error-notice.tsx'
+import { sentence } from '../../shared/error-notice.tsx'
 import { explainAtField } from '../../shared/form-errors.ts'
 
 /** Users, as they are typed, and the sources that they are users of; none: all. */
@@ -22,9 +22,17 @@ export const bodyOf = ({ lines, sourceIds }: UsersOfSources): { userIds: string[
   ...(sourceIds.length > 0 && { sourceIds }),
 })
 
-/** Why they were not taken. */
-export const whyRefused = (error: Error): string =>
-  error instanceof ApiError && error.path?.startsWith('sourceIds[') === true ? explainAtField(error) : explain(error)
+/** Longest part of an id that a sentence names, in characters. */
+const namedLength = 100
+
+/** Why they were not taken; what is about one user names it. */
+export function whyRefused(error: Error, userIds: string[]): string {
+  const path = error instanceof ApiError ? error.path : undefined
+  if (path?.startsWith('userIds') !== true || !error.message.startsWith(path)) return explainAtField(error)
+  const id = userIds[Number(/^userIds\[(\d+)\]$/.exec(path)?.[1])]
+  const who = id === undefined ? 'the list of users' : `user “${id.slice(0, namedLength)}”`
+  return sentence(who + error.message.slice(path.length))
+}
 
 interface Props {
   value: UsersOfSources

@@ -10,6 +10,7 @@ import {
   type RedeliveryChoice,
 } from '../../api/deliveries.ts'
 import { recovering } from '../../api/query-client.ts'
+import { explain } from '../../shared/error-notice.tsx'
 
 /** Why it is done, and what of it is left out. */
 interface BulkOrder extends RedeliveryChoice {
@@ -77,9 +78,10 @@ function useIdSteering(action: SteeringAction, ids: string[]): Bulk {
         for (let id = left.shift(); id !== undefined && !isStopped.current; id = left.shift()) {
           await steerDelivery(id, action, why, choice).then(
             () => counts.done++,
-            ({ message }: Error) => {
+            (error: Error) => {
+              const reason = explain(error)
               counts.failed++
-              reasons.set(message, (reasons.get(message) ?? 0) + 1)
+              reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
             },
           )
           show('running')

@@ -39,7 +39,9 @@ export function DestinationsPage() {
               title="No destination yet"
               action={canChange && <ButtonLink to="/catalog">Open the catalog</ButtonLink>}
             >
-              Connect an HTTP endpoint from the catalog. It takes a URL and, if you like, a secret.
+              {canChange
+                ? 'Connect an HTTP endpoint from the catalog. It takes a URL and, if you like, a secret.'
+                : 'Only administrators can connect one.'}
             </EmptyState>
           ) : (
             <Table.ScrollContainer minWidth={300}>

@@ -3,6 +3,7 @@ import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { createSource, sourcesQuery } from '../../api/sources.ts'
+import { explainAtField } from '../../shared/form-errors.ts'
 import { useNames } from '../../shared/names.ts'
 import { QueryView } from '../../shared/query-view.tsx'
 import { useChange } from '../../shared/use-change.ts'
@@ -62,6 +63,7 @@ function NewSource({ form }: { form: UseFormReturnType<DestinationValues> }) {
       // Without a name, the button has no use, and cannot keep the focus.
       field.current?.focus()
     },
+    onFailed: (error) => form.setFieldError('newSource', explainAtField(error)),
   })
   const canCreate = name.trim() !== '' && !create.isPending
   return (

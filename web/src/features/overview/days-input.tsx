@@ -26,6 +26,7 @@ export default function DaysInput({ search, onChange }: Props) {
       {...calendarProps(useId())}
       type="range"
       placeholder="First and last day"
+      valueFormat="D MMM YYYY"
       value={days}
       onChange={chooseDays}
       w={240}

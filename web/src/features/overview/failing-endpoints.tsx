@@ -7,6 +7,7 @@ import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { Countdown, SpanSince } from '../../shared/time.tsx'
+import { useCanChange } from '../../shared/use-role.ts'
 import { advice, type Advice } from '../../shared/failure-advice.ts'
 
 type Failing = Overview['failingEndpoints'][number]
@@ -45,6 +46,7 @@ export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEn
 
 function FailingRow({ failing }: { failing: Failing }) {
   const { destinationId, url, reason, since, failed } = failing
+  const canChange = useCanChange()
   const destinations = useQuery({ ...destinationsQuery, refetchInterval: refreshMs }).data
   const destination = destinations?.find(({ id }) => id === destinationId)
   const state = destination?.endpoints.find(({ id }) => id === failing.endpointId)
@@ -93,7 +95,7 @@ function FailingRow({ failing }: { failing: Failing }) {
             size="xs"
             variant={isFinal ? 'filled' : 'default'}
           >
-            {action}
+            {canChange ? action : 'See the destination'}
           </ButtonLink>
         </Group>
       </div>

@@ -32,7 +32,9 @@ export function Tokens() {
         {(tokens) =>
           tokens.length === 0 ? (
             <EmptyState icon={<IconKey aria-hidden />} title="No API token yet">
-              Create one for each program or person that uses the management API or this app.
+              {canChange
+                ? 'Create one for each program or person that uses the management API or this app.'
+                : 'Only administrators can create one.'}
             </EmptyState>
           ) : (
             <Table verticalSpacing="sm">

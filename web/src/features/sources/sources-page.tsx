@@ -46,7 +46,9 @@ export function SourcesPage() {
         {(sources) =>
           sources.length === 0 ? (
             <EmptyState icon={<IconBox aria-hidden />} title="No source yet" action={create}>
-              Create a source to get a write key. With it, your program can send its first event.
+              {canChange
+                ? 'Create a source to get a write key. With it, your program can send its first event.'
+                : 'Only administrators can create one.'}
             </EmptyState>
           ) : (
             <Table verticalSpacing="sm" highlightOnHover>
