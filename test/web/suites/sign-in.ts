@@ -56,6 +56,13 @@ export const signingIn = (web: WebTest) =>
       expect(await page.content()).not.toContain(source.writeKey)
       for (const name of ['Delete source', 'Rotate']) expect(await page.getByRole('button', { name }).count()).toBe(0)
 
+      await web.node.connect([source], ['http://127.0.0.1:9/'])
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Seen' })
+      await page.goto(web.node.url)
+      await page.getByRole('link', { name: 'See the destination' }).first().waitFor()
+      await page.goto(`${web.node.url}/audiences`)
+      await page.getByText('Only administrators can create one.').waitFor()
+
       const status = await page.evaluate(async (id) => {
         const response = await fetch(`/api/v1/sources/${id}`, {
           method: 'DELETE',

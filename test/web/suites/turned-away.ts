@@ -92,6 +92,6 @@ export const turnedAway = (web: WebTest) =>
       await reason.waitFor()
       expect(await reason.inputValue()).toBe('A track call did not name its event.')
       await eventually(rows).toBe(2)
-      for (const name of ['From', 'Until']) await page.getByLabel(name, { exact: true }).waitFor()
+      for (const name of ['From', 'Until']) await page.getByLabel(new RegExp(`^${name} \\(.+\\)$`)).waitFor()
     })
   })
