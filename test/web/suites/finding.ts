@@ -146,6 +146,12 @@ export const finding = (web: WebTest) =>
       await page.goto(`${web.node.url}/deletion-requests`)
       const rowAs = (status: string) => page.getByRole('row', { name: new RegExp(`${status}.*Slow to forget`) })
       await rowAs('Started 1 1 of 1 started 0 not yet').waitFor()
+      const { page: other } = await web.open({ signedInTo: web.node.url })
+      await other.goto(`${web.node.url}/deletion-requests`)
+      await other.getByRole('button', { name: 'Lift suppressions' }).click()
+      await other.getByRole('dialog').getByLabel('User ids').fill('ok\nslow-1')
+      await other.getByRole('button', { name: 'Lift the suppression of 2 users' }).click()
+      await other.getByText('User “slow-1”: a deletion request of this user is being carried out').waitFor()
       receiver.answer({})
       await until('the notification is retried', async () => {
         await web.node.api('POST', '/deliveries/retry', { sourceId: source.id })
@@ -176,14 +182,7 @@ export const finding = (web: WebTest) =>
       await page.goto(`${web.node.url}/deletion-requests`)
       await page.getByRole('button', { name: 'Lift suppressions' }).click()
       const dialog = page.getByRole('dialog')
-      const [ids, lift] = [dialog.getByLabel('User ids'), dialog.getByRole('button', { name: /^Lift the suppression/ })]
-      await ids.fill(Array.from({ length: 5_001 }, (_, n) => `u${n}`).join('\n'))
-      await lift.click()
-      await dialog.getByText('The list of users must have at most 5000 entries.').waitFor()
-      await ids.fill(`ok\n${'x'.repeat(32_769)}`)
-      await lift.click()
-      await dialog.getByText(/^User “x{100}” must have at most 32768 characters\.$/).waitFor()
-      await ids.fill('back-1')
+      await dialog.getByLabel('User ids').fill('back-1')
       await dialog.getByRole('button', { name: 'Lift the suppression of 1 user' }).click()
       await page.getByText('Events of 1 user are delivered again').waitFor()
       await web.node.post('/track', source.writeKey, { userId: 'back-1', event: 'Back', messageId: 'came-back' })
@@ -191,8 +190,7 @@ export const finding = (web: WebTest) =>
 
       await page.goto(`${web.node.url}/settings?tab=audit`)
       await page.getByRole('row', { name: /admin Lifted suppressions of 1 user/ }).waitFor()
-      // The browser logs the refusals.
-      expect(errors.filter((error) => !error.includes('400'))).toEqual([])
+      expect(errors).toEqual([])
     })
 
     it('what was done to all deliveries that matched a filter, with their number', async () => {
