@@ -48,7 +48,7 @@ export const turnedAway = (web: WebTest) =>
       await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
       await eventually(() => page.getByRole('row').count()).toBe(2)
       await page.getByRole('button', { name: 'Show the body of picky-refused' }).click()
-      await dialog.getByText('event_not_defined').waitFor()
+      await dialog.getByText(String(refusal['message'])).waitFor()
       expect(receiver.requests).toHaveLength(1)
       expect(errors).toEqual([])
     })
