@@ -8,7 +8,12 @@ import { MembershipError } from '../src/audiences/membership-error.ts'
 import { pullMembership } from '../src/audiences/pull.ts'
 import type { PullGuard } from '../src/audiences/pull-http.ts'
 import { stageMembers } from '../src/audiences/stage-members.ts'
-import { audienceFailures, type AudienceActivities, type SyncDescription } from '../src/contracts/audience-sync.ts'
+import {
+  audienceFailures,
+  type AudienceActivities,
+  type SyncDescription,
+  type SyncEnd,
+} from '../src/contracts/audience-sync.ts'
 import type { RetrySchedule } from '../src/contracts/delivery.ts'
 import type { AudienceStore, StoredAudience } from '../src/db/audiences.ts'
 import { noteInStep } from '../src/db/audiences-changes.ts'
@@ -60,6 +65,12 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
     }
   }
 
+  const end = async (audienceId: string, sync: SyncRow, status: SyncEnd['status'], reason?: string): Promise<void> => {
+    // The audience of a deletion is dropped, and with it all that could be undone.
+    if (sync.kind !== 'delete') await noteWhatIsLeft(database, audienceId, sync.undo_of)
+    await endSync(database, sync.id, status, reason)
+  }
+
   return {
     async beginSync({ audienceId, scheduledBy }) {
       if (scheduledBy !== undefined) {
@@ -69,8 +80,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
       }
       let sync = await takeNextSync(database, audienceId)
       while (sync?.stop_requested) {
-        await noteWhatIsLeft(database, audienceId, sync.undo_of)
-        await endSync(database, sync.id, 'stopped', undefined)
+        await end(audienceId, sync, 'stopped')
         sync = await takeNextSync(database, audienceId)
       }
       if (sync === undefined) return null
@@ -94,8 +104,7 @@ export function createAudienceActivities(dependencies: AudienceActivityDependenc
         if (sync === undefined) return
         if (sync.phase === 'sending')
           await noteInStep(database, audienceId, sync.number, { whole: sync.kind !== 'undo' })
-        if (sync.kind !== 'delete') await noteWhatIsLeft(database, audienceId, sync.undo_of)
-        await endSync(database, syncId, status, reason)
+        await end(audienceId, sync, status, reason)
         if (sync.status === 'running') {
           metrics.running.dec()
           metrics.ended.inc({ status })

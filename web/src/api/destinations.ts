@@ -33,8 +33,13 @@ export const changeDestination = (id: string, body: DestinationPatch, ifMatch: s
     }),
   )
 
-/** Saves it over what others saved meanwhile. Endpoints that they removed have no id any more: they are made anew. */
-export async function overwriteDestination(id: string, { settings, ...body }: DestinationPatch) {
+/** Saves all that a form has.
+ *  @param ifMatch  as for `changeDestination`; null: it is saved over what others saved meanwhile */
+export const saveDestination = (id: string, body: DestinationPatch, ifMatch: string | null) =>
+  ifMatch === null ? overwriteDestination(id, body) : changeDestination(id, body, ifMatch)
+
+/** Endpoints that others removed have no id any more: they are made anew. */
+async function overwriteDestination(id: string, { settings, ...body }: DestinationPatch) {
   const { answer } = await taggedOf(api.GET('/destinations/{id}', { params: { path: { id } } }))
   const known = new Set(answer.settings.webhooks.map((webhook) => webhook.id))
   const webhooks = settings?.webhooks?.map(({ id: webhookId, ...webhook }) =>

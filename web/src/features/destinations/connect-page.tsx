@@ -11,7 +11,7 @@ import {
   deleteDestination,
   destinationQuery,
   destinationsQuery,
-  overwriteDestination,
+  saveDestination,
 } from '../../api/destinations.ts'
 import { isMissing, isUnreachable } from '../../api/request.ts'
 import { ChangedMeanwhile, isChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
@@ -138,13 +138,10 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
 
   const client = useQueryClient()
   const save = useChange({
-    change: (ifMatch: string | null) => {
-      if (destinationId === null) return createDestination(toNewDestination(values))
-      const patch = toPatch(values)
-      return ifMatch === null
-        ? overwriteDestination(destinationId, patch)
-        : changeDestination(destinationId, patch, ifMatch)
-    },
+    change: (ifMatch: string | null) =>
+      destinationId === null
+        ? createDestination(toNewDestination(values))
+        : saveDestination(destinationId, toPatch(values), ifMatch),
     stale: ['destinations', 'sources'],
     onDone: ({ answer, etag: savedTag }) => {
       setUnanswered([])

@@ -1,7 +1,7 @@
 import { Button, Group, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { Destination } from '../../../../src/schemas/destination.ts'
-import { changeDestination, destinationQuery, overwriteDestination } from '../../api/destinations.ts'
+import { destinationQuery, saveDestination } from '../../api/destinations.ts'
 import type { Tagged } from '../../api/request.ts'
 import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
@@ -39,10 +39,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
     toValues,
   })
   const save = useChange({
-    change: (ifMatch: string | null) => {
-      const patch = toPatch(form.getValues())
-      return ifMatch === null ? overwriteDestination(id, patch) : changeDestination(id, patch, ifMatch)
-    },
+    change: (ifMatch: string | null) => saveDestination(id, toPatch(form.getValues()), ifMatch),
     stale: ['destinations', 'sources'],
     done: 'Saved. URLs, headers and secret count from the next attempt on; sources, retries and order for events that come from now on.',
     onDone: load,
