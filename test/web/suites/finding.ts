@@ -84,11 +84,12 @@ export const finding = (web: WebTest) =>
       await page.getByRole('textbox', { name: 'Go to' }).fill('u-find')
       await dialog.getByText('1 delivery of this user').click()
       await eventually(() => new URL(page.url()).search).toBe('?userId=u-find')
-      // Opened again while it still closes, it begins empty.
+      // Opened again as soon as it is closed, it begins empty, also where things move.
       await page.emulateMedia({ reducedMotion: 'no-preference' })
       await type('before')
       await page.keyboard.press('Escape')
       await page.keyboard.press('Control+k')
+      await page.locator('input[aria-label="Go to"]:focus').waitFor()
       await page.keyboard.type('night')
       await eventually(() => page.getByRole('textbox', { name: 'Go to' }).inputValue()).toBe('night')
       await page.keyboard.press('Escape')

@@ -99,8 +99,8 @@ export default function CommandPalette({ request }: { request: number }) {
       filter={(_, actions) => actions}
       query={query}
       onQueryChange={setQuery}
-      // It may be opened while it still closes, with what was typed before.
-      onSpotlightOpen={() => setQuery('')}
+      // Were it opened again while it still fades, its field would have what was typed before.
+      transitionProps={{ duration: 0 }}
       shortcut={null}
       attributes={{ content: { 'aria-label': 'Go to' } }}
       // The library's own is too pale on the row that is selected.
