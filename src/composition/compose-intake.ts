@@ -41,7 +41,7 @@ export function composeIntake(dependencies: IntakeServicesDependencies): IntakeS
   const { config, database, temporal, registry, logger } = dependencies
   const ledger = createEventLedger(database, registry, logger)
   const { count } = ledger
-  const starts = composeStarts((input) => startDelivery(temporal, input), temporal, logger)
+  const starts = composeStarts((input, limitMs) => startDelivery(temporal, input, { limitMs }), temporal, logger)
   const { start, slots } = starts
   const knownParcels = createKnownParcels(database)
   const readinessOf = (targets: readonly DeliveryTarget[]): Readiness =>

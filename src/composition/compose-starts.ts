@@ -10,8 +10,10 @@ import type { Temporal } from '../temporal/connection.ts'
 import { createNamespaceRepair } from '../temporal/repair-namespace.ts'
 
 export interface Starts {
-  /** Starts one delivery. @throws when Temporal does not take it */
-  start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
+  /** Starts one delivery.
+   *  @param limitMs  how long it may take, where not as long as usual
+   *  @throws when Temporal does not take it */
+  start: (input: DeliverEventInput, limitMs?: number) => Promise<'started' | 'duplicate'>
   /** Whether this node started a delivery of this id a moment ago: Temporal's lists are a moment behind. */
   wasStartedLately: (deliveryId: string) => boolean
   slots: DirectSlots
@@ -25,8 +27,8 @@ export function composeStarts(startDelivery: Starts['start'], temporal: Temporal
   const slots = createDirectSlots(pace)
   const repair = createNamespaceRepair(temporal, logger)
   const startedLately = new LRUCache<string, true>({ max: 10_000, ttl: 30_000 })
-  const startOne = async (input: DeliverEventInput): Promise<'started' | 'duplicate'> => {
-    const became = await startDelivery(input)
+  const startOne: Starts['start'] = async (input, limitMs) => {
+    const became = await startDelivery(input, limitMs)
     startedLately.set(eventWorkflowId(input.sourceId, input.messageId), true)
     return became
   }

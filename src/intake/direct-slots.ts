@@ -31,7 +31,7 @@ export interface DirectSlots {
   /** Whether Temporal took an event a moment ago, and none in vain since. */
   isProven(): boolean
   /** Watches starts, whoever makes them: one that fails closes the direct way, one that succeeds opens it. */
-  watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
+  watch<Args extends unknown[], Result>(start: (...args: Args) => Promise<Result>): (...args: Args) => Promise<Result>
 }
 
 /** @param pace  how many starts Temporal takes side by side */
@@ -67,20 +67,22 @@ export function createDirectSlots(pace: Pick<StartPace, 'limit'>): DirectSlots {
     },
     isResting: () => failing,
     isProven: () => !failing && performance.now() - takenAt < provenMs,
-    watch: (start) => async (input) => {
-      try {
-        const result = await start(input)
-        failing = false
-        takenAt = performance.now()
-        return result
-      } catch (error) {
-        // A refusal for good says nothing of the next event.
-        if (!isRefusedForGood(error)) {
-          failing = true
-          restUntil = performance.now() + restMs
+    watch:
+      (start) =>
+      async (...args) => {
+        try {
+          const result = await start(...args)
+          failing = false
+          takenAt = performance.now()
+          return result
+        } catch (error) {
+          // A refusal for good says nothing of the next event.
+          if (!isRefusedForGood(error)) {
+            failing = true
+            restUntil = performance.now() + restMs
+          }
+          throw error
         }
-        throw error
-      }
-    },
+      },
   }
 }

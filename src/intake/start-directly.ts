@@ -10,7 +10,8 @@ import { refusalText } from '../temporal/grpc-errors.ts'
 import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './event-ledger.ts'
 
-/** So long at most events wait for slots in turn, and so long between two looks, in milliseconds. */
+/** How long events that nothing else can hold wait for slots, and for Temporal to take them, which is slow rather than away; and how long it
+ *  is between two looks for slots, in milliseconds. */
 const turnLimitMs = 5_000
 const turnPauseMs = 20
 
@@ -19,14 +20,16 @@ export interface DirectStarts {
    *  @param isTrial  whether they find out about an endpoint
    *  @returns the events that Temporal did not take; undefined without slots: then none was tried */
   start(sourceId: string, events: NewInboxEvent[], isTrial: boolean): Promise<NewInboxEvent[] | undefined>
-  /** Starts events a few at a time, and waits up to 5 s for slots: for events that nothing else can hold.
+  /** Starts events a few at a time, and waits up to 5 s for slots and as long for each start: for events that nothing else can hold.
    *  @throws when Temporal does not take all of them in time */
   startInTurn(sourceId: string, events: NewInboxEvent[]): Promise<void>
 }
 
 export interface DirectStartsDependencies {
-  /** Starts one delivery. @throws when Temporal does not take it */
-  start: (input: DeliverEventInput) => Promise<'started' | 'duplicate'>
+  /** Starts one delivery.
+   *  @param limitMs  how long it may take, where not as long as usual
+   *  @throws when Temporal does not take it */
+  start: (input: DeliverEventInput, limitMs?: number) => Promise<'started' | 'duplicate'>
   slots: Pick<DirectSlots, 'take' | 'isResting'>
   /** Which of these events are in a parcel already, by the ids of their deliveries. */
   knownInParcels: (deliveryIds: readonly string[]) => Promise<Set<string>>
@@ -39,10 +42,11 @@ export function createDirectStarts({ slots, ...dependencies }: DirectStartsDepen
     sourceId: string,
     events: NewInboxEvent[],
     giveBack: () => void,
+    limitMs?: number,
   ): Promise<NewInboxEvent[]> => {
     try {
       const unknown = await withoutKnown(dependencies, sourceId, events)
-      const taken = await Promise.all(unknown.map((event) => startOne(dependencies, event)))
+      const taken = await Promise.all(unknown.map((event) => startOne(dependencies, event, limitMs)))
       return unknown.filter((_, index) => taken[index] === false)
     } finally {
       giveBack()
@@ -67,7 +71,7 @@ export function createDirectStarts({ slots, ...dependencies }: DirectStartsDepen
       const deadline = performance.now() + turnLimitMs
       for (let first = 0; first < events.length; first += maxInFlightPerSource) {
         const few = events.slice(first, first + maxInFlightPerSource)
-        const left = await startAll(sourceId, few, await waitForSlots(sourceId, few.length, deadline))
+        const left = await startAll(sourceId, few, await waitForSlots(sourceId, few.length, deadline), turnLimitMs)
         if (left.length > 0) throw new Error('Temporal did not take them')
       }
     },
@@ -92,10 +96,11 @@ async function withoutKnown(
 async function startOne(
   { start, count, logger }: Pick<DirectStartsDependencies, 'start' | 'count' | 'logger'>,
   { input }: NewInboxEvent,
+  limitMs?: number,
 ): Promise<boolean> {
   const { sourceId } = input
   try {
-    count(await start(input), sourceId, 1)
+    count(await start(input, limitMs), sourceId, 1)
     return true
   } catch (error) {
     if (!(error instanceof PartAwayError))

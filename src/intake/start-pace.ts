@@ -17,7 +17,7 @@ export interface StartPace {
   /** How many starts may be under way now. */
   limit(): number
   /** Measures how long each call of `start` takes. */
-  watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
+  watch<Args extends unknown[], Result>(start: (...args: Args) => Promise<Result>): (...args: Args) => Promise<Result>
 }
 
 /** The limit follows the gradient of the time that a start takes: it shrinks in proportion while starts take longer than
@@ -37,11 +37,13 @@ export function createStartPace(now = () => performance.now()): StartPace {
 
   return {
     limit: () => Math.round(limit),
-    watch: (start) => async (input) => {
-      const begun = now()
-      const result = await start(input)
-      observe(now() - begun)
-      return result
-    },
+    watch:
+      (start) =>
+      async (...args) => {
+        const begun = now()
+        const result = await start(...args)
+        observe(now() - begun)
+        return result
+      },
   }
 }

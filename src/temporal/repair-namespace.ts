@@ -11,7 +11,7 @@ const pauseMs = 10_000
 
 export interface NamespaceRepair {
   /** Watches starts, whoever makes them: one that the namespace is at fault for has it repaired. */
-  watch<Input, Result>(start: (input: Input) => Promise<Result>): (input: Input) => Promise<Result>
+  watch<Args extends unknown[], Result>(start: (...args: Args) => Promise<Result>): (...args: Args) => Promise<Result>
   /** Ends a repair under way. */
   stop(): Promise<void>
 }
@@ -35,15 +35,17 @@ export function createNamespaceRepair(temporal: Temporal, logger: Logger): Names
   }
 
   return {
-    watch: (start) => async (input) => {
-      try {
-        return await start(input)
-      } catch (error) {
-        if (isNamespaceFault(error) && performance.now() - triedAt > pauseMs && !stopping.signal.aborted)
-          repairing ??= repair().finally(() => (repairing = undefined))
-        throw error
-      }
-    },
+    watch:
+      (start) =>
+      async (...args) => {
+        try {
+          return await start(...args)
+        } catch (error) {
+          if (isNamespaceFault(error) && performance.now() - triedAt > pauseMs && !stopping.signal.aborted)
+            repairing ??= repair().finally(() => (repairing = undefined))
+          throw error
+        }
+      },
     async stop() {
       stopping.abort()
       await repairing

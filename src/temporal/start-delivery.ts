@@ -8,7 +8,7 @@ import type { Temporal } from './connection.ts'
 import { heldInput, openInput } from './sealed-messages.ts'
 import { deliveryAttributes, shownNames } from './search-attributes.ts'
 
-/** How long one start may take before the event goes elsewhere, in milliseconds. */
+/** How long one start may take before the event goes elsewhere, in milliseconds, unless told otherwise. */
 const startLimitMs = 2_000
 
 /** Longest summary line, in characters; Temporal takes 400 bytes. */
@@ -21,6 +21,8 @@ export interface StartOptions {
   redelivery?: SteeringTrace
   /** The parcel that it leaves: its workflow has the attempts that were made there. */
   parcel?: string
+  /** How long the start may take, in milliseconds; 2 s unless given. */
+  limitMs?: number | undefined
 }
 
 /** Starts the delivery of an event; the same event is never started twice.
@@ -30,14 +32,14 @@ export interface StartOptions {
 export async function startDelivery(
   temporal: Temporal,
   given: HeldEventInput,
-  { redelivery, parcel, ...options }: StartOptions = {},
+  { redelivery, parcel, limitMs = startLimitMs, ...options }: StartOptions = {},
 ): Promise<'started' | 'duplicate'> {
   const { client, connection, names } = temporal
   const { deliveryId, input, ...told } = await whatTemporalGets(temporal, given, options)
   const [workflowId = deliveryId, ...others] = names.workflowIds(deliveryId)
   for (const id of others) if (await isThere(temporal, id)) return 'duplicate'
   try {
-    await connection.withDeadline(Date.now() + startLimitMs, () =>
+    await connection.withDeadline(Date.now() + limitMs, () =>
       client.workflow.start<typeof deliverEvent>('deliverEvent', {
         workflowId,
         taskQueue,
