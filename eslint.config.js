@@ -37,6 +37,20 @@ export default tseslint.config(
     },
   },
   {
+    files: ['src/**', 'activities/**', 'client/**', 'test/**', 'bench/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'CallExpression[callee.object.name="AbortSignal"][callee.property.name="any"] CallExpression[callee.property.name="timeout"]',
+          message:
+            'The garbage collector of Node 20 takes such a timeout, and it never ends: abort a controller by a timer.',
+        },
+      ],
+    },
+  },
+  {
     // An event's way, as the README lists it, with what its files were parted into.
     files: [
       ...['src/http/ingest/plugin.ts', 'src/ingest/**', 'src/intake/intake.ts', 'src/intake/start-directly.ts'],

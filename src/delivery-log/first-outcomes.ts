@@ -55,9 +55,12 @@ export function createFirstOutcomes({ read, logger }: FirstOutcomeDependencies):
   return async (deliveryId, limitMs, gone) => {
     if (waiting >= maxWaiting) return undefined
     waiting++
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), limitMs)
     try {
-      return await lookUntil(deliveryId, AbortSignal.any([AbortSignal.timeout(limitMs), gone]))
+      return await lookUntil(deliveryId, AbortSignal.any([late.signal, gone]))
     } finally {
+      clearTimeout(timer)
       waiting--
     }
   }

@@ -26,13 +26,15 @@ export async function buildCli(
     )
   }
   const timer = setInterval(tell, progressMs)
+  const late = new AbortController()
+  const limit = setTimeout(() => late.abort(), limitMs)
   try {
     const source = `github.com/temporalio/cli/cmd/temporal@v${version}`
     const label = `-ldflags=-s -w -X github.com/temporalio/cli/temporalcli.Version=${version}`
     const { code, lastLine } = await runTool('go', ['install', '-v', label, source], {
       env: { ...env, GOBIN: folder, GOTMPDIR: folder },
       cwd: folder,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
+      signal: AbortSignal.any([signal, late.signal]),
       onLine: (line) => {
         if (line.startsWith('go: downloading')) modules++
         else if (!line.startsWith('go:')) packages++
@@ -43,5 +45,6 @@ export async function buildCli(
     return { path: join(folder, process.platform === 'win32' ? 'temporal.exe' : 'temporal') }
   } finally {
     clearInterval(timer)
+    clearTimeout(limit)
   }
 }

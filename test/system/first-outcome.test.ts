@@ -1,5 +1,7 @@
 /** A call with `wait` is told what the first attempt of its event becomes. */
 
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { FirstOutcome } from '../../src/schemas/first-outcome.ts'
 import type { Source } from '../../src/schemas/source.ts'
@@ -45,6 +47,9 @@ async function send(messageId: string, wait = '10s', at: Pick<TestApp, 'post'> =
   const { status, body } = await at.post(`/track?wait=${wait}`, source.writeKey, call)
   return { status, body: body as unknown as Answer }
 }
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const outcome = (messageId: string, status: string, attempts: number | null = 1): object => ({
   status: 200,
@@ -108,12 +113,14 @@ describe('a call that waits is told', () => {
     expect(body.outcome).toMatchObject({ status: 'delivering' })
   })
 
-  it('that it is in the inbox, while Temporal is away', async () => {
+  it('that it is in the inbox, while Temporal is away, however much garbage is collected meanwhile', async () => {
     await node.connect([source], [receiver.url])
     wayToTemporal.freeze()
+    const collecting = setInterval(collectGarbage, 100)
     try {
-      expect((await send('m1')).body.outcome).toMatchObject({ status: 'queued', attempts: 0 })
+      expect((await send('m1', '3s')).body.outcome).toMatchObject({ status: 'queued', attempts: 0 })
     } finally {
+      clearInterval(collecting)
       wayToTemporal.open()
     }
     await receiver.received(1)
