@@ -315,7 +315,7 @@ const isCancelled = (): boolean => Context.current().cancellationDetails?.cancel
 
 /** Undefined where the node stops, or shuts its connections: it has nobody left to tell. */
 function stoppedBecause(): string | undefined {
-  if (isCancelled()) return 'the delivery was ended'
+  if (isCancelled()) return 'another endpoint took the event, or the delivery was ended'
   if (!isGivenUp()) return undefined
   return isWindowAboutOver()
     ? 'the time for retries was over'

@@ -85,7 +85,7 @@ export async function readDelivery(
       runId,
       attempts: attempts.length,
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
-      reason: reasonOf(delivery, story, pendingActivities, attempts),
+      reason: reasonOf(delivery, story, pendingActivities, attemptsThatMatter(input.targets, attempts)),
       made: attempts,
       pending,
       steering: [...orderedBy(info), ...before.steering, ...story.steering],
@@ -156,7 +156,18 @@ function factsOf({ memo }: ExecutionInfo, { given, refusals, results }: Delivery
   return facts
 }
 
-/** Why it failed or waits; one that was taken everywhere has none, whatever went before. */
+/** Attempts at what has not taken the event: at the rest, whatever failed matters no more. */
+function attemptsThatMatter(targets: readonly DeliveryTarget[], attempts: readonly Attempt[]): Attempt[] {
+  const taken = new Set(attempts.filter(({ error }) => error === undefined).map(({ endpointId }) => endpointId))
+  const isTaken = (endpointId: string): boolean => taken.has(endpointId)
+  const settled = targets.flatMap(({ endpointIds, successPolicy }) =>
+    successPolicy === 'any' && endpointIds.some(isTaken) ? endpointIds : endpointIds.filter(isTaken),
+  )
+  return attempts.filter(({ endpointId }) => !settled.includes(endpointId))
+}
+
+/** Why it failed or waits; one that was taken everywhere has none, whatever went before.
+ *  @param attempts  those that matter to it */
 function reasonOf(
   delivery: Delivery,
   story: DeliveryStory,

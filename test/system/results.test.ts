@@ -102,6 +102,34 @@ describe.concurrent('a delivery with several destinations', () => {
     await untilStatus(`${id}/redelivery/1`, 'delivered')
   })
 
+  it('waits for no reason of a destination that took it', { timeout: limit }, async ({ expect }) => {
+    await using good = await startReceiver()
+    await using slow = await startReceiver()
+    await using held = await startReceiver()
+    good.answerInTurn({ status: 503 }, { delayMs: 2_000 })
+    slow.answerInTurn({ status: 503 }, 'hang')
+    const source = await node.createSource()
+    await node.connect([source], [good.url, slow.url])
+    await change(await node.connect([source], [held.url]), { paused: true })
+    const id = await track(source)
+    const detail = await untilTold(
+      'one took it',
+      id,
+      ({ timeline, destinations }) => destinations[0]?.status === 'delivered' && timeline.length === 4,
+    )
+    expect(detail.status).toBe('held')
+    expect(detail.reason).toBe(null)
+    const stopped = detail.timeline.findLast(({ url }) => url === slow.url)
+    expect(stopped?.error).toBe(
+      'the attempt was stopped in the middle: another endpoint took the event, or the delivery was ended',
+    )
+    expectToldAsReceived(detail, { [good.url]: good, [slow.url]: slow })
+    await until('the list has no reason either', async () => {
+      const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
+      return body.items[0]?.status === 'held' && body.items[0].reason === null
+    })
+  })
+
   it('is partly delivered where one refused it, and red in Temporal', { timeout: limit }, async ({ expect }) => {
     await using good = await startReceiver()
     await using bad = await startReceiver()
@@ -342,7 +370,12 @@ describe.concurrent('attempts', () => {
     const id = await track(source)
     await untilTold('eight attempts', id, ({ timeline }) => timeline.length >= 8)
     await handleOf(id).terminate('by mistake')
-    const detail = await untilStatus(id, 'cancelled')
+    // One that was under way then is told when it ends.
+    const detail = await untilTold(
+      'all are told',
+      id,
+      ({ status, timeline }) => status === 'cancelled' && timeline.length === receiver.requests.length,
+    )
     expectSame(expect, detail, receiver)
     expect(detail).toMatchObject({ pending: [], nextAttemptAt: null, destinations: [{ status: 'cancelled' }] })
   })
