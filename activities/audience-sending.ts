@@ -166,6 +166,7 @@ async function sendFrom(dependencies: SendingDependencies, input: SendInput): Pr
       if (cancellationSignal.aborted) throw new CancelledFailure('the sync was stopped')
       if (posted.isDown) throw endpointDown(sync, destination())
       if (last === undefined) return { kind: 'done', ...result }
+      if (obstacle === 'skipped') return { kind: obstacle, ...passedOver(destination()), ...result }
       if (obstacle !== undefined) return { kind: obstacle, ...result }
       if (endsHere) return { kind: 'more', ...result }
       probes = false
@@ -181,6 +182,14 @@ const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'he
   if (!destination?.enabled) return 'skipped'
   return destination.pausedAt === null ? undefined : 'held'
 }
+
+/** Why a sync is over although something is left; nothing is left to tell one that was deleted. */
+const passedOver = (destination: StoredDestination | undefined): Pick<SendResult, 'reason'> =>
+  destination === undefined
+    ? {}
+    : {
+        reason: `${destination.name} is switched off: what it was not told comes with the next sync after it is switched on.`,
+      }
 
 /** Tells a destination one change, as its mapping makes it. `then` rather than `await`: with async hooks, as activities have them, each
  *  promise costs dearly. */

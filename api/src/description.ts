@@ -3019,7 +3019,7 @@ export interface components {
             phase: "waiting" | "loading" | "comparing" | "sending" | "ended";
             /** @description Identify calls a second since the sending began */
             rate: number;
-            /** @description Why it failed, was refused or stopped, in words; of one that completed, the first call that failed for good: the id of the destination and why; null otherwise */
+            /** @description Why it failed, was refused or stopped, in words; of one that completed, the first call that failed for good: the id of the destination and why, or which destination was passed over; null otherwise */
             reason: string | null;
             /** @description Users that are in the audience no more */
             removed: number;

@@ -137,7 +137,7 @@ export interface SendResult {
   after: string
   /** Identify calls of the whole sync so far; absent when this stretch recorded none. */
   totals?: SyncTotals
-  /** Why the first of those that failed for good did. */
+  /** Why the first of those that failed for good did, or why some were not told. */
   reason?: string
 }
 

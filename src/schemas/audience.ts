@@ -305,7 +305,7 @@ export const SyncSchema = z.object({
     .string()
     .nullable()
     .describe(
-      'Why it failed, was refused or stopped, in words; of one that completed, the first call that failed for good: the id of the destination and why; null otherwise',
+      'Why it failed, was refused or stopped, in words; of one that completed, the first call that failed for good: the id of the destination and why, or which destination was passed over; null otherwise',
     ),
   undoable: z.boolean().describe('Whether it told something that can be taken back'),
   usersKept: z.boolean().describe('Whether it is still known whom it told what'),

@@ -274,6 +274,23 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     expect(await ended(given.node, given.audience, syncId)).toMatchObject({ status: 'completed', sent: 1 })
   })
 
+  it('says that a destination was passed over because it is off, and tells it once it is on', async () => {
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { enabled: false })
+    const passedOver = await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
+    const { body } = await given.node.api<{ name: string }>('GET', `/destinations/${given.destinationId}`)
+    expect(passedOver).toMatchObject({
+      status: 'completed',
+      added: 2,
+      sent: 0,
+      reason: `${body.name} is switched off: what it was not told comes with the next sync after it is switched on.`,
+    })
+    expect(given.receiver.requests).toHaveLength(0)
+    await given.node.api('PATCH', `/destinations/${given.destinationId}`, { enabled: true })
+    const next = await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))
+    expect(next).toMatchObject({ status: 'completed', added: 2, sent: 2, reason: null })
+    expect(state(given.receiver.requests)).toEqual({ u1: true, u2: true })
+  })
+
   it('goes on with a sync whose workflow Temporal has lost', async () => {
     await given.node.api('PATCH', `/destinations/${given.destinationId}`, { paused: true })
     const syncId = await upload(given.node, given.audience, ['u1'])
