@@ -108,6 +108,38 @@ export const connection = (web: WebTest) =>
       await page.getByRole('row', { name: /Meanwhile.*Delivered/ }).waitFor()
     })
 
+    it('ends no count with the words of its beginning: what Temporal does not count is said to be unknown, until it is back', async () => {
+      onTestFinished(() => web.wayToTemporal.open())
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Uncounted')
+      const { id } = await web.node.connect([source], [receiver.url])
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: true })
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Waits' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?destinationId=${id}`)
+      await page.getByRole('row', { name: /Waits.*Held/ }).waitFor()
+      const destination = await page.context().newPage()
+
+      web.wayToTemporal.freeze()
+      await page.getByText(/^Not up to date: as it was .* ago, at /).waitFor()
+      await page.getByRole('button', { name: 'Cancel …' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Cancel' })
+      await dialog.getByText('They could not be counted').waitFor()
+      expect(await dialog.getByText('Counting').count()).toBe(0)
+      await destination.goto(`${web.node.url}/destinations/${id}`)
+      const paused = destination.getByRole('alert').filter({ hasText: 'Paused: deliveries wait, none is lost' })
+      await paused.getByText('They cannot be counted now.').waitFor()
+      // Nor does it count while it asks again.
+      const wasCounting = await watchFor(destination, 'They cannot be counted now.')
+      await destination.waitForResponse('**/api/v1/deliveries/count?**status=held**')
+      await destination.waitForResponse('**/api/v1/deliveries/count?**status=held**')
+      expect(await wasCounting()).toBe(false)
+
+      web.wayToTemporal.open()
+      await dialog.getByText('1 delivery', { exact: true }).waitFor()
+      await paused.getByRole('link', { name: '1 delivery waits for it.' }).waitFor()
+    })
+
     it('is found again by pages that do not ask for news, too: a delivery that has ended', async () => {
       onTestFinished(() => web.wayToTemporal.open())
       await using receiver = await startReceiver()

@@ -6,6 +6,7 @@ import { steerableQuery, type BulkTarget } from '../../api/deliveries.ts'
 import { CloseButton, Dialog } from '../../shared/dialog.tsx'
 import { ErrorNotice } from '../../shared/error-notice.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
+import { useLastError } from '../../shared/use-last-error.ts'
 import { obstacleTexts, steeringTexts } from './steering-texts.ts'
 import { WhyField } from './why-field.tsx'
 import { useBulkSteering, type BulkState } from './use-bulk-steering.ts'
@@ -66,6 +67,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
   const { label, many } = steeringTexts[action]
   const bulk = useBulkSteering(action, target)
   const count = useQuery({ ...steerableQuery(action, target), staleTime: 0 })
+  const error = useLastError(count)
   const { matched, redelivered = 0 } = count.data ?? {}
   const unlessRedelivered = redelivered > 0 && leavesOut
   const steerable = count.data && count.data.steerable - (unlessRedelivered ? redelivered : 0)
@@ -86,7 +88,7 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
     >
       <Stack>
         {bulk.error !== null && <ErrorNotice error={bulk.error} />}
-        {count.error !== null && <ErrorNotice isReading error={count.error} title="They could not be counted" />}
+        {error !== null && <ErrorNotice isReading error={error} title="They could not be counted" />}
         {bulk.state === undefined ? (
           <form
             onSubmit={(event) => {
@@ -96,11 +98,13 @@ function BulkDialog({ action, target: initialTarget, onClose }: DialogProps) {
           >
             <UnsavedGuard isDirty={why !== ''} />
             <Stack>
-              <Text fw={600}>
-                {matched === undefined
-                  ? 'Counting …'
-                  : `${matched.toLocaleString()} ${matched === 1 ? 'delivery' : 'deliveries'}`}
-              </Text>
+              {error === null && (
+                <Text fw={600}>
+                  {matched === undefined
+                    ? 'Counting …'
+                    : `${matched.toLocaleString()} ${matched === 1 ? 'delivery' : 'deliveries'}`}
+                </Text>
+              )}
               {count.data?.obstacles.map((kept) => (
                 <Text key={kept.obstacle} size="sm">
                   Not possible for {kept.count.toLocaleString()}: {obstacleTexts[kept.obstacle]}.

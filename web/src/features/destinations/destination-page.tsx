@@ -16,6 +16,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { Section } from '../../shared/section.tsx'
 import { formatTime } from '../../shared/time.tsx'
 import { useChange } from '../../shared/use-change.ts'
+import { useLastError } from '../../shared/use-last-error.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { DestinationFigures, RecentFailures } from './destination-figures.tsx'
 import { EndpointStates } from './endpoint-states.tsx'
@@ -114,6 +115,7 @@ function HeldNotice({ destination: { id, enabled, paused, held } }: { destinatio
     enabled: holds,
     refetchInterval: 5_000,
   })
+  const error = useLastError(count)
   if (!holds) return null
   return (
     <Alert
@@ -127,7 +129,9 @@ function HeldNotice({ destination: { id, enabled, paused, held } }: { destinatio
           when one answers.
         </Text>
       )}
-      {count.data === undefined ? (
+      {error !== null ? (
+        'They cannot be counted now.'
+      ) : count.data === undefined ? (
         'Counting the deliveries that wait …'
       ) : (
         <Link to="/deliveries" search={{ destinationId: id, status: 'held' }}>
