@@ -61,8 +61,8 @@ export function toDelivery(info: ExecutionInfo, known: Shown, isPaused: (destina
     endedAt: toIso(info.closeTime),
     attempts: attempts ?? null,
     nextAttemptAt: status === 'retrying' ? whenToCome(memo('nextAttemptAt') as string | undefined) : null,
-    // One that was kept from an endpoint for a while has kept that in its memo.
-    reason: status === 'delivered' ? null : ((memo('reason') as string | undefined) ?? null),
+    // One that was kept from an endpoint for a while has kept that in its memo; one that is held waits for no endpoint.
+    reason: status === 'delivered' || status === 'held' ? null : ((memo('reason') as string | undefined) ?? null),
   }
 }
 

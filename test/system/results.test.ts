@@ -106,16 +106,18 @@ describe.concurrent('a delivery with several destinations', () => {
     await using good = await startReceiver()
     await using slow = await startReceiver()
     await using held = await startReceiver()
-    good.answerInTurn({ status: 503 }, { delayMs: 2_000 })
     slow.answerInTurn({ status: 503 }, 'hang')
+    // It takes the event while the other one hangs.
+    good.answer(() => ({ status: slow.requests.length < 2 ? 503 : 200 }))
     const source = await node.createSource()
-    await node.connect([source], [good.url, slow.url])
+    await node.connect([source], [good.url, slow.url], { options: { timeoutSeconds: 30 } })
     await change(await node.connect([source], [held.url]), { paused: true })
     const id = await track(source)
     const detail = await untilTold(
       'one took it',
       id,
-      ({ timeline, destinations }) => destinations[0]?.status === 'delivered' && timeline.length === 4,
+      ({ timeline, destinations }) =>
+        destinations[0]?.status === 'delivered' && timeline.length === good.requests.length + slow.requests.length,
     )
     expect(detail.status).toBe('held')
     expect(detail.reason).toBe(null)
@@ -128,6 +130,25 @@ describe.concurrent('a delivery with several destinations', () => {
       const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
       return body.items[0]?.status === 'held' && body.items[0].reason === null
     })
+  })
+
+  it('waits for no endpoint that is down no longer', { timeout: limit }, async ({ expect }) => {
+    await using back = await startReceiver()
+    await using held = await startReceiver()
+    back.answer({ status: 503 })
+    const source = await node.createSource()
+    await node.connect([source], [back.url])
+    await change(await node.connect([source], [held.url]), { paused: true })
+    // One alone closes no endpoint.
+    for (let events = 0; events < 25; events++) await track(source)
+    const id = await until('one is kept away', async () => {
+      const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
+      const memos = body.items.map(async ({ id }) => ({ id, memo: (await handleOf(id).describe()).memo }))
+      return (await Promise.all(memos)).find(({ memo }) => /endpoint is down/.test(String(memo?.['reason'])))?.id
+    })
+    back.answer({})
+    const detail = await untilTold('it was taken', id, ({ destinations }) => destinations[0]?.status === 'delivered')
+    expect(detail).toMatchObject({ status: 'held', reason: null })
   })
 
   it('is partly delivered where one refused it, and red in Temporal', { timeout: limit }, async ({ expect }) => {
