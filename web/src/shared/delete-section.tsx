@@ -14,7 +14,7 @@ interface Props {
   /** What deleting it means, and what may be done instead. */
   note: string
   /** What the question says; the note unless given. */
-  warning?: string
+  warning?: ReactNode
   remove: () => Promise<unknown>
   /** Queries that are stale without it, and the page that lists what is left. */
   stale: string[]

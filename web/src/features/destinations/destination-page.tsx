@@ -25,6 +25,7 @@ import { FilterSection } from './filter-section.tsx'
 import { MappingSection } from './mapping-section.tsx'
 import { PowerSwitch } from './power-switch.tsx'
 import { SettingsForm } from './settings-form.tsx'
+import { useWaiting } from './waiting-deliveries.ts'
 
 /** How often the state of its endpoints is read, in milliseconds. */
 const refreshMs = 3_000
@@ -70,7 +71,7 @@ function DestinationDetails({ tagged }: { tagged: Tagged<DestinationView> }) {
             noun="destination"
             name={destination.name}
             note="Deliveries that have not ended are discarded. To stop sending for a while, pause it instead."
-            warning="Its settings and its secret are deleted for good, and deliveries that have not ended are discarded."
+            warning={<DeletionWarning destinationId={destination.id} />}
             remove={() => deleteDestination(destination.id)}
             stale={['destinations']}
             list="/destinations"
@@ -79,6 +80,12 @@ function DestinationDetails({ tagged }: { tagged: Tagged<DestinationView> }) {
       </Stack>
     </>
   )
+}
+
+/** What is lost with a destination, as it asks before that. */
+function DeletionWarning({ destinationId }: { destinationId: string }) {
+  const { text } = useWaiting(destinationId)
+  return `${text} Deliveries that have not ended are discarded, and its settings and its secret are deleted for good.`
 }
 
 function Steering({ destination }: { destination: Destination }) {
