@@ -65,7 +65,7 @@ export function toAttemptOutcome(
     ...made,
     durationMs: Math.round(outcome.durationMs),
     ...(outcome.status !== undefined && { status: outcome.status }),
-    ...(outcome.kind !== 'delivered' && { error: outcome.reason }),
+    ...(outcome.kind !== 'delivered' && { error: outcome.reason, isFinal: outcome.kind === 'rejected' }),
   }
   switch (outcome.kind) {
     case 'delivered':

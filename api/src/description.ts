@@ -1940,6 +1940,8 @@ export interface components {
             excerpt: string | null;
             /** @description Whether headers were too many or too long, so that some are not kept */
             isCut: boolean;
+            /** @description Whether its failure is final, so that the event is not tried again at this endpoint; null on success, and of attempts of early versions */
+            isFinal: boolean | null;
             /** @description The request as it was made, whatever the settings are now; null where it is not kept, as of attempts of earlier versions, or none was made */
             request: {
                 /**
@@ -2672,6 +2674,8 @@ export interface components {
                 endpointId: string;
                 /** @description Attempts at it that failed in the range */
                 failed: number;
+                /** @description Whether that failure is final: an event that fails so is not tried again at this endpoint */
+                isFinal: boolean;
                 /** @description Why its latest attempt failed, in words */
                 reason: string;
                 /**

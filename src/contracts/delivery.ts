@@ -180,6 +180,8 @@ export interface Attempt {
   status?: number
   /** Why it failed, in words for the operator; absent on success. */
   error?: string
+  /** Whether the failure is final; absent on success, and in attempts of early versions. */
+  isFinal?: boolean
   /** Beginning of a failed answer's body, cleaned; in attempts of early versions, whose evidence is no more than this. */
   excerpt?: string
   /** What was sent and answered: the JSON of an `Evidence`, sealed where the event is; absent where it is not kept. */

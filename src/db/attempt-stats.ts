@@ -28,6 +28,8 @@ export interface EndpointHealth {
   /** Since when its attempts fail; null when the latest one succeeded. */
   failingSince: Date | null
   reason: string | null
+  /** Whether the latest attempt failed for good: another one would end the same way. */
+  isFinal: boolean
 }
 
 /** What a node saw of an endpoint since it wrote last. */
@@ -72,8 +74,9 @@ const sumOfBuckets = (column: Histogram): string =>
  *  success, whoever saw them. */
 export async function writeEndpointHealth(database: Queryable, health: readonly EndpointSighting[]): Promise<void> {
   await database.query(
-    `insert into endpoint_health (endpoint_id, destination_id, observed_at, failing_since, reason, succeeded_at)
-     select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::timestamptz[])
+    `insert into endpoint_health (endpoint_id, destination_id, observed_at, failing_since, reason, succeeded_at, final_at)
+     select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::timestamptz[],
+       $7::timestamptz[])
      -- Nodes that tell of the same endpoints take the rows in the same order, and never wait for each other in a circle.
        order by 1
      on conflict (endpoint_id) do update set
@@ -83,7 +86,8 @@ export async function writeEndpointHealth(database: Queryable, health: readonly 
          least(${ofThisRun('endpoint_health')}, ${ofThisRun('excluded')}, ${newest}) end,
        reason = case when excluded.observed_at >= endpoint_health.observed_at
          then excluded.reason else endpoint_health.reason end,
-       succeeded_at = ${newestSuccess}`,
+       succeeded_at = ${newestSuccess},
+       final_at = greatest(endpoint_health.final_at, excluded.final_at)`,
     [
       health.map(({ endpointId }) => endpointId),
       health.map(({ destinationId }) => destinationId),
@@ -91,6 +95,7 @@ export async function writeEndpointHealth(database: Queryable, health: readonly 
       health.map(({ failingSince }) => failingSince),
       health.map(({ reason }) => reason),
       health.map(({ succeededAt }) => succeededAt),
+      health.map(({ isFinal, observedAt }) => (isFinal ? observedAt : null)),
     ],
   )
 }
@@ -168,7 +173,7 @@ export async function listFailingEndpoints(
 ): Promise<FailingEndpoint[]> {
   const rows = await database.query<EndpointHealth & { failed: string }>(
     `select endpoint_id as "endpointId", destination_id as "destinationId", observed_at as "observedAt",
-       failing_since as "failingSince", reason,
+       failing_since as "failingSince", reason, coalesce(final_at = observed_at, false) as "isFinal",
        (select coalesce(sum(failed), 0) from attempt_stats s
         where s.endpoint_id = h.endpoint_id and minute >= $1 and minute < $2) as failed
      from endpoint_health h

@@ -45,6 +45,7 @@ import { wakesInOrder } from './migrations/0115-wakes-in-order.ts'
 import { slowLatency } from './migrations/0116-slow-latency.ts'
 import { cancelledInInbox } from './migrations/0117-cancelled-in-inbox.ts'
 import { closedReason } from './migrations/0118-closed-reason.ts'
+import { finalFailures } from './migrations/0119-final-failures.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -94,6 +95,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   slowLatency,
   cancelledInInbox,
   closedReason,
+  finalFailures,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

@@ -57,10 +57,11 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     }
   }
 
-  const note = ({ endpointId, destinationId, at, failure }: AttemptObservation): void => {
+  const note = ({ endpointId, destinationId, at, outcome, failure }: AttemptObservation): void => {
     const before = health.get(endpointId)
     if (before === undefined && health.size >= maxWaiting) return
-    const sighting = { endpointId, destinationId, observedAt: at, reason: failure ?? null }
+    const isFinal = outcome === 'rejected'
+    const sighting = { endpointId, destinationId, observedAt: at, reason: failure ?? null, isFinal }
     health.set(
       endpointId,
       failure === undefined

@@ -83,6 +83,12 @@ export const DeliveryAttemptSchema = z.object({
     .describe('From the beginning of the request to the end of its answer or its failure, in milliseconds'),
   status: z.int().nullable().describe('HTTP status of the answer; null when there was none'),
   error: z.string().nullable().describe('Why it failed, in words; null on success'),
+  isFinal: z
+    .boolean()
+    .nullable()
+    .describe(
+      'Whether its failure is final, so that the event is not tried again at this endpoint; null on success, and of attempts of early versions',
+    ),
   request: z
     .object({
       method: EndpointOptionsSchema.shape.method.describe('Method of the request'),

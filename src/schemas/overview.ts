@@ -83,6 +83,9 @@ export const OverviewSchema = z.object({
         endpointId: z.string().describe('Id of the endpoint'),
         url: z.string().describe('Where its requests go'),
         reason: z.string().describe('Why its latest attempt failed, in words'),
+        isFinal: z
+          .boolean()
+          .describe('Whether that failure is final: an event that fails so is not tried again at this endpoint'),
         since: z.iso.datetime().describe('Since when its attempts fail, ISO 8601'),
         failed: events.describe('Attempts at it that failed in the range'),
       }),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import { writeEndpointHealth, type EndpointSighting } from '../../src/db/attempt-stats.ts'
+import { listFailingEndpoints, writeEndpointHealth, type EndpointSighting } from '../../src/db/attempt-stats.ts'
 import type { Database } from '../../src/db/database.ts'
 import { readEndpointStates, writeDownEndpoints } from '../../src/db/endpoint-states.ts'
 import { openPglite } from '../../src/db/pglite.ts'
@@ -28,7 +28,14 @@ afterAll(async () => {
 const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute))
 
 it('tells the first node that holds an endpoint to be down, the next probe of any, and how many there are', async () => {
-  const health = { destinationId: 'd', observedAt: at(9), failingSince: at(1), reason: 'It hangs.', succeededAt: null }
+  const health = {
+    destinationId: 'd',
+    observedAt: at(9),
+    failingSince: at(1),
+    reason: 'It hangs.',
+    succeededAt: null,
+    isFinal: false,
+  }
   await writeEndpointHealth(database, [{ endpointId: 'e1', ...health }])
   await writeDownEndpoints(database, 'one', [
     { endpointId: 'e1', downSince: at(3), nextProbeAt: at(10) },
@@ -83,6 +90,7 @@ const sighting = (
   failingSince: failingSince === null ? null : at(failingSince),
   succeededAt: succeededAt === null ? null : at(succeededAt),
   reason: failingSince === null ? null : `failed at ${observedAt}`,
+  isFinal: false,
 })
 
 it('tells since when an endpoint fails that several nodes attempt, whichever tells first', async () => {
@@ -119,6 +127,27 @@ it('tells since when an endpoint fails that several nodes attempt, whichever tel
   expect(await readEndpointStates(database, ['several-0'])).toMatchObject([
     { state: 'working', failingSince: null, reason: null },
   ])
+})
+
+it('tells whether the latest failure is final, also where a node of the version before saw it', async () => {
+  const range = { since: at(0), until: at(60), destinationIds: ['finals'] }
+  const told = async () => (await listFailingEndpoints(database, range, 10)).map(({ isFinal }) => isFinal)
+  const fail = (minute: number, isFinal: boolean): Promise<void> =>
+    writeEndpointHealth(database, [{ ...sighting('final', [null, 1, minute]), destinationId: 'finals', isFinal }])
+  await fail(3, true)
+  await fail(2, false)
+  expect(await told()).toEqual([true])
+  await fail(4, false)
+  expect(await told()).toEqual([false])
+  await fail(5, true)
+  expect(await told()).toEqual([true])
+  await database.query(
+    `insert into endpoint_health (endpoint_id, destination_id, observed_at, failing_since, reason)
+     values ('final', 'finals', $1, $1, 'failed at 6')
+     on conflict (endpoint_id) do update set observed_at = excluded.observed_at, reason = excluded.reason`,
+    [at(6)],
+  )
+  expect(await told()).toEqual([false])
 })
 
 it('keeps since when an endpoint fails that failed while nothing could be written', async () => {

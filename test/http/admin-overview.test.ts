@@ -88,6 +88,7 @@ describe('the overview', () => {
         endpointId: broken.settings.webhooks[0]?.id,
         url: `${receiver.url}/gone`,
         reason: expect.stringContaining('404') as string,
+        isFinal: true,
         since: expect.any(String) as string,
         failed: 4,
       },

@@ -6,6 +6,7 @@ import type { CreatedApiToken } from '../../src/schemas/access.ts'
 import { shownAttempts } from '../../src/delivery-log/shown-attempts.ts'
 import type { DeliveryAttempt, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import { apiOf, startTestApp, type TestApp } from '../support/app.ts'
+import { createCertificates } from '../support/certificates.ts'
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts'
 import { until } from '../support/wait.ts'
 
@@ -61,10 +62,11 @@ it('of a delivery stays as it was, of its failures and its success', { timeout: 
       url: receiver.url,
       status: 503,
       excerpt: 'not yet',
+      isFinal: false,
       request: { method: 'POST', contentType: 'json' },
       isCut: false,
     },
-    { url: receiver.url, status: 202, excerpt: 'taken', error: null, isCut: false },
+    { url: receiver.url, status: 202, excerpt: 'taken', error: null, isFinal: null, isCut: false },
   ])
   expect(before.timeline.map(toldSignatures)).toEqual(
     [first, second].map((request) => request && signaturesOf(request)),
@@ -97,6 +99,23 @@ it('of a delivery stays as it was, of its failures and its success', { timeout: 
 
   await node.api('DELETE', `/destinations/${destinationId}`)
   expect((await read(id)).timeline).toEqual(before.timeline)
+})
+
+it('says which failure is final', { timeout: limitMs }, async () => {
+  const { selfSigned } = await createCertificates()
+  await using untrusted = await startReceiver({ tls: selfSigned })
+  await using gone = await startReceiver()
+  gone.answer({ status: 404 })
+  const source = await node.createSource()
+  await node.connect([source], [untrusted.url, gone.url])
+  await node.post('/track', source.writeKey, { userId: 'u1', event: 'E', messageId: 'final' })
+  const { timeline } = await untilStatus(eventWorkflowId(source.id, 'final'), 'failed')
+  expect(timeline.map(({ status, isFinal }) => ({ status, isFinal }))).toEqual(
+    expect.arrayContaining([
+      { status: null, isFinal: true },
+      { status: 404, isFinal: true },
+    ]),
+  )
 })
 
 it('is read by viewers without signatures', { timeout: 2 * limitMs }, async () => {

@@ -190,10 +190,11 @@ function series(
 /** Nothing for an endpoint that was removed, or whose destination is switched off. */
 function failingEndpoint(
   settings: Settings,
-  { destinationId, endpointId, failingSince, reason, failed }: FailingEndpoint,
+  { destinationId, endpointId, failingSince, reason, isFinal, failed }: FailingEndpoint,
 ): Overview['failingEndpoints'] {
   const destination = settings.destination(destinationId)
   const url = destination?.settings.webhooks.find(({ id }) => id === endpointId)?.url
   if (url === undefined || destination?.enabled !== true || failingSince === null) return []
-  return [{ destinationId, endpointId, url, reason: reason ?? 'failed', since: failingSince.toISOString(), failed }]
+  const since = failingSince.toISOString()
+  return [{ destinationId, endpointId, url, reason: reason ?? 'failed', isFinal, since, failed }]
 }

@@ -8,30 +8,29 @@ export interface Advice {
   action: string
 }
 
-/** Client errors that speak of the moment: such an answer is tried again. */
-const passing = new Set([408, 425, 429])
-
 /** @param reason  as the server words it: `The endpoint answered 404 Not Found.`
+ *  @param isFinal  whether what fails so is not tried again at this endpoint
  *  @param othersMayTakeIt  the destination has more endpoints, of which one is enough */
-export function advice(reason: string, othersMayTakeIt: boolean): Advice {
-  const final = (cause: string, action: string): Advice => ({
-    isFinal: true,
-    text: `${cause} ${ends(othersMayTakeIt)}`,
-    action,
-  })
+export function advice({ reason, isFinal }: { reason: string; isFinal: boolean }, othersMayTakeIt: boolean): Advice {
+  if (!isFinal) return { isFinal, text: retries(othersMayTakeIt), action: 'See what waits, or pause it' }
+  const { cause, action } = mendable(reason)
+  return { isFinal, text: `${cause} ${ends(othersMayTakeIt)}`, action }
+}
+
+/** What is to be mended where a failure is final. */
+function mendable(reason: string): { cause: string; action: string } {
   const status = Number(/^The endpoint answered (\d{3})/.exec(reason)?.[1])
-  if (status === 401 || status === 403) return final('It does not accept the sender.', 'Check secret and headers')
+  if (status === 401 || status === 403)
+    return { cause: 'It does not accept the sender.', action: 'Check secret and headers' }
   if (status === 404 || status === 405 || status === 410)
-    return final('Nothing accepts events at this URL.', 'Correct the URL')
-  if (status >= 300 && status < 400) return final('It redirects to another URL.', 'Enter the final URL')
-  if (status >= 400 && status < 500 && !passing.has(status))
-    return final('It does not accept what is sent.', 'Send a test event')
-  if (reason.startsWith('The certificate of')) return final('Its certificate is not trusted.', 'Check the URL')
+    return { cause: 'Nothing accepts events at this URL.', action: 'Correct the URL' }
+  if (status < 400) return { cause: 'It redirects to another URL.', action: 'Enter the final URL' }
+  if (status >= 400) return { cause: 'It does not accept what is sent.', action: 'Send a test event' }
+  if (reason.startsWith('The certificate of'))
+    return { cause: 'Its certificate is not trusted.', action: 'Check the URL' }
   if (reason.includes('where deliveries may not go') || reason.includes(' has no address to deliver to: '))
-    return final('Deliveries may not go to this address.', 'Correct the URL')
-  if (/^The request to \S+ cannot be sent: /.test(reason))
-    return final('No request can be made of its URL and headers.', 'Correct URL and headers')
-  return { isFinal: false, text: retries(othersMayTakeIt), action: 'See what waits, or pause it' }
+    return { cause: 'Deliveries may not go to this address.', action: 'Correct the URL' }
+  return { cause: 'No request can be made of its URL and headers.', action: 'Correct URL and headers' }
 }
 
 const ends = (othersMayTakeIt: boolean): string =>

@@ -8,9 +8,6 @@ import { useCanChange } from '../../shared/use-role.ts'
 /** The reason of an endpoint that its destination has no longer. */
 const removed = 'the endpoint was removed from its destination'
 
-/** Client errors that speak of the moment: they are tried again. */
-const passing = new Set([408, 425, 429])
-
 /** Which endpoints of a delivery are not tried again and why, and until when the others are. */
 export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const retry = useQuery(statusQuery).data?.retry
@@ -80,11 +77,16 @@ function missedAt({ endpointId, url, reason }: DeliveryEndpoint, timeline: Deliv
   const last = timeline.findLast((attempt) => attempt.endpointId === endpointId)
   const at = last?.url ?? url ?? endpointId
   if (reason === removed) return { url: at, cause: 'it was removed from its destination', isRefused: false }
-  const status = last?.status ?? undefined
-  if (status !== undefined && status >= 300 && status < 500 && !passing.has(status))
-    return { url: at, cause: `the answer HTTP ${status} is final`, isRefused: true }
-  const cause = 'the time for retries is over, or the failure is one that does not pass by itself'
-  return { url: at, cause, isRefused: false }
+  const { status = null, isFinal = null } = last ?? {}
+  if (isFinal !== true || status === null) return { url: at, cause: ends[`${isFinal ?? 'unknown'}`], isRefused: false }
+  return { url: at, cause: `the answer HTTP ${status} is final`, isRefused: true }
+}
+
+/** What ended the attempts of an endpoint, by whether its last failure was final: of an early version that is not known. */
+const ends = {
+  true: 'the failure is one that does not pass by itself',
+  false: 'the time for retries is over',
+  unknown: 'the time for retries is over, or the failure is one that does not pass by itself',
 }
 
 const tellOnlyEnd = ({ cause }: Missed): string => `It will not be tried again: ${cause}. `

@@ -54,7 +54,7 @@ function FailingRow({ failing }: { failing: Failing }) {
   const isPaused = destination?.paused === true
   const { isFinal, text, action } = isPaused
     ? whilePaused(destination.held !== null)
-    : advice(reason, isOneOfSeveral && destination?.successPolicy === 'any')
+    : advice(failing, isOneOfSeveral && destination?.successPolicy === 'any')
   return (
     <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
       <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />
