@@ -74,7 +74,8 @@ export function toAttemptOutcome(
       return { kind: 'rejected', reason: outcome.reason, attempt }
     case 'unavailable': {
       const { retryAfterMs } = outcome
-      return { kind: 'unavailable', attempt, pausedTotalMs, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+      const asked = retryAfterMs !== undefined && { retryAfterMs }
+      return { kind: 'unavailable', attempt: { ...attempt, ...asked }, pausedTotalMs, ...asked }
     }
   }
 }

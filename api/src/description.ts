@@ -1969,6 +1969,8 @@ export interface components {
                     value: string;
                 }[];
             } | null;
+            /** @description For how long the endpoint asked to be left alone (`Retry-After` of a 429 or 503), in milliseconds; null where it asked for nothing, and in attempts of early versions */
+            retryAfterMs: number | null;
             /** @description HTTP status of the answer; null when there was none */
             status: number | null;
             /** @description Where it went, up to 300 characters of it; null for an attempt of an early version */

@@ -182,6 +182,8 @@ export interface Attempt {
   error?: string
   /** Whether the failure is final; absent on success, and in attempts of early versions. */
   isFinal?: boolean
+  /** For how long the receiver asked to be left alone, in milliseconds; absent when it asked for nothing. */
+  retryAfterMs?: number
   /** Beginning of a failed answer's body, cleaned; in attempts of early versions, whose evidence is no more than this. */
   excerpt?: string
   /** What was sent and answered: the JSON of an `Evidence`, sealed where the event is; absent where it is not kept. */

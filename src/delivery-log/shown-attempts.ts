@@ -15,11 +15,21 @@ export const shownAttempts = (
 ): Promise<DeliveryAttempt[]> =>
   Promise.all(
     made.map(async (attempt) => {
-      const { endpointId, at, durationMs, url = null, status = null, error = null, isFinal = null, evidence: kept } = attempt
+      const {
+        endpointId,
+        at,
+        durationMs,
+        url = null,
+        status = null,
+        error = null,
+        isFinal = null,
+        retryAfterMs = null,
+        evidence: kept,
+      } = attempt
       const evidence = messageId === undefined || kept === undefined ? undefined : await openEvidence(messages, kept)
       const shown = evidence && showEvidence(evidence, messageId ?? '', new Date(at))
       return {
-        ...{ endpointId, url, at, durationMs, status, error, isFinal },
+        ...{ endpointId, url, at, durationMs, status, error, isFinal, retryAfterMs },
         request: shown?.request ?? null,
         response: shown?.answer ? { headers: shown.answer } : null,
         isCut: shown?.isCut ?? false,

@@ -89,6 +89,12 @@ export const DeliveryAttemptSchema = z.object({
     .describe(
       'Whether its failure is final, so that the event is not tried again at this endpoint; null on success, and of attempts of early versions',
     ),
+  retryAfterMs: z
+    .number()
+    .nullable()
+    .describe(
+      'For how long the endpoint asked to be left alone (`Retry-After` of a 429 or 503), in milliseconds; null where it asked for nothing, and in attempts of early versions',
+    ),
   request: z
     .object({
       method: EndpointOptionsSchema.shape.method.describe('Method of the request'),

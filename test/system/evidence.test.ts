@@ -45,7 +45,7 @@ it('of a delivery stays as it was, of its failures and its success', { timeout: 
   await using receiver = await startReceiver()
   await using elsewhere = await startReceiver()
   receiver.answerInTurn(
-    { status: 503, body: 'not yet', headers: { 'x-try': '1' } },
+    { status: 503, body: 'not yet', headers: { 'x-try': '1', 'retry-after': '1' } },
     { status: 202, body: 'taken', headers: { 'x-try': '2', 'set-cookie': 'session=1' } },
   )
   const source = await node.createSource()
@@ -63,10 +63,11 @@ it('of a delivery stays as it was, of its failures and its success', { timeout: 
       status: 503,
       excerpt: 'not yet',
       isFinal: false,
+      retryAfterMs: 1_000,
       request: { method: 'POST', contentType: 'json' },
       isCut: false,
     },
-    { url: receiver.url, status: 202, excerpt: 'taken', error: null, isFinal: null, isCut: false },
+    { url: receiver.url, status: 202, excerpt: 'taken', error: null, isFinal: null, retryAfterMs: null, isCut: false },
   ])
   expect(before.timeline.map(toldSignatures)).toEqual(
     [first, second].map((request) => request && signaturesOf(request)),

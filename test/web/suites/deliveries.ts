@@ -6,10 +6,12 @@ import { describe, expect, it } from 'vitest'
 import type { CreatedApiToken } from '../../../src/schemas/access.ts'
 import type { DeletionRequestDetail } from '../../../src/schemas/deletion-request.ts'
 import type { Delivery } from '../../../src/schemas/delivery.ts'
+import { createCertificates } from '../../support/certificates.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { messageIdsOf } from '../../support/repeats.ts'
 import { until } from '../../support/wait.ts'
 import { eventually, type WebTest } from '../browser.ts'
+import { pressAt } from '../keyboard.ts'
 
 /** So many that steering them all takes seconds. */
 const many = 150
@@ -127,6 +129,7 @@ export const deliveries = (web: WebTest) =>
       await page.getByRole('button', { name: 'Retry now …' }).click()
       await page.getByLabel('Why').fill('the database is back')
       await page.keyboard.press('Enter')
+      await page.getByText('Retry requested: each attempt is listed below as it is made').waitFor()
       await page.getByText(/by admin: the database is back$/).waitFor()
 
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&userId=linus`)
@@ -151,6 +154,46 @@ export const deliveries = (web: WebTest) =>
       await repaired.received(2)
       await eventually(() => statuses(source.id)).toEqual(['cancelled', 'delivered', 'delivered'])
       expect(errors).toEqual([])
+    })
+
+    it('say that the endpoint asked for the pause before the next attempt, and that a failure without an answer is final', async () => {
+      const { selfSigned } = await createCertificates()
+      await using busy = await startReceiver()
+      await using untrusted = await startReceiver({ tls: selfSigned })
+      busy.answer({ status: 429, headers: { 'retry-after': '2700' } })
+      const source = await web.node.createSource('Patient')
+      await web.node.connect([source], [busy.url])
+      const id = encodeURIComponent(`event/${source.id}/asked`)
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Asked', messageId: 'asked' })
+      await eventually(() => statuses(source.id)).toEqual(['retrying'])
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries/${id}`)
+      await page.getByText(/^Next attempt in 4\d(\.\d)? min; the endpoint asked for a pause of 45 min$/).waitFor()
+
+      const other = await web.node.createSource('Distrustful')
+      await web.node.connect([other], [untrusted.url])
+      await web.node.post('/track', other.writeKey, { userId: 'ada', event: 'Lost', messageId: 'lost' })
+      await eventually(() => statuses(other.id)).toEqual(['failed'])
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${other.id}/lost`)}`)
+      await page.getByText('It will not be tried again: the failure is one that does not pass by itself.').waitFor()
+    })
+
+    it('leave the focus at the next action when they are cancelled by the keyboard', async () => {
+      await using busy = await startReceiver()
+      busy.answer({ status: 503 })
+      const source = await web.node.createSource('Called off')
+      await web.node.connect([source], [busy.url])
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Called off', messageId: 'off' })
+      await eventually(() => statuses(source.id)).toEqual(['retrying'])
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/off`)}`)
+      await page.getByRole('button', { name: 'Cancel …' }).focus()
+      await page.keyboard.press('Enter')
+      await pressAt(page, page.getByRole('button', { name: 'Cancel the delivery' }))
+      const next = page.getByRole('button', { name: 'Redeliver …' })
+      await next.and(page.locator(':focus')).waitFor()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      expect(await next.evaluate((button) => button === document.activeElement)).toBe(true)
     })
 
     it('gives each answer of a delivery a name of its own', async () => {

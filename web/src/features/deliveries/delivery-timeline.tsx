@@ -64,6 +64,7 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
             ) : (
               <>
                 Next attempt <Countdown to={nextAttemptAt} />
+                {askedPause(delivery, endpointId)}
               </>
             )}
           </Text>
@@ -71,6 +72,14 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
       ))}
     </Timeline>
   )
+}
+
+/** That the endpoint asked for a pause after its last attempt, if it did. */
+function askedPause({ timeline }: DeliveryDetail, endpointId: string): string {
+  const { retryAfterMs = null } = timeline.findLast((attempt) => attempt.endpointId === endpointId) ?? {}
+  return retryAfterMs === null || retryAfterMs === 0
+    ? ''
+    : `; the endpoint asked for a pause of ${formatSpan(retryAfterMs)}`
 }
 
 const isDelivered = ({ status, error }: DeliveryAttempt): boolean => error === null && status !== null

@@ -44,7 +44,7 @@ export const obstacleTexts: Record<SteeringObstacle, string> = {
 
 /** Texts that are shown once a delivery took an action. */
 export const steeredTexts: Record<DeliverySteered | 'redelivered', string> = {
-  retrying: 'The next attempt is made as soon as its endpoint can be tried',
+  retrying: 'Retry requested: each attempt is listed below as it is made',
   started: 'The delivery has started',
   queued: 'It waits in the inbox until Temporal accepts it',
   cancelled: 'It was cancelled before its delivery started',
