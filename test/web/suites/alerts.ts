@@ -87,4 +87,39 @@ export const alerts = (web: WebTest) =>
       // The preview was refused while a field was empty.
       expect(errors.filter((error) => !error.includes('/alert-rules/preview'))).toEqual([])
     })
+
+    it('name the bounds of a rule in the unit of its field, also where Enter is pressed in it', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/alerts`)
+      for (const [label, typed, told] of [
+        ['An endpoint fails for so many minutes', '1441', 'At most 1,440 minutes.'],
+        ['An event waits in the inbox for so many minutes', '2000', 'At most 1,440 minutes.'],
+        ['A replaced write key or secret ends within so many hours', '721', 'At most 720 hours.'],
+        ['So many percent of the attempts at an endpoint fail', '101', 'At most 100 %.'],
+        ['Within so many minutes', '61', 'At most 60 minutes.'],
+      ] as const) {
+        await page.reload()
+        await page.getByLabel(label).fill(typed)
+        await page.getByLabel(label).press('Enter')
+        await page.getByText(told, { exact: true }).waitFor()
+        expect(await page.getByText('Saved. The rules apply').count()).toBe(0)
+      }
+    })
+
+    it('say in their dialog that a channel is gone which was removed elsewhere', async () => {
+      const channel = { name: 'Removed elsewhere', settings: { kind: 'slack', url: 'http://127.0.0.1:9/' } }
+      const { body } = await web.node.api<{ id: string }>('POST', '/alert-channels', channel)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/alerts`)
+      const change = page.getByRole('row', { name: channel.name }).getByRole('button', { name: 'Change' })
+      await change.waitFor()
+      // The list is as it was.
+      await page.route(/\/alert-channels$/, (route) => route.abort())
+      await web.node.api('DELETE', `/alert-channels/${body.id}`)
+      await change.click()
+      const dialog = page.getByRole('dialog', { name: `Change ${channel.name}` })
+      await dialog.getByText(/^No alert channel has the id .+: it may have been deleted\.$/).waitFor()
+      expect(await dialog.getByText('Check the address').count()).toBe(0)
+      expect(await page.getByRole('heading', { level: 1 }).allTextContents()).toEqual(['Alerts'])
+    })
   })

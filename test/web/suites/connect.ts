@@ -442,7 +442,16 @@ export const connecting = (web: WebTest) =>
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
       await page.getByRole('radio', { name: 'They are held until an endpoint answers' }).check()
-      await page.getByLabel('Hold after so many minutes of failure').fill('0.05')
+      const holdAfter = page.getByLabel('Hold after so many minutes of failure')
+      for (const [typed, told] of [
+        ['1441', 'At most 1,440 minutes.'],
+        ['0', 'At least 0.017 minutes.'],
+      ] as const) {
+        await holdAfter.fill(typed)
+        await holdAfter.press('Enter')
+        await page.getByText(told, { exact: true }).waitFor()
+      }
+      await holdAfter.fill('0.05')
       await page.getByRole('textbox', { name: 'Retry window' }).fill('48')
       await page.getByRole('textbox', { name: "Keep the order of each user's events" }).fill('90')
       await page.getByRole('textbox', { name: 'First pause' }).fill('60')

@@ -1,19 +1,7 @@
 import { Button, getDefaultZIndex, Modal, type ModalProps } from '@mantine/core'
-import { createContext, use, useCallback, useEffect, useRef } from 'react'
+import { use, useCallback, useEffect, useRef } from 'react'
+import { ClosingContext, type Ask } from './closing.ts'
 import { useDialogPlace } from './open-dialogs.ts'
-
-/** Asks whether a dialog may be closed. @param proceed  closes it */
-type Ask = (proceed: () => void) => void
-
-/** How what stands in a dialog closes it, and has something asked first. */
-interface Closing {
-  close: () => void
-  /** @param ask  what is asked from now on; null: nothing */
-  setAsk: (ask: Ask | null) => void
-}
-
-/** Of the dialog around something; null outside of any. */
-export const ClosingContext = createContext<Closing | null>(null)
 
 /** A dialog over the page. Whatever closes it, unsaved edits in it are asked about first, and the focus goes back to where it was. Of several,
  *  the one on top alone hears Escape. */
@@ -49,12 +37,14 @@ export const CloseButton = () => (
   </Button>
 )
 
-/** Mounted with the content: a dialog that is taken out of the page while it is open cannot give the focus back itself. */
+/** Mounted with the content: a dialog that is taken out of the page while it is open cannot give the focus back itself. Where what had it
+ *  is gone, the page gets it. */
 function FocusKeeper() {
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
     const before = focusOutside(place.current?.closest('[role=dialog]') ?? null)
-    return () => before?.focus({ preventScroll: true })
+    return () =>
+      (before?.isConnected === true ? before : document.querySelector('main'))?.focus({ preventScroll: true })
   }, [])
   return <span ref={place} hidden />
 }

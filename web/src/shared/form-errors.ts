@@ -22,8 +22,15 @@ export function explainAtField(error: Error): string {
   return sentence(error.message.slice(member.length).replace(/^:/, ''))
 }
 
-/** Why what a form would do could not be tried as it is typed. */
-export function notTried(error: Error): string {
+/** What a form would do cannot be tried while a field is wrong. */
+export const notTriedYet = 'Not tried yet. Correct the fields above first.'
+
+/** Why what a form would do could not be tried as it is typed.
+ *  @param isJson  it is typed as JSON, where the member that is wrong stands in the sentence */
+export function notTried(error: Error, isJson = false): string {
   const isOfField = error instanceof ApiError && error.path !== undefined
-  return `Not tried yet. ${isOfField ? 'Correct the fields above first. ' : ''}${explainAtField(error)}`
+  if (!isOfField) return `Not tried yet. ${explain(error)}`
+  return isJson
+    ? `Not tried yet. Correct the JSON above first. ${explain(error)}`
+    : `${notTriedYet} ${explainAtField(error)}`
 }

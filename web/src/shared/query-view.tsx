@@ -1,8 +1,9 @@
 import { Alert, Skeleton, Stack } from '@mantine/core'
 import { IconClockExclamation } from '@tabler/icons-react'
 import type { QueryObserverResult } from '@tanstack/react-query'
-import { lazy, Suspense, type ReactNode } from 'react'
+import { lazy, Suspense, use, type ReactNode } from 'react'
 import { isMissing } from '../api/request.ts'
+import { ClosingContext } from './closing.ts'
 import { ErrorNotice, explainReading } from './error-notice.tsx'
 import { formatSpan, formatTime, useNow } from './time.tsx'
 import { loadFile } from './load-file.ts'
@@ -20,6 +21,7 @@ interface Props<Data> {
 export function QueryView<Data>({ query, children }: Props<Data>) {
   const { data, dataUpdatedAt, refetch } = query
   const error = useLastError(query)
+  const isInDialog = use(ClosingContext) !== null
   if (data !== undefined)
     return (
       <>
@@ -28,7 +30,9 @@ export function QueryView<Data>({ query, children }: Props<Data>) {
       </>
     )
   if (error !== null && isMissing(error))
-    return (
+    return isInDialog ? (
+      <ErrorNotice error={error} title="Not found" />
+    ) : (
       <Suspense fallback={<Outline />}>
         <NotThere error={error} />
       </Suspense>

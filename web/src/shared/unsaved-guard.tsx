@@ -1,7 +1,8 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { use, useEffect, useState } from 'react'
-import { ClosingContext, Dialog } from './dialog.tsx'
+import { ClosingContext } from './closing.ts'
+import { Dialog } from './dialog.tsx'
 import { useUnsaved } from './unsaved.ts'
 
 /** Asks before a page, one of its tabs or a dialog is left whose form has unsaved edits. */

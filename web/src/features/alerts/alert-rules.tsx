@@ -5,6 +5,7 @@ import type { AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertRulesQuery, saveAlertRules } from '../../api/alerts.ts'
 import type { Tagged } from '../../api/request.ts'
 import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
+import { outOfBounds, type Bounds } from '../../shared/bounds.ts'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
 import { FormStack } from '../../shared/form-stack.tsx'
@@ -31,15 +32,42 @@ export function AlertRulesForm() {
   )
 }
 
-/** Largest values of the fields. */
-const maxMinutes = 24 * 60
-const maxShareMinutes = 60
-const maxResizedPercent = 1_000
-const maxHours = 30 * 24
+/** Bounds of the fields, and the unit that they count in. */
+const bounds: Record<NumberName, Bounds> = {
+  endpointMinutes: { min: 1 / 60, max: 24 * 60, unit: 'minutes' },
+  failedPercent: { min: 1, max: 100, unit: '%' },
+  failedMinutes: { min: 1, max: 60, unit: 'minutes' },
+  inboxMinutes: { min: 1 / 60, max: 24 * 60, unit: 'minutes' },
+  resizedPercent: { min: 1, max: 1_000, unit: '%' },
+  keyHours: { min: 1 / 3_600, max: 30 * 24, unit: 'hours' },
+}
+
+const numberNames = Object.keys(bounds) as NumberName[]
+
+/** What is wrong with the numbers, by their fields. */
+const wrongIn = (values: RuleValues): Record<string, string | null> =>
+  Object.fromEntries(numberNames.map((name) => [name, outOfBounds(values[name], bounds[name])]))
+
+/** What the form calls the members of the rules. */
+const labels: Record<keyof AlertRules, string> = {
+  endpointFailingAfterSeconds: 'An endpoint fails for so many minutes',
+  endpointFailedPercent: 'So many percent of the attempts at an endpoint fail',
+  endpointFailedMinutes: 'Within so many minutes',
+  inboxOlderThanSeconds: 'An event waits in the inbox for so many minutes',
+  audienceResizedPercent: 'A sync changed the size of an audience by more than so many percent',
+  keyEndingWithinSeconds: 'A replaced write key or secret ends within so many hours',
+  endpointDown: 'An endpoint is down',
+  destinationHeld: 'A destination is held because it fails',
+  syncFailed: 'A sync failed or was refused',
+}
 
 /** Asks before unsaved edits are lost, and before those of others are. */
 function Rules({ rules }: { rules: Tagged<AlertRules> }) {
-  const form = useForm({ mode: 'controlled', initialValues: toValues(rules.answer) })
+  const form = useForm({
+    mode: 'controlled',
+    initialValues: toValues(rules.answer),
+    validate: wrongIn,
+  })
   const { loaded, problem, load, reload, tell } = useTaggedForm({
     form,
     current: rules,
@@ -61,10 +89,14 @@ function Rules({ rules }: { rules: Tagged<AlertRules> }) {
         <Fields form={form} disabled={!canChange} />
         {canChange && (
           <>
-            <RulesPreview rules={toRules(form.values)} />
+            <RulesPreview
+              rules={toRules(form.values)}
+              isWithinBounds={Object.values(wrongIn(form.values)).every((wrong) => wrong === null)}
+            />
             <FormProblem title="Not saved" problem={problem} />
             <ChangedMeanwhile
               error={save.error}
+              labels={labels}
               isSaving={save.isPending}
               onReload={() => {
                 save.reset()
@@ -85,20 +117,20 @@ function Rules({ rules }: { rules: Tagged<AlertRules> }) {
 }
 
 function Fields({ form, disabled }: { form: UseFormReturnType<RuleValues>; disabled: boolean }) {
-  const number = (name: NumberName, label: string, description: string, max: number, min = 0) => (
+  const number = (name: NumberName, label: string, description: string) => (
     <NumberInput
       label={label}
       description={description}
-      min={min}
-      max={max}
+      min={bounds[name].min}
+      max={bounds[name].max}
       maw={480}
       disabled={disabled}
       {...form.getInputProps(name)}
     />
   )
-  const onOff = (name: SwitchName, label: string, description: string) => (
+  const onOff = (name: SwitchName, description: string) => (
     <Switch
-      label={label}
+      label={labels[name]}
       description={description}
       disabled={disabled}
       {...form.getInputProps(name, { type: 'checkbox' })}
@@ -106,37 +138,23 @@ function Fields({ form, disabled }: { form: UseFormReturnType<RuleValues>; disab
   )
   return (
     <>
-      {number(
-        'endpointMinutes',
-        'An endpoint fails for so many minutes',
-        'All its attempts. Empty: no alert',
-        maxMinutes,
-      )}
+      {number('endpointMinutes', labels.endpointFailingAfterSeconds, 'All its attempts. Empty: no alert')}
       {number(
         'failedPercent',
-        'So many percent of the attempts at an endpoint fail',
+        labels.endpointFailedPercent,
         'If there were at least 20. The alert ends below half of that percentage. Empty: no alert',
-        100,
-        1,
       )}
-      {number('failedMinutes', 'Within so many minutes', 'Up to 60', maxShareMinutes, 1)}
-      {number('inboxMinutes', 'An event waits in the inbox for so many minutes', 'Empty: no alert', maxMinutes)}
+      {number('failedMinutes', labels.endpointFailedMinutes, 'Up to 60')}
+      {number('inboxMinutes', labels.inboxOlderThanSeconds, 'Empty: no alert')}
       {number(
         'resizedPercent',
-        'A sync changed the size of an audience by more than so many percent',
+        labels.audienceResizedPercent,
         'With 30, from 1,000 members to 650 or to 1,350. Empty: no alert',
-        maxResizedPercent,
-        1,
       )}
-      {number(
-        'keyHours',
-        'A replaced write key or secret ends within so many hours',
-        'The old one no longer counts from then on. Empty: no alert',
-        maxHours,
-      )}
-      {onOff('endpointDown', 'An endpoint is down', 'So many attempts failed that only one is made now and then')}
-      {onOff('destinationHeld', 'A destination is held because it fails', 'Its deliveries wait until it answers')}
-      {onOff('syncFailed', 'A sync failed or was refused', 'One that was refused waits to be confirmed')}
+      {number('keyHours', labels.keyEndingWithinSeconds, 'The old one no longer counts from then on. Empty: no alert')}
+      {onOff('endpointDown', 'So many attempts failed that only one is made now and then')}
+      {onOff('destinationHeld', 'Its deliveries wait until it answers')}
+      {onOff('syncFailed', 'One that was refused waits to be confirmed')}
     </>
   )
 }

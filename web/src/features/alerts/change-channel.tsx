@@ -14,7 +14,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
-import { channelFieldOf, ChannelFields, recipientsOf, type ChannelValues } from './channel-fields.tsx'
+import { channelFieldOf, ChannelFields, channelLabels, recipientsOf, type ChannelValues } from './channel-fields.tsx'
 
 /** A button that opens the channel to be changed. */
 export function ChangeChannel({ channel }: { channel: AlertChannel }) {
@@ -71,6 +71,7 @@ function ChangeForm({ read, onDone }: { read: Tagged<AlertChannel>; onDone: () =
         <FormProblem title="Not saved" problem={problem} />
         <ChangedMeanwhile
           error={save.error}
+          labels={channelLabels}
           isSaving={save.isPending}
           onReload={() => {
             save.reset()

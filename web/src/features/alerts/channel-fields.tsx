@@ -19,6 +19,16 @@ interface Props {
   isKnown: boolean
 }
 
+/** What the form calls the members of a channel. */
+export const channelLabels = {
+  name: 'Name of the channel',
+  'settings.url': 'URL',
+  'settings.smtpUrl': 'SMTP server',
+  'settings.sharedSecret': 'Secret that signs',
+  'settings.from': 'From',
+  'settings.to': 'To',
+}
+
 const asItIs = 'Empty: as it is'
 
 export function ChannelFields({ form, isKnown }: Props) {

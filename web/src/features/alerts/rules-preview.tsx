@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { AlertPreview, AlertRules } from '../../../../src/schemas/alert.ts'
 import { alertPreviewQuery } from '../../api/alerts.ts'
-import { notTried } from '../../shared/form-errors.ts'
+import { notTried, notTriedYet } from '../../shared/form-errors.ts'
 import { readableReason } from '../../shared/readable-reason.ts'
 import { alertKinds } from './alert-kinds.ts'
 
@@ -13,14 +13,16 @@ const typingPauseMs = 500
 const title = 'With these rules, open now'
 
 /** What would be open now; follows as the rules are typed. Nothing is saved or told. */
-export function RulesPreview({ rules }: { rules: AlertRules }) {
+export function RulesPreview({ rules, isWithinBounds }: { rules: AlertRules; isWithinBounds: boolean }) {
   const [text] = useDebouncedValue(JSON.stringify(rules), typingPauseMs)
-  const query = useQuery({ ...alertPreviewQuery(text), placeholderData: keepPreviousData })
+  const query = useQuery({ ...alertPreviewQuery(text), placeholderData: keepPreviousData, enabled: isWithinBounds })
   return (
     <Stack gap="xs" component="section" aria-label={title}>
       <Text fw={600}>{title}</Text>
       <div aria-live="polite">
-        <Text size="sm">{query.error === null ? summaryOf(query.data) : notTried(query.error)}</Text>
+        <Text size="sm">
+          {!isWithinBounds ? notTriedYet : query.error === null ? summaryOf(query.data) : notTried(query.error)}
+        </Text>
       </div>
       {query.data !== undefined && query.data.items.length > 0 && (
         <List size="sm" style={{ overflowWrap: 'anywhere' }}>

@@ -2,6 +2,7 @@
 
 import type { Audience, AudiencePatch, MemberFormat } from '../../../../src/schemas/audience.ts'
 import type { NewAudience } from '../../api/audiences.ts'
+import type { Bounds } from '../../shared/bounds.ts'
 
 export interface AudienceValues {
   name: string
@@ -155,6 +156,20 @@ function toMembershipPatch(values: AudienceValues, { membership }: Audience): Pi
   if (values.query === membership.query && connectionString === '') return {}
   const connection = connectionString === '' ? {} : { connectionString }
   return { membership: { kind: 'sql', query: values.query, statementTimeoutSeconds, ...connection } }
+}
+
+/** Bounds of the shares: the server tells them as numbers from 0 to 1. */
+export const percentBounds: Bounds = { min: 0, max: 100, unit: '%' }
+
+/** What the form calls the members of an audience. */
+export const labels: Record<Exclude<keyof AudiencePatch, 'keepKey'>, string> = {
+  name: 'Name',
+  destinationIds: 'Destinations',
+  membership: 'URL, headers, format, connection or query',
+  schedule: 'Schedule',
+  maxRemovalShare: 'Needs confirmation to remove more than',
+  maxBadRowShare: 'Bad rows allowed',
+  maxPerSecond: 'Most calls per second',
 }
 
 const fields: Record<string, keyof AudienceValues> = {

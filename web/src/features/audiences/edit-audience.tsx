@@ -5,6 +5,7 @@ import type { Audience } from '../../../../src/schemas/audience.ts'
 import { audienceQuery, changeAudience } from '../../api/audiences.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { ApiError, type Tagged } from '../../api/request.ts'
+import { outOfBounds } from '../../shared/bounds.ts'
 import { ChangedMeanwhile } from '../../shared/changed-meanwhile.tsx'
 import { placeError } from '../../shared/form-errors.ts'
 import { FormProblem } from '../../shared/form-problem.tsx'
@@ -12,7 +13,15 @@ import { FormStack } from '../../shared/form-stack.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
-import { fieldOf, headersError, toPatch, toValues, type AudienceValues } from './audience-form.ts'
+import {
+  fieldOf,
+  headersError,
+  labels,
+  percentBounds,
+  toPatch,
+  toValues,
+  type AudienceValues,
+} from './audience-form.ts'
 import { GuardFields, OriginFields } from './edit-fields.tsx'
 import { ScheduleFields } from './schedule-fields.tsx'
 
@@ -21,7 +30,11 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
   const form = useForm<AudienceValues>({
     mode: 'controlled',
     initialValues: toValues(current.answer),
-    validate: { headers: (lines, { from }) => (from === 'http' ? headersError(lines) : null) },
+    validate: {
+      headers: (lines, { from }) => (from === 'http' ? headersError(lines) : null),
+      maxRemovalPercent: (percent) => outOfBounds(percent, percentBounds),
+      maxBadRowPercent: (percent) => outOfBounds(percent, percentBounds),
+    },
   })
   const { loaded, problem, load, reload, tell } = useTaggedForm({
     form,
@@ -76,6 +89,7 @@ export function EditAudience({ current }: { current: Tagged<Audience> }) {
         <FormProblem title="Not saved" problem={problem} />
         <ChangedMeanwhile
           error={save.error}
+          labels={labels}
           isSaving={save.isPending}
           onReload={() => {
             save.reset()

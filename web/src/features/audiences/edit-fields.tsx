@@ -1,7 +1,7 @@
 import { Group, NumberInput, PasswordInput, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { monospaced } from '../../shared/monospaced.ts'
-import type { AudienceValues } from './audience-form.ts'
+import { percentBounds, type AudienceValues } from './audience-form.ts'
 import { FormatField } from './format-field.tsx'
 
 interface Props {
@@ -50,8 +50,8 @@ export const GuardFields = ({ form }: Props) => (
       label="Needs confirmation to remove more than"
       description="Share of the members"
       suffix=" %"
-      min={0}
-      max={100}
+      min={percentBounds.min}
+      max={percentBounds.max}
       required
       {...form.getInputProps('maxRemovalPercent')}
     />
@@ -59,8 +59,8 @@ export const GuardFields = ({ form }: Props) => (
       label="Bad rows allowed"
       description="Share of the rows"
       suffix=" %"
-      min={0}
-      max={100}
+      min={percentBounds.min}
+      max={percentBounds.max}
       required
       {...form.getInputProps('maxBadRowPercent')}
     />

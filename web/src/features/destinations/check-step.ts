@@ -1,3 +1,4 @@
+import { outOfBounds, type Bounds } from '../../shared/bounds.ts'
 import type { DestinationValues, EndpointValues, HeaderValues, RetryValues } from './destination-form.ts'
 
 /** What is missing or wrong in a step of the wizard, by the form's fields.
@@ -52,6 +53,18 @@ export function pausesError({ retryPauses }: Pick<RetryValues, 'retryPauses'>, p
     [`${path}retryPauses.${firstSeconds === '' ? 'firstSeconds' : 'maxSeconds'}`]:
       'Enter both pauses, or leave both empty',
   }
+}
+
+/** Of the time of failure before a hold. */
+export const holdBounds: Bounds = { min: 1 / 60, max: 24 * 60, unit: 'minutes' }
+
+/** The server tells these bounds in seconds. */
+export function holdError({
+  onFailing,
+  holdAfterMinutes,
+}: Pick<DestinationValues, 'onFailing' | 'holdAfterMinutes'>): Record<string, string> {
+  const wrong = onFailing === 'hold' ? outOfBounds(holdAfterMinutes, holdBounds) : null
+  return wrong === null ? {} : { holdAfterMinutes: wrong }
 }
 
 /** @param isAlone  nothing else would be lost without it */

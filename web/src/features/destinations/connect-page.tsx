@@ -30,6 +30,7 @@ import { dropDraft, keepDraft, readDraft, type UnansweredSave } from './connect-
 import {
   emptyDestination,
   fieldOf,
+  labels,
   toNewDestination,
   toPatch,
   toValues,
@@ -276,6 +277,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
           {step === lastFormStep && destinationId !== null && (
             <ChangedMeanwhile
               error={save.error}
+              labels={labels}
               isSaving={save.isPending}
               onReload={() => void takeTheirs(destinationId).catch((error: Error) => setProblem(explain(error)))}
               onOverwrite={() => save.mutate(null)}

@@ -191,6 +191,22 @@ export const toPatch = (values: DestinationValues): DestinationPatch => ({
   },
 })
 
+/** What the forms call the members of a destination. */
+export const labels: Record<Exclude<keyof DestinationPatch, 'enabled' | 'paused' | 'settings'>, string> &
+  Record<'settings.webhooks', string> = {
+  name: 'Name',
+  sourceIds: 'Sources',
+  'settings.webhooks': 'Endpoints',
+  successPolicy: 'When is an event delivered?',
+  onFailing: 'What becomes of deliveries while every endpoint fails?',
+  holdAfterSeconds: 'Hold after so many minutes of failure',
+  retryWindowHours: 'Retry window',
+  retryPauses: 'First pause and longest pause',
+  orderPerUser: "Keep the order of each user's events",
+  filter: 'Filter',
+  mapping: 'Mapping',
+}
+
 /** The form's field for a member of the body that the server found wrong. */
 export function fieldOf(path: string, { webhooks }: DestinationValues): string | undefined {
   if (path === 'holdAfterSeconds') return 'holdAfterMinutes'

@@ -27,10 +27,12 @@ interface Props {
   title: string
   /** As it is typed; null: none. The other of the two is as it is saved. */
   draft: Partial<Pick<Destination, 'filter' | 'mapping'>>
+  /** Whether it is typed as JSON. */
+  isJson: boolean
 }
 
 /** What a draft would have made of the newest events; follows as it is typed. Nothing is sent. */
-export function RehearsalPanel({ destinationId, title, draft }: Props) {
+export function RehearsalPanel({ destinationId, title, draft, isJson }: Props) {
   // As text: a draft that is typed anew but says the same is the same.
   const [text] = useDebouncedValue(JSON.stringify(draft), typingPauseMs)
   const query = useQuery({ ...rehearsalQuery(destinationId, text), placeholderData: keepPreviousData })
@@ -38,7 +40,7 @@ export function RehearsalPanel({ destinationId, title, draft }: Props) {
     <Stack gap="xs" component="section" aria-label={title}>
       <Text fw={600}>{title}</Text>
       <div aria-live="polite">
-        <Text size="sm">{query.error !== null ? notTried(query.error) : summaryOf(query.data)}</Text>
+        <Text size="sm">{query.error !== null ? notTried(query.error, isJson) : summaryOf(query.data)}</Text>
       </div>
       {query.data !== undefined && query.data.items.length > 0 && <EventTable events={query.data.items} />}
     </Stack>

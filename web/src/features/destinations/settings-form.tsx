@@ -11,8 +11,8 @@ import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
-import { endpointErrors, newSourceError, pausesError } from './check-step.ts'
-import { fieldOf, toPatch, toValues, type DestinationValues } from './destination-form.ts'
+import { endpointErrors, holdError, newSourceError, pausesError } from './check-step.ts'
+import { fieldOf, labels, toPatch, toValues, type DestinationValues } from './destination-form.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
 import { OrderPerUser } from './order-per-user.tsx'
 import { SecretField } from './secret-field.tsx'
@@ -29,6 +29,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
       ...newSourceError(values.newSource),
       ...endpointErrors(values.webhooks),
       ...pausesError(values),
+      ...holdError(values),
     }),
   })
   const { id } = destination.answer
@@ -65,6 +66,7 @@ export function SettingsForm({ destination }: { destination: Tagged<Destination>
           <FormProblem title="Not saved" problem={problem} />
           <ChangedMeanwhile
             error={save.error}
+            labels={labels}
             isSaving={save.isPending}
             onReload={() => {
               save.reset()

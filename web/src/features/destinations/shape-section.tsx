@@ -14,6 +14,7 @@ import { Section } from '../../shared/section.tsx'
 import { UnsavedGuard } from '../../shared/unsaved-guard.tsx'
 import { useChange } from '../../shared/use-change.ts'
 import { useTaggedForm } from '../../shared/use-tagged-form.ts'
+import { labels } from './destination-form.ts'
 import type { FilterValues } from './filter-form.ts'
 import type { MappingValues } from './mapping-form.ts'
 import { RehearsalPanel } from './rehearsal.tsx'
@@ -152,6 +153,7 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
           <FormProblem title="Not saved" problem={problem} />
           <ChangedMeanwhile
             error={save.error}
+            labels={labels}
             isSaving={save.isPending}
             onReload={() => {
               save.reset()
@@ -171,7 +173,12 @@ export function ShapeSection<Name extends Member, Values extends FilterValues | 
           </Group>
           {/* Below the buttons: it comes and goes with what is typed, and would push them away from a click. */}
           {typed !== undefined && (typed !== null || kind.tried.withNone) && (
-            <RehearsalPanel destinationId={id} draft={{ [name]: typed }} title={kind.tried.title} />
+            <RehearsalPanel
+              destinationId={id}
+              draft={{ [name]: typed }}
+              isJson={draft.mode === 'json'}
+              title={kind.tried.title}
+            />
           )}
         </FormStack>
       </form>

@@ -1,10 +1,8 @@
 import { NumberInput, Radio, Stack } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
+import { holdBounds } from './check-step.ts'
 import type { DestinationValues } from './destination-form.ts'
 import { RetrySchedule } from './retry-schedule.tsx'
-
-/** Longest time of failure before a hold, in minutes. */
-const maxMinutes = 24 * 60
 
 /** What becomes of deliveries while every endpoint fails. */
 export function WhileFailing({ form }: { form: UseFormReturnType<DestinationValues> }) {
@@ -23,8 +21,8 @@ export function WhileFailing({ form }: { form: UseFormReturnType<DestinationValu
       {form.getValues().onFailing === 'hold' && (
         <NumberInput
           label="Hold after so many minutes of failure"
-          min={0}
-          max={maxMinutes}
+          min={holdBounds.min}
+          max={holdBounds.max}
           maw={320}
           key={form.key('holdAfterMinutes')}
           {...form.getInputProps('holdAfterMinutes')}

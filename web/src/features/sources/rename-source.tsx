@@ -68,6 +68,7 @@ export function RenameSource({ current: { answer: source, etag } }: { current: T
           </Group>
           <ChangedMeanwhile
             error={save.error}
+            labels={{ name: 'Name' }}
             isSaving={save.isPending}
             onReload={reload}
             onOverwrite={() => save.mutate(null)}

@@ -1,0 +1,16 @@
+/** Bounds of number fields, told in the unit of the field: the server tells them in that of the API. */
+
+export interface Bounds {
+  min: number
+  max: number
+  /** What the field counts, as in `minutes`. */
+  unit: string
+}
+
+/** What is wrong with a number as it is typed, before its field is left and takes the next one within its bounds; null where nothing is. An
+ *  empty field is within them. */
+export function outOfBounds(value: number | string, { min, max, unit }: Bounds): string | null {
+  if (value === '') return null
+  if (Number(value) < min) return `At least ${min.toLocaleString()} ${unit}.`
+  return Number(value) > max ? `At most ${max.toLocaleString()} ${unit}.` : null
+}
