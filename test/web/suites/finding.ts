@@ -122,7 +122,10 @@ export const finding = (web: WebTest) =>
       await page.getByRole('row', { name: /Completed 2 2 of 2 started.*Forgetful/ }).waitFor()
 
       await page.goto(`${web.node.url}/settings?tab=audit`)
+      const requested = page.getByRole('row', { name: /Created deletion request of 2 users/ }).first()
+      expect(await requested.getByRole('link').getAttribute('href')).toBe('/deletion-requests')
       await page.getByRole('combobox', { name: 'Changes of' }).click()
+      await page.getByRole('option', { name: 'Refused sign-ins', exact: true }).waitFor()
       await page.getByRole('option', { name: 'Sources' }).click()
       await page.getByRole('row', { name: /Created deletion request/ }).waitFor({ state: 'detached' })
       await page

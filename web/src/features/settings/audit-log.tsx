@@ -121,7 +121,7 @@ const kinds = [
   { value: 'suppressions', label: 'Suppressions' },
   { value: 'tokens', label: 'API tokens' },
   { value: 'alert', label: 'Alerts' },
-  { value: 'session', label: 'Sign-ins' },
+  { value: 'session', label: 'Refused sign-ins' },
 ]
 
 function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (filter: AuditFilter) => void }) {
@@ -153,6 +153,12 @@ function Subject({ entry }: { entry: AuditEntry }) {
   const page = pagesOf[kind ?? '']
   const name = subjectName(entry)
   if (name === '') return null
+  if (kind === 'deletion-requests')
+    return (
+      <Link to="/deletion-requests" size="xs">
+        {name}
+      </Link>
+    )
   const isThere = entry.subject.includes('/') && !entry.action.endsWith('.delete') && matchedBy(entry) === undefined
   if (page === undefined || !isThere)
     return (

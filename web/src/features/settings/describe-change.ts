@@ -44,7 +44,6 @@ const verbs: Record<string, string> = {
 
 /** Actions that no verb and noun tell. */
 const sentences: Record<string, string> = {
-  'session.create': 'Signed in',
   'alert-channels.test': 'Sent a test alert to channel',
   'deliveries.bulk.stop': 'Stopped an action on many deliveries',
   'destinations.hold': 'Held destination while it fails',
@@ -71,8 +70,8 @@ export function subjectName(entry: AuditEntry): string {
   const { subject, before, after } = entry
   const matched = matchedBy(entry)
   if (matched !== undefined) return `${matched.toLocaleString()} that matched a filter`
-  const lifted = liftedFor(entry)
-  if (lifted !== undefined) return `of ${lifted.toLocaleString()} ${lifted === 1 ? 'user' : 'users'}`
+  const users = usersOf(entry)
+  if (users !== undefined) return `of ${users.toLocaleString()} ${users === 1 ? 'user' : 'users'}`
   for (const state of [after, before])
     if (typeof state === 'object' && state !== null && 'name' in state && typeof state.name === 'string')
       return state.name
@@ -86,10 +85,11 @@ export function matchedBy({ action, after }: AuditEntry): number | undefined {
   return 'matched' in after && typeof after.matched === 'number' ? after.matched : undefined
 }
 
-/** Of how many users suppressions were lifted; undefined for any other action. */
-function liftedFor({ action, after }: AuditEntry): number | undefined {
-  if (action !== 'suppressions.lift' || typeof after !== 'object' || after === null) return undefined
-  return 'lifted' in after && typeof after.lifted === 'number' ? after.lifted : undefined
+/** How many users were to be deleted, or had their suppressions lifted; undefined for any other action. */
+function usersOf({ action, after }: AuditEntry): number | undefined {
+  if (typeof after !== 'object' || after === null) return undefined
+  if (action === 'deletion-requests.create' && 'users' in after) return Number(after.users)
+  return action === 'suppressions.lift' && 'lifted' in after ? Number(after.lifted) : undefined
 }
 
 /** A mute of no seconds ends one. */
