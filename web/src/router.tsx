@@ -1,12 +1,14 @@
 /** The addresses of the app. Every page is a file of its own that is loaded when it is first visited. */
 
-import type { QueryClient } from '@tanstack/react-query'
+import { useQuery, type QueryClient } from '@tanstack/react-query'
 import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
+  Outlet,
   lazyRouteComponent,
   redirect,
+  useRouter,
   type ErrorComponentProps,
 } from '@tanstack/react-router'
 import { readFilter } from './features/deliveries/filter.ts'
@@ -18,10 +20,9 @@ import { destinationsQuery } from './api/destinations.ts'
 import { sessionQuery } from './api/session.ts'
 import { sourcesQuery } from './api/sources.ts'
 import { overviewQuery } from './api/system.ts'
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import { ErrorNotice } from './shared/error-notice.tsx'
 import { loadFile } from './shared/load-file.ts'
-import { useConnection } from './shared/use-connection.ts'
 import { Shell } from './shell/shell.tsx'
 
 /** A page that is loaded when it is first visited. */
@@ -30,7 +31,18 @@ const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() =>
 /** Begins what a page needs: when the app is opened on it, its file and its first question are asked for beside the session. */
 type Begin = (client: QueryClient, search: Record<string, unknown>) => unknown
 
-const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()()
+const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({ component: Root })
+
+/** Opens a page that could not be opened without its session, once that is there. The notice of it cannot do so: it is drawn anew while the
+ *  page is opened. */
+function Root() {
+  const router = useRouter()
+  const isThere = useQuery({ ...sessionQuery, enabled: false }).data !== undefined
+  useEffect(() => {
+    if (isThere && router.state.matches.some(({ status }) => status === 'error')) void router.invalidate()
+  }, [isThere, router])
+  return <Outlet />
+}
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
@@ -219,19 +231,17 @@ export const createAppRouter = (queryClient: QueryClient) =>
     defaultErrorComponent: PageError,
   })
 
-function PageError({ error, reset }: ErrorComponentProps) {
-  const { isLost } = useConnection()
-  const wasLost = useRef(isLost)
-  useEffect(() => {
-    if (wasLost.current && !isLost) reset()
-    wasLost.current = isLost
-  }, [isLost, reset])
+function PageError({ error: thrown }: ErrorComponentProps) {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const router = useRouter()
+  // What fails for a while before a page is shown is the session alone: this asks for it until it is there.
+  useQuery(sessionQuery)
   return (
     <ErrorNotice
       isReading
-      error={error instanceof Error ? error : new Error(String(error))}
+      error={error}
       title="This page could not be shown"
-      onRetry={reset}
+      onRetry={() => void router.invalidate()}
     />
   )
 }

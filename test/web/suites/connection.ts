@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findFreePorts } from '../../../src/ports.ts'
+import type { CreatedApiToken } from '../../../src/schemas/access.ts'
 import type { DestinationView } from '../../../src/schemas/destination.ts'
 import type { Status } from '../../../src/schemas/system.ts'
 import { makeDataFolder, startTestApp } from '../../support/app.ts'
@@ -180,6 +181,8 @@ export const connection = (web: WebTest) =>
         await using node = await startTestApp({ environment, logger: pino({ level: 'fatal' }) })
         const source = await node.createSource('Counted')
         await node.post('/track', source.writeKey, { userId: 'ada', event: 'Before' })
+        const { body: viewer } = await node.api<CreatedApiToken>('POST', '/tokens', { name: 'Late', role: 'viewer' })
+        const { page: late } = await web.open({ signedInTo: node.url, token: viewer.token })
         const { page } = await web.open({ signedInTo: node.url })
         const sources = await page.context().newPage()
         await sources.goto(`${node.url}/sources`)
@@ -201,8 +204,15 @@ export const connection = (web: WebTest) =>
         expect((await node.api<Status>('GET', '/status')).body.inboxDepth).toBe(null)
         await page.goto(`${node.url}/settings`)
         await page.getByRole('row', { name: 'Waiting in the inbox unknown' }).waitFor()
+        // Its session cannot be looked up before the database is back.
+        await late.goto(node.url)
+        await late
+          .getByRole('alert', { name: 'This page could not be shown' })
+          .getByText(/This page continues by itself when it is back\.$/)
+          .waitFor()
         temporal.open()
         database.open()
+        await late.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
         for (const banner of [ofTemporal, ofDatabase]) await banner?.waitFor({ state: 'detached' })
       },
     )
