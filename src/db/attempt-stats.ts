@@ -184,6 +184,8 @@ export async function listFailingEndpoints(
   return rows.map(({ failed, ...health }) => ({ ...health, failed: Number(failed) }))
 }
 
+/** Whether an event was: a call of a sync that an endpoint took has no latency. */
 export async function wasAnyDelivered(database: Queryable): Promise<boolean> {
-  return (await database.query('select 1 from attempt_stats where delivered > 0 limit 1')).length > 0
+  const rows = await database.query('select 1 from attempt_stats where delivered > 0 and 0 < any(latency) limit 1')
+  return rows.length > 0
 }
