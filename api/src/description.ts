@@ -1354,7 +1354,7 @@ export interface components {
                 destinationId: string;
                 /** @description Requests to its endpoints that failed in the last 24 hours */
                 failed: number;
-                /** @description When its last request began, ISO 8601; null before the first */
+                /** @description When its last request began, ISO 8601, at an earlier URL exact to a minute; null where none is known */
                 lastAttemptAt: string | null;
             }[];
             /** @description Sources that sent something in the last 7 days; `lastEventAt` is exact to a minute */

@@ -43,10 +43,11 @@ interface DestinationRow extends Record<string, unknown> {
 export async function readDestinationActivity(database: Queryable): Promise<Activity['destinations']> {
   const rows = await database.query<DestinationRow>(
     `select destination_id as "destinationId", coalesce(delivered, 0) as delivered, coalesce(failed, 0) as failed,
-       "lastAttemptAt"
-     from (select destination_id, max(observed_at) as "lastAttemptAt" from endpoint_health group by destination_id) as latest
-     left join (
-       select destination_id, sum(delivered) as delivered, sum(failed) as failed from attempt_stats
+       greatest(observed, least(now(), counted + interval '1 minute')) as "lastAttemptAt"
+     from (select destination_id, max(observed_at) as observed from endpoint_health group by destination_id) as latest
+     -- Counts stay when a URL is corrected, though nothing was observed of the new one yet.
+     full join (
+       select destination_id, sum(delivered) as delivered, sum(failed) as failed, max(minute) as counted from attempt_stats
        where minute >= now() - make_interval(hours => $1) group by destination_id
      ) as volume using (destination_id)`,
     [volumeHours],

@@ -25,7 +25,9 @@ export const ActivitySchema = z.object({
         lastAttemptAt: z.iso
           .datetime()
           .nullable()
-          .describe('When its last request began, ISO 8601; null before the first'),
+          .describe(
+            'When its last request began, ISO 8601, at an earlier URL exact to a minute; null where none is known',
+          ),
       }),
     )
     .describe('Destinations that had an attempt; `delivered` and `failed` count requests to endpoints'),

@@ -178,6 +178,29 @@ describe('the overview', () => {
     expect(answers.map(({ body }) => body.path)).toEqual(['since', 'since', 'region'])
   })
 
+  it('still counts what a destination got at a URL that was corrected since', async () => {
+    await using first = await startReceiver()
+    const moving = await node.createSource('Moving')
+    const { id, settings } = await node.connect([moving], [first.url])
+    await node.post('/track', moving.writeKey, { userId: 'u', event: 'Before' })
+    await first.received(1)
+    const figures = async () => {
+      const { body } = await node.api<Activity>('GET', '/activity')
+      return body.destinations.find(({ destinationId }) => destinationId === id)
+    }
+    const before = await until('its request is counted', async () => {
+      const now = await figures()
+      return now?.delivered === 1 && now
+    })
+    const webhooks = [{ id: settings.webhooks[0]?.id, url: `${first.url}/corrected` }]
+    await node.api('PATCH', `/destinations/${id}`, { settings: { webhooks } })
+    const after = await figures()
+    expect(after).toMatchObject({ delivered: 1, failed: 0 })
+    const [was, is] = [before, after].map((told) => Date.parse(told?.lastAttemptAt ?? ''))
+    expect(is).toBeGreaterThanOrEqual(was ?? Infinity)
+    expect(is).toBeLessThanOrEqual(Math.min(Date.now(), (was ?? 0) + 60_000))
+  })
+
   it('has an endpoint that is well again on its list no more', async () => {
     receiver.answer({ status: 200 })
     await node.post('/track', source.writeKey, { userId: 'u', event: 'Again' })
