@@ -1309,7 +1309,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Events that became no delivery, newest first: the newest 10,000 of each source, for 24 hours
+         * Events that became no delivery, newest first: the newest 10,000 of each source, for 24 hours; of a burst only the newest
          * @description Rejected, filtered out, of suppressed users or without a destination, with the reason. Kept so that a sender can be mended.
          */
         get: operations["listTurnedAway"];

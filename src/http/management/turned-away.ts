@@ -22,7 +22,8 @@ export const turnedAwayRoutes: FastifyPluginAsyncZod<TurnedAwayDependencies> = a
     {
       schema: {
         tags,
-        summary: 'Events that became no delivery, newest first: the newest 10,000 of each source, for 24 hours',
+        summary:
+          'Events that became no delivery, newest first: the newest 10,000 of each source, for 24 hours; of a burst only the newest',
         security,
         querystring: TurnedAwayFilterSchema.extend(PageQuerySchema.shape),
         response: { 200: pageSchema(TurnedAwayEventSchema), ...errorResponses },

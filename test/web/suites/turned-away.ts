@@ -40,7 +40,7 @@ export const turnedAway = (web: WebTest) =>
       await page.getByRole('button', { name: 'Show it' }).click()
       await page.getByRole('row', { name: /Taken.*Delivered/ }).waitFor()
       await page.goto(`${web.node.url}/deliveries?messageId=never-sent`)
-      await page.getByText('Nor was an event with this message id turned away').waitFor()
+      await page.getByText('Nor is one with this message id among the events that were turned away').waitFor()
 
       await page.goto(`${web.node.url}/?sourceId=${source.id}`)
       await page.getByRole('link', { name: 'A track call did not name its event.' }).waitFor()
@@ -93,5 +93,41 @@ export const turnedAway = (web: WebTest) =>
       expect(await reason.inputValue()).toBe('A track call did not name its event.')
       await eventually(rows).toBe(2)
       for (const name of ['From', 'Until']) await page.getByLabel(new RegExp(`^${name} \\(.+\\)$`)).waitFor()
+    })
+
+    it('are not told of where deliveries of one status, name or type are looked for: they have none, or another', async () => {
+      const source = await web.node.createSource('Lonely')
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Nowhere', messageId: 'lonely-1' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/turned-away?sourceId=${source.id}`)
+      await page.getByRole('row', { name: /lonely-1/ }).waitFor()
+      const told = page.getByText('The newest such event arrived but was not delivered to anyone.')
+      await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
+      await told.waitFor()
+      for (const narrower of ['status=failed', 'event=Elsewhere', 'type=page']) {
+        await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}&${narrower}`)
+        await page.getByText('No delivery matches these filters').waitFor()
+        await page.getByText('are no longer kept.').waitFor()
+        expect(await told.count()).toBe(0)
+      }
+    })
+
+    it('are kept of a burst only as far as the page says, and one that is not is not said to have never come', async () => {
+      const source = await web.node.createSource('Burst')
+      const batch = Array.from({ length: 450 }, (_, n) => ({
+        type: 'track',
+        event: 'Burst',
+        userId: 'ada',
+        messageId: `burst-${n}`,
+      }))
+      await web.node.post('/batch', source.writeKey, { batch })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/turned-away?sourceId=${source.id}`)
+      await page.getByRole('row', { name: /burst-449/ }).waitFor()
+      await page.getByText(/where more than 200 came within a second, only the newest of them\./).waitFor()
+      await page.goto(`${web.node.url}/deliveries?messageId=burst-0`)
+      await page.getByText('of many that came at once, only the newest are kept.').waitFor()
+      await page.goto(`${web.node.url}/turned-away?messageId=burst-0`)
+      await page.getByText('or too many others came with it or after it for it to be kept.').waitFor()
     })
   })

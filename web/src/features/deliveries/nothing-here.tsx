@@ -55,8 +55,9 @@ function LeftOut({ filter, onChange }: Props) {
 
 const withoutTimes = ({ since: _since, until: _until, ...rest }: DeliveryFilter): DeliveryFilter => rest
 
-/** Whether such an event came in and was turned away. */
-function TurnedAway({ filter: { messageId, userId, sourceId, since, until } }: Pick<Props, 'filter'>) {
+/** Whether such an event came in and was turned away: it has no status, and of those that were no name or type is asked for. */
+function TurnedAway({ filter }: Pick<Props, 'filter'>) {
+  const { messageId, userId, sourceId, since, until } = filter
   const wanted = {
     ...(messageId !== undefined && { messageId }),
     ...(userId !== undefined && { userId }),
@@ -64,11 +65,15 @@ function TurnedAway({ filter: { messageId, userId, sourceId, since, until } }: P
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
   }
-  const query = useInfiniteQuery({ ...turnedAwayQuery(wanted, 1), enabled: Object.keys(wanted).length > 0 })
+  const isSuch = messageId !== undefined || Object.keys(filter).every((member) => member in wanted)
+  const query = useInfiniteQuery({ ...turnedAwayQuery(wanted, 1), enabled: isSuch && Object.keys(wanted).length > 0 })
   const newest = query.data?.pages[0]?.items[0]
   if (newest === undefined)
     return messageId === undefined || query.data === undefined ? null : (
-      <Text span>Nor was an event with this message id turned away within the last 24 hours.</Text>
+      <Text span>
+        Nor is one with this message id among the events that were turned away within the last 24 hours; of many that
+        came at once, only the newest are kept.
+      </Text>
     )
   return (
     <Text span>

@@ -48,7 +48,7 @@ export function TurnedAwayPage() {
     <>
       <PageHeader
         title="Turned away"
-        description="Events that came in but were not delivered to anyone: the newest 10,000 of each source, for 24 hours. Requests that could not be read or had no valid write key belong to no source and are only counted."
+        description="Events that came in but were not delivered to anyone: the newest 10,000 of each source, for 24 hours; where more than 200 came within a second, only the newest of them. Requests that could not be read or had no valid write key belong to no source and are only counted."
       />
       <Filters filter={filter} onChange={change} />
       <QueryView query={query}>
@@ -57,8 +57,8 @@ export function TurnedAwayPage() {
           if (events.length > 0) return <EventTable events={events} onShow={setShown} />
           return (
             <EmptyState icon={<IconFilterOff aria-hidden />} title="No event matches">
-              No such event of a source came in within the last 24 hours, or newer ones have replaced it. Requests that
-              could not be read or had no valid write key are only counted.
+              No such event of a source came in within the last 24 hours, or too many others came with it or after it
+              for it to be kept. Requests that could not be read or had no valid write key are only counted.
             </EmptyState>
           )
         }}
