@@ -202,6 +202,24 @@ export const finding = (web: WebTest) =>
       expect(await row.first().getByRole('link').count()).toBe(0)
     })
 
+    it('which message was delivered once more', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Sent again')
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Again', messageId: 'named/in-the-log' })
+      await receiver.received(1)
+      const id = encodeURIComponent(`event/${source.id}/named/in-the-log`)
+      await until('it is redelivered', async () => {
+        const { status } = await web.node.api('POST', `/deliveries/${id}/redeliver`)
+        return status < 300
+      })
+      await receiver.received(2)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/settings?tab=audit`)
+      await page.getByRole('link', { name: 'named/in-the-log', exact: true }).click()
+      await page.getByRole('heading', { name: 'Again', level: 1 }).waitFor()
+    })
+
     it('what was done in words, with a link only to what has a page', async () => {
       const source = await web.node.createSource('In words')
       const { body } = await web.node.api<{ id: string }>('POST', '/deliveries/cancel', { sourceId: source.id })

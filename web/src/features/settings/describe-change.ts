@@ -76,8 +76,13 @@ export function subjectName(entry: AuditEntry): string {
     if (typeof state === 'object' && state !== null && 'name' in state && typeof state.name === 'string')
       return state.name
   if (entry.action === 'deliveries.bulk.stop' || !subject.includes('/')) return ''
-  return subject.slice(subject.indexOf('/') + 1)
+  const [, messageId, redelivery] = deliveryOfMessage.exec(subject) ?? []
+  if (messageId === undefined) return subject.slice(subject.indexOf('/') + 1)
+  return redelivery === undefined ? messageId : `${messageId}, redelivery ${redelivery}`
 }
+
+/** A delivery is named by its message, as senders and receivers know it. */
+const deliveryOfMessage = /^deliveries\/event\/[^/]+\/(.+?)(?:\/redelivery\/(\d+))?$/
 
 /** How many deliveries an action was for that took all that match a filter; undefined for any other. */
 export function matchedBy({ action, after }: AuditEntry): number | undefined {
