@@ -1,4 +1,5 @@
 import { describeInBrowser, nodeAndBrowser } from './browser.ts'
+import { byKeyboard } from './suites/by-keyboard.ts'
 import { connecting } from './suites/connect.ts'
 import { edits } from './suites/edits.ts'
 import { endpointOptions } from './suites/endpoint-options.ts'
@@ -19,4 +20,5 @@ describeInBrowser('the web app', () => {
   temporalUi(web)
   edits(web)
   manners(web)
+  byKeyboard(web)
 })

@@ -5,7 +5,7 @@ import './calendar.css'
  *  @param id  of the field, whose name the calendar has, too */
 export const calendarProps = (id: string) => ({
   id,
-  popoverProps: { id },
+  popoverProps: { id, returnFocus: true },
   classNames: { day: 'calendar-day', datePickerRoot: 'calendar-with-presets' },
   ariaLabels: {
     nextMonth: 'Next month',

@@ -32,6 +32,7 @@ export default function TimeFilter({ label, value, onChange }: Props) {
       presets={timePresets()}
       submitButtonProps={{ 'aria-label': 'Use this time' }}
       clearable
+      clearButtonProps={{ 'aria-label': `Clear ${label}` }}
       value={value === undefined ? null : new Date(value)}
       onChange={(picked) => onChange(picked === null ? null : new Date(picked).toISOString())}
     />

@@ -103,7 +103,7 @@ export function Shell() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" component="nav" aria-label="Pages">
+      <AppShell.Navbar p="xs" component="nav" aria-label="Pages" className={isOpen ? '' : 'closed-menu'}>
         <AppShell.Section grow component={ScrollArea}>
           {pages.map(({ to, label, Icon }) => (
             <MenuLink

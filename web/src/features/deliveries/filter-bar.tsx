@@ -1,8 +1,9 @@
-import { Button, Group, Select, SimpleGrid } from '@mantine/core'
+import { Group, Select, SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
+import { ClearFilters } from '../../shared/clear-filters.tsx'
 import { messageTypes } from '../../shared/message-types.ts'
 import { useNames } from '../../shared/names.ts'
 import { TextFilter } from '../../shared/text-filter.tsx'
@@ -60,11 +61,7 @@ export function FilterBar({ filter, onChange }: Props) {
         />
         <TimeFilters filter={filter} onChange={set} />
       </SimpleGrid>
-      {isFiltered && (
-        <Button variant="subtle" onClick={() => onChange({})}>
-          Clear filters
-        </Button>
-      )}
+      {isFiltered && <ClearFilters onClear={() => onChange({})} />}
     </Group>
   )
 }

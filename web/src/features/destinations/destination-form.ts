@@ -110,10 +110,11 @@ export const toValues = ({ settings, ...destination }: Destination): Destination
   retryPauses: destination.retryPauses ?? noPauses,
   orderWaitSeconds: destination.orderPerUser?.maxWaitSeconds ?? '',
   webhooks: settings.webhooks.map(({ id, url, headers, ...options }) => ({
-    key: nextKey(),
+    // The same when it is saved: the field that somebody types in stays, and with it the focus.
+    key: id,
     id,
     url,
-    headers: Object.entries(headers).map(([header, value]) => ({ key: nextKey(), name: header, value })),
+    headers: Object.entries(headers).map(([header, value], row) => ({ key: `${id}-${row}`, name: header, value })),
     options: {
       ...usualOptions,
       ...options,

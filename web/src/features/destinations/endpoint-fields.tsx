@@ -1,6 +1,8 @@
 import { ActionIcon, Button, Fieldset, Group, PasswordInput, Stack, TextInput, Tooltip } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { useRef } from 'react'
+import { addRow, removeRow } from '../../shared/rows.ts'
 import { DraftTest } from './draft-test.tsx'
 import { EndpointOptions } from './endpoint-options.tsx'
 import { emptyEndpoint, emptyHeader, maxEndpoints, type DestinationValues } from './destination-form.ts'
@@ -14,6 +16,7 @@ interface Props {
 /** Up to five URLs, each with the headers that go with every request to it, and each tested on the spot. */
 export function EndpointFields({ form, destinationId }: Props) {
   const { webhooks } = form.getValues()
+  const addButton = useRef<HTMLButtonElement>(null)
   return (
     <Stack>
       {webhooks.map((webhook, index) => (
@@ -35,7 +38,7 @@ export function EndpointFields({ form, destinationId }: Props) {
                     size={36}
                     variant="default"
                     aria-label={`Remove endpoint ${index + 1}`}
-                    onClick={() => form.removeListItem('webhooks', index)}
+                    onClick={() => removeRow(addButton, () => form.removeListItem('webhooks', index))}
                   >
                     <IconTrash size={16} aria-hidden />
                   </ActionIcon>
@@ -49,10 +52,11 @@ export function EndpointFields({ form, destinationId }: Props) {
         </Fieldset>
       ))}
       <Button
+        ref={addButton}
         variant="default"
         leftSection={<IconPlus size={16} aria-hidden />}
         disabled={webhooks.length >= maxEndpoints}
-        onClick={() => form.insertListItem('webhooks', emptyEndpoint())}
+        onClick={() => addRow(addButton, () => form.insertListItem('webhooks', emptyEndpoint()))}
         style={{ alignSelf: 'flex-start' }}
       >
         {webhooks.length >= maxEndpoints ? 'A destination can have five endpoints' : 'Add an endpoint'}
@@ -64,6 +68,7 @@ export function EndpointFields({ form, destinationId }: Props) {
 function HeaderFields({ form, endpoint }: Pick<Props, 'form'> & { endpoint: number }) {
   const path = `webhooks.${endpoint}.headers`
   const headers = form.getValues().webhooks[endpoint]?.headers ?? []
+  const addButton = useRef<HTMLButtonElement>(null)
   return (
     <Stack gap="xs">
       {headers.map((header, index) => (
@@ -87,17 +92,18 @@ function HeaderFields({ form, endpoint }: Pick<Props, 'form'> & { endpoint: numb
             size={36}
             variant="default"
             aria-label={`Remove header ${index + 1}`}
-            onClick={() => form.removeListItem(path, index)}
+            onClick={() => removeRow(addButton, () => form.removeListItem(path, index))}
           >
             <IconTrash size={16} aria-hidden />
           </ActionIcon>
         </Group>
       ))}
       <Button
+        ref={addButton}
         variant="subtle"
         size="xs"
         leftSection={<IconPlus size={14} aria-hidden />}
-        onClick={() => form.insertListItem(path, emptyHeader())}
+        onClick={() => addRow(addButton, () => form.insertListItem(path, emptyHeader()))}
         style={{ alignSelf: 'flex-start' }}
       >
         Add a header

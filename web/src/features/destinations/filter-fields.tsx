@@ -14,7 +14,9 @@ import {
 } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { useRef } from 'react'
 import { eventTypes } from '../../shared/message-types.ts'
+import { addRow, removeRow } from '../../shared/rows.ts'
 import { emptyRule, operatorNames, type FilterValues } from './filter-form.ts'
 
 interface Props {
@@ -67,6 +69,7 @@ export function FilterFields({ form }: Props) {
 
 function RuleFields({ form }: Props) {
   const { rules } = form.getValues()
+  const addButton = useRef<HTMLButtonElement>(null)
   return (
     <Fieldset legend="Rules over the content">
       <Stack gap="sm">
@@ -88,14 +91,20 @@ function RuleFields({ form }: Props) {
           />
         )}
         {rules.map(({ key }, index) => (
-          <RuleRow key={key} form={form} index={index} />
+          <RuleRow
+            key={key}
+            form={form}
+            index={index}
+            onRemove={() => removeRow(addButton, () => form.removeListItem('rules', index))}
+          />
         ))}
         <Button
+          ref={addButton}
           variant="default"
           size="xs"
           leftSection={<IconPlus size={14} aria-hidden />}
           disabled={rules.length >= maxFormRules}
-          onClick={() => form.insertListItem('rules', emptyRule())}
+          onClick={() => addRow(addButton, () => form.insertListItem('rules', emptyRule()))}
           style={{ alignSelf: 'flex-start' }}
         >
           Add a rule
@@ -105,7 +114,7 @@ function RuleFields({ form }: Props) {
   )
 }
 
-function RuleRow({ form, index }: Props & { index: number }) {
+function RuleRow({ form, index, onRemove }: Props & { index: number; onRemove: () => void }) {
   const at = `rules.${index}`
   const number = index + 1
   const rule = form.getValues().rules[index]
@@ -137,12 +146,7 @@ function RuleRow({ form, index }: Props & { index: number }) {
       />
       <RuleValue form={form} index={index} />
       <Tooltip label={`Remove rule ${number}`}>
-        <ActionIcon
-          size={36}
-          variant="default"
-          aria-label={`Remove rule ${number}`}
-          onClick={() => form.removeListItem('rules', index)}
-        >
+        <ActionIcon size={36} variant="default" aria-label={`Remove rule ${number}`} onClick={onRemove}>
           <IconTrash size={16} aria-hidden />
         </ActionIcon>
       </Tooltip>

@@ -12,7 +12,9 @@ import {
 } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { useRef } from 'react'
 import { monospaced } from '../../shared/monospaced.ts'
+import { addRow, removeRow } from '../../shared/rows.ts'
 import { emptyPlace, rowBefore, type MappingValues } from './mapping-form.ts'
 
 interface Props {
@@ -91,6 +93,7 @@ interface PlacesProps extends Props {
 
 function PlaceFields({ form, member, legend, note, one, labels, placeholders }: PlacesProps) {
   const [pathLabel, valueLabel] = labels
+  const addButton = useRef<HTMLButtonElement>(null)
   const propsOf = (index: number, text: 'path' | 'value', label: string) => {
     const before = rowBefore(form.getValues(), member, index, text)
     return {
@@ -124,7 +127,7 @@ function PlaceFields({ form, member, legend, note, one, labels, placeholders }: 
                 size={36}
                 variant="default"
                 aria-label={`Remove ${one} ${index + 1}`}
-                onClick={() => form.removeListItem(member, index)}
+                onClick={() => removeRow(addButton, () => form.removeListItem(member, index))}
               >
                 <IconTrash size={16} aria-hidden />
               </ActionIcon>
@@ -132,10 +135,11 @@ function PlaceFields({ form, member, legend, note, one, labels, placeholders }: 
           </Group>
         ))}
         <Button
+          ref={addButton}
           variant="default"
           size="xs"
           leftSection={<IconPlus size={14} aria-hidden />}
-          onClick={() => form.insertListItem(member, emptyPlace())}
+          onClick={() => addRow(addButton, () => form.insertListItem(member, emptyPlace()))}
           style={{ alignSelf: 'flex-start' }}
         >
           Add a {one}

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Select, SimpleGrid, Table, Text } from '@mantine/core'
+import { Badge, Group, Select, SimpleGrid, Table, Text } from '@mantine/core'
 import { IconFilterOff } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
@@ -7,6 +7,7 @@ import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/
 import { recovering } from '../../api/query-client.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { turnedAwayQuery } from '../../api/turned-away.ts'
+import { ClearFilters } from '../../shared/clear-filters.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { TurnedAwayBody } from '../../shared/event-body.tsx'
@@ -118,11 +119,7 @@ function Filters({ filter, onChange }: { filter: TurnedAwayFilter; onChange: (fi
           />
         )}
       </SimpleGrid>
-      {Object.keys(filter).length > 0 && (
-        <Button variant="subtle" onClick={() => onChange({})}>
-          Clear filters
-        </Button>
-      )}
+      {Object.keys(filter).length > 0 && <ClearFilters onClear={() => onChange({})} />}
     </Group>
   )
 }
