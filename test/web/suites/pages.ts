@@ -9,6 +9,9 @@ import { narrowAndDark, seriousFindings, show, signIn, wideAndDark, wideAndLight
 /** Compressed scripts and styles of the first page, in bytes: 20 KB less than a page may have. */
 const maxFirstLoadBytes = 280_000
 
+/** All that a page loads, compressed, in bytes. */
+const maxPageBytes = 300_000
+
 export const everyPage = (web: WebTest) =>
   describe('every page', () => {
     let receiver: Receiver
@@ -90,6 +93,22 @@ export const everyPage = (web: WebTest) =>
       await signIn(page, web.node.url)
       for (const path of paths) await check(path)
       expect(errors).toEqual([])
+    })
+
+    it('has less than 300 KB each: its page, scripts, styles and answers', { timeout: 240_000 }, async () => {
+      const sizes: Record<string, number> = {}
+      for (const path of paths) {
+        const { page } = await web.open({ signedInTo: web.node.url })
+        const requests: Request[] = []
+        page.on('requestfinished', (request) => requests.push(request))
+        await page.goto(web.node.url + path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.waitForLoadState('networkidle')
+        const all = await Promise.all(requests.map((request) => request.sizes()))
+        sizes[path] = all.reduce((total, { responseBodySize }) => total + responseBodySize, 0)
+        await page.context().close()
+      }
+      expect(Object.entries(sizes).filter(([, size]) => size < 50_000 || size > maxPageBytes)).toEqual([])
     })
 
     it('loads less than 280 KB of scripts and styles first, and runs none that stands in a page', async () => {
