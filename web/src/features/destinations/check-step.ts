@@ -78,10 +78,14 @@ function urlError(url: string, isAlone: boolean): string | undefined {
 
 const isEmpty = ({ name, value }: HeaderValues): boolean => name.trim() === '' && value === ''
 
+/** A token of RFC 9110, section 5.6.2, in lower case. */
+const headerName = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+
 /** @param before  the headers above it */
 function nameError({ name, value }: HeaderValues, before: readonly HeaderValues[]): string | undefined {
   const wanted = name.trim().toLowerCase()
   if (wanted === '') return value === '' ? undefined : 'Enter the name of the header'
+  if (!headerName.test(wanted)) return 'Use letters, digits and hyphens: HTTP does not allow other characters here'
   return before.some((other) => other.name.trim().toLowerCase() === wanted) ? 'Another header has this name' : undefined
 }
 

@@ -4,6 +4,7 @@ import { useMediaQuery } from '@mantine/hooks'
 import { IconCircleCheck, IconLock } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import type { Destination } from '../../../../src/schemas/destination.ts'
 import {
   changeDestination,
@@ -81,6 +82,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const [savedId, setSavedId] = useState(draft?.destinationId ?? null)
   const [etag, setEtag] = useState(draft?.etag ?? null)
   const [isSecretSaved, setSecretSaved] = useState(draft?.hasSecret ?? false)
+  const [savedSecret, setSavedSecret] = useState('')
   const [unanswered, setUnanswered] = useState(draft?.unanswered ?? [])
   const { data: destinations } = useQuery(destinationsQuery)
   const made = destinations?.find((one) => unanswered.some((save) => isMadeBy(save, one)))
@@ -109,6 +111,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const connected = switchedOn ?? (step === testStep && saved?.answer.enabled === true ? saved.answer : undefined)
   const isOn = connected !== undefined
   const isSecretLost = draft?.lacksSecret === true || (isSecretSaved && isDeleted)
+  const isSavedSecretShown = savedSecret !== '' && values.sharedSecret === savedSecret
   const lacksSecret = isSecretLost && values.sharedSecret === '' && !hasSecret
   const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
   const hasName = useRef(draft !== undefined)
@@ -151,6 +154,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
       setSecretSaved(answer.settings.hasSharedSecret)
       setProblem(undefined)
       form.setFieldValue('webhooks', withIds(values.webhooks, answer))
+      setSavedSecret(values.sharedSecret)
       setStep(testStep)
     },
     onFailed: (error) => {
@@ -178,11 +182,12 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
 
   const isComplete = (checked: number): boolean => {
     const errors = checkStep(checked, values, isForAudiences, taken)
-    form.setErrors(errors)
+    flushSync(() => form.setErrors(errors))
     return Object.keys(errors).length === 0
   }
   const goOn = (): void => {
-    if (save.isPending || !isComplete(step)) return
+    if (save.isPending) return
+    if (!isComplete(step)) return steps.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
     if (step === lastFormStep) save.mutate(etag)
     else setStep(step + 1)
   }
@@ -249,7 +254,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
             <Stepper.Step label="Signature" description="Optional secret">
               <Section title="Should requests be signed?">
                 <div>
-                  <SecretField form={form} isSet={hasSecret} />
+                  <SecretField form={form} isSet={hasSecret && !isSavedSecretShown} />
                   {lacksSecret && (
                     <Alert color="yellow" mt="sm">
                       The secret that you had entered was not kept when the page was reloaded. Enter it again, or

@@ -41,7 +41,7 @@ export function SecretField({ form, isSet }: Props) {
       </Group>
       {secret !== '' && (
         <Text size="sm" c="dimmed" mt="xs">
-          Copy it to your receiver now: once saved, it is never shown again.
+          Copy it to your receiver now: once you have left this page, it is not shown again.
         </Text>
       )}
       {secret !== '' && isSet && (
