@@ -6,26 +6,22 @@ import type { TurnedAway } from '../src/delivery/admission.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
 import type { Logger } from '../src/logger.ts'
 
-/** A request to an endpoint, of which figures are made: an attempt of an event, or a call of a sync. */
-export interface RequestObservation {
+/** One attempt at an endpoint, of which figures are made. */
+export interface AttemptObservation {
   destinationId: string
   endpointId: string
-  /** When the request ended. */
+  /** When the attempt ended. */
   at: Date
-  /** The time of the request alone, in milliseconds. */
-  durationMs: number
-  outcome: SendOutcome['kind']
-  /** Why it failed; absent on success. */
-  failure?: string
-}
-
-/** One attempt at an endpoint. */
-export interface AttemptObservation extends RequestObservation {
   /** From the moment when the event was accepted to the end of this attempt, in milliseconds. */
   latencyMs: number
+  /** The time of the attempt alone, in milliseconds. */
+  durationMs: number
+  outcome: SendOutcome['kind']
   /** From the moment when the event was accepted to the beginning of this attempt, in milliseconds; absent unless it was the first one
    *  at its endpoint. */
   waitedMs?: number
+  /** Why it failed; absent on success. */
+  failure?: string
   /** Ended from this side, before there was an answer: it counts, and tells nothing of the endpoint. */
   isStopped?: true
 }
@@ -84,32 +80,28 @@ export function toAttemptOutcome(
   }
 }
 
-/** A request that ends now, as figures have it. */
-export const observedRequest = (
-  { destinationId, endpointId }: Pick<RequestObservation, 'destinationId' | 'endpointId'>,
-  outcome: SendOutcome,
-): RequestObservation => ({
-  destinationId,
-  endpointId,
-  at: new Date(),
-  durationMs: outcome.durationMs,
-  outcome: outcome.kind,
-  ...(outcome.kind !== 'delivered' && { failure: outcome.reason }),
-})
-
 /** An attempt that ends now, as figures have it.
  *  @param acceptedAt  when the event was accepted, in milliseconds since 1970
  *  @param number  which attempt it is of this event at this endpoint, from 1 */
 export function observation(
-  input: AttemptInput,
+  { destinationId, endpointId }: AttemptInput,
   outcome: SendOutcome,
   { acceptedAt, number }: { acceptedAt: number; number: number },
 ): AttemptObservation {
-  const observed = observedRequest(input, outcome)
-  const { at, durationMs } = observed
+  const at = new Date()
+  const { durationMs } = outcome
   // The clock of the node that took the event may be ahead of this one's.
   const latencyMs = Math.max(durationMs, at.getTime() - acceptedAt)
-  return { ...observed, latencyMs, ...(number === 1 && { waitedMs: latencyMs - durationMs }) }
+  return {
+    destinationId,
+    endpointId,
+    at,
+    latencyMs,
+    durationMs,
+    outcome: outcome.kind,
+    ...(number === 1 && { waitedMs: latencyMs - durationMs }),
+    ...(outcome.kind !== 'delivered' && { failure: outcome.reason }),
+  }
 }
 
 /** Logs one line per attempt; a receiver's failure is no error of this node.

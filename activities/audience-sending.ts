@@ -26,7 +26,6 @@ import { CalledOffError, SendAbortedError, type Sender, type SendOutcome } from 
 import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Mapper } from '../src/mapping/mapper.ts'
 import type { SyncCursors } from '../src/temporal/sync-cursors.ts'
-import { observedRequest, type RequestObservation } from './attempt-outcome.ts'
 import { heartbeating } from './heartbeating.ts'
 import { sendWithinBounds } from './within-bounds.ts'
 
@@ -62,8 +61,6 @@ export interface SendingDependencies {
   gate: Pick<Gate, 'admit' | 'closedSince'>
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate' | 'forgets'>
   metrics: AudienceMetrics
-  /** Takes note of each call that was made. */
-  observeCall: (call: RequestObservation) => void
   liveTraffic: Pick<LiveTraffic, 'callsPerSecond'>
   /** Where the sending stands, as Temporal has it. */
   cursors: SyncCursors
@@ -217,8 +214,8 @@ function postChange(
 
 /** Posts to all endpoints of a destination, side by side. */
 function postBody(
-  { sender, gate, suppression, observeCall }: SendingDependencies,
-  { id: destinationId, secrets, successPolicy, mappingId, settings: { webhooks: endpoints } }: StoredDestination,
+  { sender, gate, suppression }: SendingDependencies,
+  { secrets, successPolicy, mappingId, settings: { webhooks: endpoints } }: StoredDestination,
   { audience }: IdentifyContext,
   { userId, messageId, body, goesOn }: { userId: string; messageId: string; body: string; goesOn: () => boolean },
 ): Promise<Posted> {
@@ -233,11 +230,6 @@ function postBody(
     }),
   )
   const judge = (outcomes: SendOutcome[]): Posted => {
-    outcomes.forEach((outcome, index) => {
-      const endpointId = endpoints[index]?.id
-      if (endpointId !== undefined && wasMade(outcome))
-        observeCall(observedRequest({ destinationId, endpointId }, outcome))
-    })
     const posted = verdict(outcomes, endpoints, successPolicy)
     return posted.kind === 'unavailable' && mappingId !== null ? { ...posted, mappingId } : posted
   }
@@ -251,9 +243,6 @@ function postBody(
   if (only !== undefined && attempts.length === 1) return only.then((outcome) => judge([outcome]), stopped)
   return Promise.all(attempts).then(judge, stopped)
 }
-
-/** Where there was no room for it, nothing was sent. */
-const wasMade = (outcome: SendOutcome): boolean => outcome.kind === 'delivered' || outcome.code !== 'saturated'
 
 function verdict(outcomes: SendOutcome[], endpoints: readonly { id: string }[], policy: 'any' | 'all'): Posted {
   const delivered = outcomes.filter(({ kind }) => kind === 'delivered').length

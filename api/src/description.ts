@@ -2668,7 +2668,7 @@ export interface components {
                 /** @description What 95 of 100 did not exceed, in milliseconds; null where nothing succeeded */
                 p95Ms: number | null;
             };
-            /** @description Endpoints whose latest request failed, of an event or of a sync */
+            /** @description Endpoints whose latest attempt failed */
             failingEndpoints: {
                 /** @description Id of the destination */
                 destinationId: string;
@@ -2678,7 +2678,7 @@ export interface components {
                 failed: number;
                 /** @description Whether that failure is final: an event that fails so is not tried again at this endpoint */
                 isFinal: boolean;
-                /** @description Why its latest request failed, in words */
+                /** @description Why its latest attempt failed, in words */
                 reason: string;
                 /**
                  * Format: date-time

@@ -6,7 +6,6 @@ import {
   createParcelActivities,
   type AttemptDependencies,
   type AttemptObservation,
-  type RequestObservation,
 } from '../../activities/index.ts'
 import type { DeliveryActivities } from '../contracts/delivery.ts'
 import type { ParcelActivities } from '../contracts/parcels.ts'
@@ -34,8 +33,6 @@ import type { DestinationQuestions } from './destination-questions.ts'
 
 export interface AttemptServices {
   activities: DeliveryActivities & ParcelActivities
-  /** Takes note of a call of a sync, which is no attempt of an event. */
-  observeCall: (call: RequestObservation) => void
   stop(): Promise<void>
 }
 
@@ -83,7 +80,6 @@ export function composeAttempts(
       keepLate: late.keep,
       noteUnreported: unreported.note,
     }),
-    observeCall: recorder.observe,
     async stop() {
       unreported.stop()
       standstills.stop()

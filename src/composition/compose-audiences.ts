@@ -1,7 +1,7 @@
 /** What a node needs for audiences, put together: the activities of their syncs, and what the API uses. */
 
 import type { Registry } from 'prom-client'
-import { createAudienceActivities, type RequestObservation } from '../../activities/index.ts'
+import { createAudienceActivities } from '../../activities/index.ts'
 import { createLiveTraffic, type LiveTraffic } from '../audiences/live-traffic.ts'
 import { createAudienceMetrics } from '../audiences/metrics.ts'
 import type { PullGuard } from '../audiences/pull-http.ts'
@@ -53,8 +53,6 @@ export function composeAudiences(dependencies: {
   sender: Sender
   gate: Gate
   temporal: Temporal
-  /** Takes note of each call of a sync. */
-  observeCall: (call: RequestObservation) => void
   retry: RetrySchedule
   registry: Registry
   logger: Logger
@@ -75,7 +73,6 @@ export function composeAudiences(dependencies: {
     sender,
     gate,
     suppression,
-    observeCall: dependencies.observeCall,
     retry,
     cursors: createSyncCursors(temporal.messages),
     startDelivery: (input, deliveryId) => startDelivery(temporal, input, { deliveryId }),

@@ -23,7 +23,7 @@ import { createDeliveries } from '../temporal/deliveries.ts'
 import { keepRecheckRunning } from '../temporal/recheck.ts'
 import { knownWorkflows } from '../temporal/start-parcel.ts'
 import type { QueuedSteering, Steering } from '../temporal/steering.ts'
-import { composeAttempts, type AttemptServices, type AttemptServicesDependencies } from './compose-attempts.ts'
+import { composeAttempts, type AttemptServicesDependencies } from './compose-attempts.ts'
 import type { GateServices } from './compose-gate.ts'
 import { composeSteering } from './compose-steering.ts'
 import { destinationQuestions, type DestinationQuestions } from './destination-questions.ts'
@@ -34,7 +34,7 @@ const recheckBatch = 100
 /** Milliseconds between two looks for deliveries of an earlier version. */
 const lookForPlainMs = 600_000
 
-export interface DeliveryServices extends Pick<AttemptServices, 'observeCall'> {
+export interface DeliveryServices {
   activities: DeliveryActivities & ParcelActivities & SteeringActivities
   steering: Steering
   bulkSteerings: BulkSteerings
@@ -63,7 +63,6 @@ export function composeDeliveries(dependencies: DeliveryServicesDependencies): D
   const backlogs = runBacklogs(dependencies)
   return {
     activities: { ...attempts.activities, ...activities },
-    observeCall: attempts.observeCall,
     ...steerings,
     deliveryLog,
     steerableCounts: composeSteerableCounts(dependencies, destinations, deliveryLog),

@@ -28,8 +28,7 @@ export function composeServices(config: Config, foundation: Foundation): Service
   const sendingMapper = countMappingFailures(foundation.registry)(foundation.mapper)
   const { queuedSteering, onLineMoved } = intake
   const deliveries = composeDeliveries({ ...foundation, ...gate, sendingMapper, config, queuedSteering, onLineMoved })
-  const { observeCall } = deliveries
-  const audiences = composeAudiences({ ...foundation, ...gate, mapper: sendingMapper, observeCall, retry })
+  const audiences = composeAudiences({ ...foundation, ...gate, mapper: sendingMapper, retry })
   const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
   const holds = composeHolds({ ...foundation, ...gate, onResumed: deliveries.onDestinationChanged })
   return { gate, intake, deliveries, audiences, deletions, holds, alerts: composeAlerts(foundation) }

@@ -1,6 +1,6 @@
 /** Remembers what attempts came to and writes it in groups: never a write per attempt. */
 
-import type { AttemptObservation, RequestObservation } from '../../activities/index.ts'
+import type { AttemptObservation } from '../../activities/index.ts'
 import {
   addAttemptMinutes,
   removeOldAttemptStats,
@@ -23,11 +23,8 @@ const maxWaiting = 10_000
 const keepMs = 31 * 24 * 3_600_000
 const removePauseMs = 3_600_000
 
-/** Without a latency where no event was accepted for it: a call of a sync. */
-type Observation = RequestObservation & Partial<Pick<AttemptObservation, 'latencyMs' | 'isStopped'>>
-
 export interface AttemptRecorder {
-  observe: (observation: Observation) => void
+  observe: (observation: AttemptObservation) => void
   /** Writes what waits. */
   stop(): Promise<void>
 }
@@ -38,7 +35,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
   let removedAt = -Infinity
   const failures = createFailureLog(logger, 'attempt.figures_not_written')
 
-  const count = ({ endpointId, destinationId, at, latencyMs, durationMs, failure }: Observation): void => {
+  const count = ({ endpointId, destinationId, at, latencyMs, durationMs, failure }: AttemptObservation): void => {
     const minute = new Date(Math.floor(at.getTime() / 60_000) * 60_000)
     const key = `${minute.getTime()} ${endpointId}`
     let entry = minutes.get(key)
@@ -50,9 +47,8 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     if (failure !== undefined) entry.failed++
     else {
       entry.delivered++
-      addTo(entry.durations, bucketOf(durationMs))
-      if (latencyMs === undefined) return
       addTo(entry.latency, bucketOf(latencyMs))
+      addTo(entry.durations, bucketOf(durationMs))
       const slowBucket = slowBucketOf(latencyMs)
       if (slowBucket !== undefined) {
         if (entry.slowLatency.length === 0) entry.slowLatency = emptySlowBuckets()
@@ -61,7 +57,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     }
   }
 
-  const note = ({ endpointId, destinationId, at, outcome, failure }: RequestObservation): void => {
+  const note = ({ endpointId, destinationId, at, outcome, failure }: AttemptObservation): void => {
     const before = health.get(endpointId)
     if (before === undefined && health.size >= maxWaiting) return
     const isFinal = outcome === 'rejected'

@@ -82,7 +82,7 @@ export const OverviewSchema = z.object({
         destinationId: z.string().describe('Id of the destination'),
         endpointId: z.string().describe('Id of the endpoint'),
         url: z.string().describe('Where its requests go'),
-        reason: z.string().describe('Why its latest request failed, in words'),
+        reason: z.string().describe('Why its latest attempt failed, in words'),
         isFinal: z
           .boolean()
           .describe('Whether that failure is final: an event that fails so is not tried again at this endpoint'),
@@ -90,7 +90,7 @@ export const OverviewSchema = z.object({
         failed: events.describe('Attempts at it that failed in the range'),
       }),
     )
-    .describe('Endpoints whose latest request failed, of an event or of a sync'),
+    .describe('Endpoints whose latest attempt failed'),
   inboxDepth: events.describe('Events that wait for their delivery to start'),
 })
 export type Overview = z.infer<typeof OverviewSchema>

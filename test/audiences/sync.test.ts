@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience, AudienceMember, Sync } from '../../src/schemas/audience.ts'
-import type { Overview } from '../../src/schemas/overview.ts'
-import type { Onboarding } from '../../src/schemas/system.ts'
 import { startReceiver } from '../support/receiver.ts'
 import {
   createAudience,
@@ -66,37 +64,6 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
     await uploadAndSync(given.node, given.audience, ['u1'])
     const { body } = await given.node.api<Page<AudienceMember>>('GET', `/audiences/${given.audience.id}/members`)
     expect(body.items).toMatchObject([{ userId: 'u1', acknowledgedBy: [], handedOn: [] }])
-  })
-
-  it('counts its calls as requests to the endpoint, which is on the list of those that fail while it refuses them', async () => {
-    const overview = async (): Promise<Overview> =>
-      (await given.node.api<Overview>('GET', `/overview?destinationId=${given.destinationId}`)).body
-    const counts = ({ series }: Overview, member: 'delivered' | 'failed'): number =>
-      series.reduce((sum, step) => sum + step[member], 0)
-    given.receiver.answer({ status: 400 })
-    await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
-    expect(given.receiver.requests).toHaveLength(2)
-    await until(async () => (await overview()).failingEndpoints.length > 0, 'the endpoint is on the list', 15_000)
-    const refused = await overview()
-    expect(refused.failingEndpoints).toMatchObject([
-      {
-        destinationId: given.destinationId,
-        reason: 'The endpoint answered 400 Bad Request.',
-        isFinal: true,
-        failed: 2,
-      },
-    ])
-    expect(counts(refused, 'failed')).toBe(2)
-
-    given.receiver.answer({})
-    await uploadAndSync(given.node, given.audience, ['u3'])
-    await until(async () => (await overview()).failingEndpoints.length === 0, 'the endpoint is on it no more')
-    const taken = await overview()
-    expect(counts(taken, 'delivered')).toBe(given.receiver.requests.length - 2)
-    // No event was accepted for them.
-    expect(taken.latency).toEqual({ p50Ms: null, p95Ms: null })
-    const { body } = await given.node.api<Onboarding>('GET', '/onboarding')
-    expect(body.firstEventDelivered).toBe(false)
   })
 
   it('tells every member at the first sync, later only those who changed, and nothing when none did', async () => {
