@@ -158,7 +158,8 @@ async function sendFrom(dependencies: SendingDependencies, input: SendInput): Pr
       recording = record(dependencies, input, identify, after, posted)
       recording.catch(() => undefined) // Awaited in the next round.
 
-      const obstacle = obstacleOf(destination())
+      const settings = destination()
+      const obstacle = obstacleOf(settings)
       const isWhole = allMade(posted, changes)
       const endsHere =
         cancellationSignal.aborted || posted.isDown || obstacle !== undefined || !isWhole || performance.now() >= endsAt
@@ -166,7 +167,7 @@ async function sendFrom(dependencies: SendingDependencies, input: SendInput): Pr
       if (cancellationSignal.aborted) throw new CancelledFailure('the sync was stopped')
       if (posted.isDown) throw endpointDown(sync, destination())
       if (last === undefined) return { kind: 'done', ...result }
-      if (obstacle === 'skipped') return { kind: obstacle, ...passedOver(destination()), ...result }
+      if (obstacle === 'skipped') return { kind: obstacle, ...passedOver(settings), ...result }
       if (obstacle !== undefined) return { kind: obstacle, ...result }
       if (endsHere) return { kind: 'more', ...result }
       probes = false
@@ -184,11 +185,11 @@ const obstacleOf = (destination: StoredDestination | undefined): 'skipped' | 'he
 }
 
 /** Why a sync is over although something is left; nothing is left to tell one that was deleted. */
-const passedOver = (destination: StoredDestination | undefined): Pick<SendResult, 'reason'> =>
+const passedOver = (destination: StoredDestination | undefined): Pick<SendResult, 'passedOver'> =>
   destination === undefined
     ? {}
     : {
-        reason: `${destination.name} is switched off: what it was not told comes with the next sync after it is switched on.`,
+        passedOver: `${destination.name} is switched off: what it was not told comes with the next sync after it is switched on.`,
       }
 
 /** Tells a destination one change, as its mapping makes it. `then` rather than `await`: with async hooks, as activities have them, each

@@ -40,6 +40,8 @@ interface Run extends Resumed {
   yields: boolean
   /** Why a call failed for good. */
   reason?: string | undefined
+  /** Why some were not told. */
+  passedOver?: string | undefined
 }
 
 /** Runs the syncs of an audience that wait in the database, oldest first. */
@@ -113,7 +115,9 @@ async function carryOut(run: Run): Promise<End | 'yields'> {
   const failure = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failure !== undefined) throw failure.reason
   if (run.yields) return 'yields'
-  return { status: 'completed', ...(run.reason !== undefined && { reason: run.reason }) }
+  // What failed counts for more than what is told later.
+  const reason = run.reason ?? run.passedOver
+  return { status: 'completed', ...(reason !== undefined && { reason }) }
 }
 
 /** Sends one destination's changes, stretch by stretch. */
@@ -126,6 +130,7 @@ async function sendAll(run: Run, link: AudienceLink): Promise<void> {
     if (result.totals !== undefined) Object.assign(progress, result.totals)
     progress.rate = rateOf(run)
     run.reason ??= result.reason
+    run.passedOver ??= result.passedOver
     if (result.kind === 'done' || result.kind === 'skipped') return
     if (workflowInfo().continueAsNewSuggested) run.yields = true
     else if (result.kind === 'held') {

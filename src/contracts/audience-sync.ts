@@ -137,8 +137,10 @@ export interface SendResult {
   after: string
   /** Identify calls of the whole sync so far; absent when this stretch recorded none. */
   totals?: SyncTotals
-  /** Why the first of those that failed for good did, or why some were not told. */
+  /** Why the first of those that failed for good did. */
   reason?: string
+  /** Why some were not told. */
+  passedOver?: string
 }
 
 /** Identify calls of a sync: delivered at the first attempt, given a delivery of their own, and refused for good. */

@@ -43,7 +43,7 @@ interface DestinationRow extends Record<string, unknown> {
 export async function readDestinationActivity(database: Queryable): Promise<Activity['destinations']> {
   const rows = await database.query<DestinationRow>(
     `select destination_id as "destinationId", coalesce(delivered, 0) as delivered, coalesce(failed, 0) as failed,
-       greatest(observed, least(now(), counted + interval '1 minute')) as "lastAttemptAt"
+       greatest(observed, counted) as "lastAttemptAt"
      from (select destination_id, max(observed_at) as observed from endpoint_health group by destination_id) as latest
      -- Counts stay when a URL is corrected, though nothing was observed of the new one yet.
      full join (

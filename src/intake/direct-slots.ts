@@ -43,9 +43,9 @@ export function createDirectSlots(pace: Pick<StartPace, 'limit'>): DirectSlots {
   let restUntil = -Infinity
   let takenAt = -Infinity
 
-  /** After a rest without news one request at a time finds out. */
+  /** After a rest without news one request at a time finds out; one that nothing else can hold does so at once. */
   const limit = (kind: SlotKind): number => {
-    if (failing && (performance.now() < restUntil || inFlight > 0)) return 0
+    if (failing && (inFlight > 0 || (performance.now() < restUntil && kind !== 'stranded'))) return 0
     return kind === 'stranded' ? maxInFlight : Math.min(maxInFlight, perPlace * pace.limit())
   }
 

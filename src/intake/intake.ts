@@ -57,8 +57,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     } catch (error) {
       if (error instanceof AppError) throw error
       notWritten.failed(error)
-      if (left !== undefined) throw unavailable(error)
-      await direct.startInTurn(sourceId, events).catch((failure: unknown) => {
+      await direct.startInTurn(sourceId, left ?? events).catch((failure: unknown) => {
         throw unavailable(failure)
       })
     }

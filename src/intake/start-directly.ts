@@ -10,9 +10,10 @@ import { refusalText } from '../temporal/grpc-errors.ts'
 import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './event-ledger.ts'
 
-/** How long events that nothing else can hold wait for slots, and for Temporal to take them, which is slow rather than away; and how long it
- *  is between two looks for slots, in milliseconds. */
+/** How long events that nothing else can hold wait for slots, and for a Temporal that is slow rather than away, in milliseconds; how long each
+ *  start may take at least, of a batch whose first ones took that time; and how long it is between two looks for slots. */
 const turnLimitMs = 5_000
+const leastLimitMs = 2_000
 const turnPauseMs = 20
 
 export interface DirectStarts {
@@ -20,7 +21,7 @@ export interface DirectStarts {
    *  @param isTrial  whether they find out about an endpoint
    *  @returns the events that Temporal did not take; undefined without slots: then none was tried */
   start(sourceId: string, events: NewInboxEvent[], isTrial: boolean): Promise<NewInboxEvent[] | undefined>
-  /** Starts events a few at a time, and waits up to 5 s for slots and as long for each start: for events that nothing else can hold.
+  /** Starts events a few at a time, and waits up to 5 s for slots and for Temporal: for events that nothing else can hold.
    *  @throws when Temporal does not take all of them in time */
   startInTurn(sourceId: string, events: NewInboxEvent[]): Promise<void>
 }
@@ -71,7 +72,9 @@ export function createDirectStarts({ slots, ...dependencies }: DirectStartsDepen
       const deadline = performance.now() + turnLimitMs
       for (let first = 0; first < events.length; first += maxInFlightPerSource) {
         const few = events.slice(first, first + maxInFlightPerSource)
-        const left = await startAll(sourceId, few, await waitForSlots(sourceId, few.length, deadline), turnLimitMs)
+        const giveBack = await waitForSlots(sourceId, few.length, deadline)
+        const limitMs = Math.max(leastLimitMs, deadline - performance.now())
+        const left = await startAll(sourceId, few, giveBack, limitMs)
         if (left.length > 0) throw new Error('Temporal did not take them')
       }
     },

@@ -37,7 +37,7 @@ export async function startDelivery(
   const { client, connection, names } = temporal
   const { deliveryId, input, ...told } = await whatTemporalGets(temporal, given, options)
   const [workflowId = deliveryId, ...others] = names.workflowIds(deliveryId)
-  for (const id of others) if (await isThere(temporal, id)) return 'duplicate'
+  for (const id of others) if (await isThere(temporal, id, limitMs)) return 'duplicate'
   try {
     await connection.withDeadline(Date.now() + limitMs, () =>
       client.workflow.start<typeof deliverEvent>('deliverEvent', {
@@ -86,10 +86,11 @@ async function whatTemporalGets(
   }
 }
 
-/** Asked of a workflow that has the id of another time: its start would not be refused. */
-async function isThere({ client, connection }: Temporal, workflowId: string): Promise<boolean> {
+/** Asked of a workflow that has the id of another time: its start would not be refused.
+ *  @param limitMs  how long the answer may take, in milliseconds */
+async function isThere({ client, connection }: Temporal, workflowId: string, limitMs: number): Promise<boolean> {
   try {
-    await connection.withDeadline(Date.now() + startLimitMs, () => client.workflow.getHandle(workflowId).describe())
+    await connection.withDeadline(Date.now() + limitMs, () => client.workflow.getHandle(workflowId).describe())
     return true
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false

@@ -183,7 +183,7 @@ describe('the overview', () => {
     const moving = await node.createSource('Moving')
     const { id, settings } = await node.connect([moving], [first.url])
     await node.post('/track', moving.writeKey, { userId: 'u', event: 'Before' })
-    await first.received(1)
+    const [request] = await first.received(1)
     const figures = async () => {
       const { body } = await node.api<Activity>('GET', '/activity')
       return body.destinations.find(({ destinationId }) => destinationId === id)
@@ -197,7 +197,11 @@ describe('the overview', () => {
     const after = await figures()
     expect(after).toMatchObject({ delivered: 1, failed: 0 })
     const [was, is] = [before, after].map((told) => Date.parse(told?.lastAttemptAt ?? ''))
-    expect(is).toBeGreaterThanOrEqual(was ?? Infinity)
+    const madeAt = request?.arrivedAt.getTime() ?? NaN
+    expect(was).toBeGreaterThanOrEqual(madeAt - 1_000)
+    expect(was).toBeLessThan(madeAt + 10_000)
+    // What was observed at the earlier URL is gone: its minute is known.
+    expect(is).toBe(Math.floor((was ?? NaN) / 60_000) * 60_000)
     expect(is).toBeLessThanOrEqual(Math.min(Date.now(), (was ?? 0) + 60_000))
   })
 

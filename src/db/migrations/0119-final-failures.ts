@@ -2,5 +2,10 @@
  *  before, which leave the column alone. */
 export const finalFailures = {
   name: '0119-final-failures',
-  sql: 'alter table endpoint_health add column final_at timestamptz',
+  // What earlier versions observed is told by its words, which they made.
+  sql: `
+    alter table endpoint_health add column final_at timestamptz;
+    update endpoint_health set final_at = observed_at
+      where failing_since is not null and reason ~ '^The endpoint answered (3[0-9]{2}|4(?!08|25|29)[0-9]{2})';
+  `,
 }

@@ -445,7 +445,7 @@ export const connecting = (web: WebTest) =>
       const holdAfter = page.getByLabel('Hold after so many minutes of failure')
       for (const [typed, told] of [
         ['1441', 'At most 1,440 minutes.'],
-        ['0', 'At least 0.017 minutes.'],
+        ['0', 'More than 0 minutes.'],
       ] as const) {
         await holdAfter.fill(typed)
         await holdAfter.press('Enter')

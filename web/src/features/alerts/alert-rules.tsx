@@ -121,7 +121,7 @@ function Fields({ form, disabled }: { form: UseFormReturnType<RuleValues>; disab
     <NumberInput
       label={label}
       description={description}
-      min={bounds[name].min}
+      min={Math.floor(bounds[name].min)}
       max={bounds[name].max}
       maw={480}
       disabled={disabled}

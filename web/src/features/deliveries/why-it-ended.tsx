@@ -77,7 +77,9 @@ function missedAt({ endpointId, url, reason }: DeliveryEndpoint, timeline: Deliv
   const last = timeline.findLast((attempt) => attempt.endpointId === endpointId)
   const at = last?.url ?? url ?? endpointId
   if (reason === removed) return { url: at, cause: 'it was removed from its destination', isRefused: false }
-  const { status = null, isFinal = null } = last ?? {}
+  const { status = null, error = null } = last ?? {}
+  // What ended it may have come after its last attempt, as a mapping that fails.
+  const isFinal = last?.isFinal === false && reason !== error ? null : (last?.isFinal ?? null)
   if (isFinal !== true || status === null) return { url: at, cause: ends[`${isFinal ?? 'unknown'}`], isRefused: false }
   return { url: at, cause: `the answer HTTP ${status} is final`, isRefused: true }
 }

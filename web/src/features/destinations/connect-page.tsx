@@ -145,7 +145,11 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     change: (ifMatch: string | null) =>
       destinationId === null
         ? createDestination(toNewDestination(values))
-        : saveDestination(destinationId, toPatch(values), ifMatch),
+        : saveDestination(
+            destinationId,
+            toPatch(isSavedSecretShown ? { ...values, sharedSecret: '' } : values),
+            ifMatch,
+          ),
     stale: ['destinations', 'sources'],
     onDone: ({ answer, etag: savedTag }) => {
       setUnanswered([])
@@ -254,7 +258,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
             <Stepper.Step label="Signature" description="Optional secret">
               <Section title="Should requests be signed?">
                 <div>
-                  <SecretField form={form} isSet={hasSecret && !isSavedSecretShown} />
+                  <SecretField form={form} isSet={hasSecret && !isSavedSecretShown} isSaved={isSavedSecretShown} />
                   {lacksSecret && (
                     <Alert color="yellow" mt="sm">
                       The secret that you had entered was not kept when the page was reloaded. Enter it again, or

@@ -9,10 +9,12 @@ interface Props {
   form: UseFormReturnType<DestinationValues>
   /** Whether there is a secret already; it is never shown. */
   isSet: boolean
+  /** Whether the one that stands here is saved already. */
+  isSaved?: boolean
 }
 
 /** The secret that signs every request: made here, copied once, never shown again. */
-export function SecretField({ form, isSet }: Props) {
+export function SecretField({ form, isSet, isSaved = false }: Props) {
   const secret = form.getValues().sharedSecret
   return (
     <>
@@ -41,7 +43,9 @@ export function SecretField({ form, isSet }: Props) {
       </Group>
       {secret !== '' && (
         <Text size="sm" c="dimmed" mt="xs">
-          Copy it to your receiver now: once you have left this page, it is not shown again.
+          {isSaved
+            ? 'It is saved. Copy it to your receiver now: once you have left this page, it is never shown again.'
+            : 'Copy it to your receiver now: once saved, it is never shown again.'}
         </Text>
       )}
       {secret !== '' && isSet && (

@@ -21,7 +21,7 @@ export function WhileFailing({ form }: { form: UseFormReturnType<DestinationValu
       {form.getValues().onFailing === 'hold' && (
         <NumberInput
           label="Hold after so many minutes of failure"
-          min={holdBounds.min}
+          min={Math.floor(holdBounds.min)}
           max={holdBounds.max}
           maw={320}
           key={form.key('holdAfterMinutes')}
