@@ -87,7 +87,10 @@ export const byKeyboard = (web: WebTest) =>
       await button('Switch on').waitFor()
       await pressAt(page, button('Back'))
       expect(await page.getByLabel('Shared secret', { exact: true }).inputValue()).toBe('known to two')
+      // Sent again it would be a new one, beside which requests are signed with the old one for a day.
+      const savedAgain = page.waitForRequest((request) => request.method() === 'PATCH')
       await pressAt(page, button('Save and test'))
+      expect((await savedAgain).postDataJSON()).not.toHaveProperty('settings.sharedSecret')
       await pressAt(page, button('Switch on'))
       await page.getByText('By keyboard is on').waitFor()
       const { body } = await web.node.api<{ items: Destination[] }>('GET', '/destinations')

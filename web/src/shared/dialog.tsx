@@ -43,8 +43,11 @@ function FocusKeeper() {
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
     const before = focusOutside(place.current?.closest('[role=dialog]') ?? null)
-    return () =>
-      (before?.isConnected === true ? before : document.querySelector('main'))?.focus({ preventScroll: true })
+    return () => {
+      if (before?.isConnected === true) before.focus({ preventScroll: true })
+      // Of two that go together, the one beneath may have given it back already.
+      else if (document.activeElement === document.body) document.querySelector('main')?.focus({ preventScroll: true })
+    }
   }, [])
   return <span ref={place} hidden />
 }

@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconCircleCheck, IconLock } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import type { Destination } from '../../../../src/schemas/destination.ts'
 import {
@@ -134,7 +134,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
     steps.current?.querySelector<HTMLElement>(firstOfStep)?.focus()
   }, [step])
   const isBegun = draft !== undefined || step > 0 || isForAudiences || form.isDirty()
-  useEffect(() => {
+  // Whoever sees what was saved may leave at once: the draft knows it by then.
+  useLayoutEffect(() => {
     if (isBegun && !isOn)
       keepDraft({ step, values, isForAudiences, destinationId, unanswered, etag, hasSecret, lacksSecret })
     else dropDraft()
