@@ -321,19 +321,19 @@ it(
       }
       const names = ['late', 'waiting', 'in-vain'].map(named)
       await until('the good endpoint has them', () => names.every((name) => received(name)[1] === 1))
-      return { ...posted, isKeptAway: names.every((name) => received(name)[0] === 0) }
+      const isKeptAway = (): boolean => names.every((name) => received(name)[0] === 0)
+      if (!isKeptAway()) return { ...posted, isKeptAway: false }
+      await untilOutcome(posted.late, 'delivered')
+      const outcome = await outcomeAttribute(posted.waiting)
+      return { ...posted, outcome, isKeptAway: isKeptAway() }
     }
     let posted = await postAll()
     // On a slow machine attempts may have ended meanwhile, and left their places to these: then others are sent.
     while (!posted.isKeptAway && round < 10) posted = await postAll()
-    const { late, waiting, inVain } = posted
-    await untilOutcome(late, 'delivered')
-    expect([received(named('late')), received(named('waiting'))]).toEqual([
-      [0, 1],
-      [0, 1],
-    ])
+    const { late, waiting, inVain, isKeptAway } = posted
+    expect(isKeptAway).toBe(true)
     // To wait for a turn is no retry.
-    expect(await outcomeAttribute(waiting)).toBeUndefined()
+    expect(posted.outcome).toBeUndefined()
     expect((await failureOf(inVain)).result.destinations[0]?.endpoints).toMatchObject([
       {
         outcome: 'failed',
