@@ -322,7 +322,7 @@ it(
       const names = ['late', 'waiting', 'in-vain'].map(named)
       await until('the good endpoint has them', () => names.every((name) => received(name)[1] === 1))
       const isKeptAway = (): boolean => names.every((name) => received(name)[0] === 0)
-      if (!isKeptAway()) return { ...posted, isKeptAway: false }
+      if (!isKeptAway()) return { ...posted, outcome: undefined, isKeptAway: false }
       await untilOutcome(posted.late, 'delivered')
       const outcome = await outcomeAttribute(posted.waiting)
       return { ...posted, outcome, isKeptAway: isKeptAway() }
