@@ -324,6 +324,7 @@ it(
       const isKeptAway = (): boolean => names.every((name) => received(name)[0] === 0)
       if (!isKeptAway()) return { ...posted, outcome: undefined, isKeptAway: false }
       await untilOutcome(posted.late, 'delivered')
+      await posted.inVain.result().catch(() => undefined)
       const outcome = await outcomeAttribute(posted.waiting)
       return { ...posted, outcome, isKeptAway: isKeptAway() }
     }

@@ -224,7 +224,7 @@ export const deliveries = (web: WebTest) =>
       await web.node.connect([source], [`${receiver.url}/busy`])
       await web.node.connect([other], [`${receiver.url}/gone`])
       await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Rung', messageId: 'rung' })
-      await web.node.post('/track', other.writeKey, { userId: 'ada', event: 'Lost', messageId: 'lost' })
+      await web.node.post('/track', other.writeKey, { userId: 'ada', event: 'Mislaid', messageId: 'mislaid' })
       await eventually(async () => [...(await statuses(source.id)), ...(await statuses(other.id))]).toEqual([
         'retrying',
         'failed',
@@ -243,9 +243,9 @@ export const deliveries = (web: WebTest) =>
       await page.getByText(/It will be tried again until .*, 4 h after its first attempt/).waitFor()
 
       await page.goto(`${web.node.url}/deliveries`)
-      await page.getByLabel('Event name, exact').fill('Lost')
-      await page.getByRole('row', { name: /Lost.*404/ }).waitFor()
-      await page.getByRole('link', { name: 'Lost' }).click()
+      await page.getByLabel('Event name, exact').fill('Mislaid')
+      await page.getByRole('row', { name: /Mislaid.*404/ }).waitFor()
+      await page.getByRole('link', { name: 'Mislaid' }).click()
       await page.getByText('It will not be tried again: the answer HTTP 404 is final.').waitFor()
       await page.getByText(`${receiver.url}/gone: The endpoint answered 404 Not Found.`, { exact: true }).waitFor()
 
