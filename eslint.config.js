@@ -44,8 +44,7 @@ export default tseslint.config(
         {
           selector:
             'CallExpression[callee.object.name="AbortSignal"][callee.property.name="any"] CallExpression[callee.property.name="timeout"]',
-          message:
-            'The garbage collector of Node 20 takes such a timeout, and it never ends: abort a controller by a timer.',
+          message: 'The garbage collector of Node 20 takes such a timeout, and it never ends: use endingAfter.',
         },
       ],
     },

@@ -8,3 +8,19 @@ export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
 }
+
+/** Does work that ends itself after `limitMs` milliseconds, or when `signal` aborts. Not by `AbortSignal.timeout`: the garbage collector of
+ *  Node 20 takes a timeout that only `AbortSignal.any` knows, and it never ends. */
+export async function endingAfter<Result>(
+  limitMs: number,
+  signal: AbortSignal,
+  work: (end: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), limitMs)
+  try {
+    return await work(AbortSignal.any([late.signal, signal]))
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import type { DeliveryDetail } from '../schemas/delivery.ts'
 import type { FirstOutcome } from '../schemas/first-outcome.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import { endingAfter, unlessAborted } from '../unless-aborted.ts'
 
 /** Callers of a node that wait at the same time: each asks the delivery log a few times a second. */
 export const maxWaiting = 20
@@ -55,12 +55,9 @@ export function createFirstOutcomes({ read, logger }: FirstOutcomeDependencies):
   return async (deliveryId, limitMs, gone) => {
     if (waiting >= maxWaiting) return undefined
     waiting++
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), limitMs)
     try {
-      return await lookUntil(deliveryId, AbortSignal.any([late.signal, gone]))
+      return await endingAfter(limitMs, gone, (end) => lookUntil(deliveryId, end))
     } finally {
-      clearTimeout(timer)
       waiting--
     }
   }

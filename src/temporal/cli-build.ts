@@ -1,6 +1,7 @@
 /** Gets the Temporal CLI by building it with Go. */
 
 import { join } from 'node:path'
+import { endingAfter } from '../unless-aborted.ts'
 import type { Obtained, ObtainOptions } from './cli-source.ts'
 import { runTool } from './run-tool.ts'
 
@@ -26,25 +27,24 @@ export async function buildCli(
     )
   }
   const timer = setInterval(tell, progressMs)
-  const late = new AbortController()
-  const limit = setTimeout(() => late.abort(), limitMs)
   try {
     const source = `github.com/temporalio/cli/cmd/temporal@v${version}`
     const label = `-ldflags=-s -w -X github.com/temporalio/cli/temporalcli.Version=${version}`
-    const { code, lastLine } = await runTool('go', ['install', '-v', label, source], {
-      env: { ...env, GOBIN: folder, GOTMPDIR: folder },
-      cwd: folder,
-      signal: AbortSignal.any([signal, late.signal]),
-      onLine: (line) => {
-        if (line.startsWith('go: downloading')) modules++
-        else if (!line.startsWith('go:')) packages++
-      },
-    })
+    const { code, lastLine } = await endingAfter(limitMs, signal, (end) =>
+      runTool('go', ['install', '-v', label, source], {
+        env: { ...env, GOBIN: folder, GOTMPDIR: folder },
+        cwd: folder,
+        signal: end,
+        onLine: (line) => {
+          if (line.startsWith('go: downloading')) modules++
+          else if (!line.startsWith('go:')) packages++
+        },
+      }),
+    )
     signal.throwIfAborted()
     if (code !== 0) return { failure: lastLine || 'it took too long' }
     return { path: join(folder, process.platform === 'win32' ? 'temporal.exe' : 'temporal') }
   } finally {
     clearInterval(timer)
-    clearTimeout(limit)
   }
 }

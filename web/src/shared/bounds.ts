@@ -12,6 +12,7 @@ export interface Bounds {
 export function outOfBounds(value: number | string, { min, max, unit }: Bounds): string | null {
   if (value === '') return null
   // A bound of a second is no number that anybody would read in minutes or hours.
-  if (Number(value) < min) return min < 1 ? `More than 0 ${unit}.` : `At least ${min.toLocaleString()} ${unit}.`
+  if (Number(value) < min)
+    return min > 0 && min < 1 ? `More than 0 ${unit}.` : `At least ${min.toLocaleString()} ${unit}.`
   return Number(value) > max ? `At most ${max.toLocaleString()} ${unit}.` : null
 }

@@ -111,7 +111,7 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const connected = switchedOn ?? (step === testStep && saved?.answer.enabled === true ? saved.answer : undefined)
   const isOn = connected !== undefined
   const isSecretLost = draft?.lacksSecret === true || (isSecretSaved && isDeleted)
-  const isSavedSecretShown = savedSecret !== '' && values.sharedSecret === savedSecret
+  const isSavedSecretShown = hasSecret && savedSecret !== '' && values.sharedSecret === savedSecret
   const lacksSecret = isSecretLost && values.sharedSecret === '' && !hasSecret
   const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
   const hasName = useRef(draft !== undefined)
