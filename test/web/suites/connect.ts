@@ -221,6 +221,30 @@ export const connecting = (web: WebTest) =>
       expect(await name.inputValue()).toBe('Mine')
     })
 
+    it('changes no name under the hands of who begins to type in the moment in which it would change', async () => {
+      const source = await web.node.createSource('Beside the list')
+      await web.node.connect([source], ['http://127.0.0.1:9/hook'], { name: 'Webhooks' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      // Right after the page has looked at what is focused, the name is.
+      await page.addInitScript(() => {
+        const { get } = Object.getOwnPropertyDescriptor(Document.prototype, 'activeElement') ?? {}
+        Object.defineProperty(Document.prototype, 'activeElement', {
+          configurable: true,
+          get(this: Document): Element | null {
+            const focused = get?.call(this) as Element | null
+            if (new Error().stack?.includes('connect-page') === true)
+              queueMicrotask(() => document.querySelector<HTMLInputElement>('input[required]')?.select())
+            return focused
+          },
+        })
+      })
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      const name = page.getByLabel('Name of the destination')
+      await page.waitForFunction(() => document.activeElement?.matches('input[required]'))
+      await page.keyboard.insertText('Mine')
+      expect(await name.inputValue()).toBe('Mine')
+    })
+
     it('saves a destination anew that was deleted elsewhere, and says that nothing of it is there any more', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Kept without its destination')

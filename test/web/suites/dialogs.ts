@@ -326,6 +326,8 @@ export const dialogs = (web: WebTest) =>
         await page.keyboard.press(key)
         const shown = page.getByRole(role, { name })
         await shown.waitFor()
+        // Some read what they show.
+        await shown.getByLabel('Loading').waitFor({ state: 'detached' })
         await page.waitForFunction((wanted) => document.activeElement?.closest(`[role=${wanted}]`) !== null, role)
         expect((await heading.boundingBox())?.x).toBe(place)
         // What is typed to find something, or to sign in, is no loss.

@@ -116,7 +116,8 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const taken = (destinations ?? []).flatMap(({ id, name }) => (id === destinationId ? [] : [name]))
   const hasName = useRef(draft !== undefined)
   const nameField = useRef<HTMLInputElement>(null)
-  useEffect(() => {
+  // Between the look at what is focused and the change nobody can begin to type.
+  useLayoutEffect(() => {
     if (hasName.current || destinations === undefined) return
     hasName.current = true
     const free = freeName(values.name, taken)
