@@ -9,7 +9,6 @@ import type { Queryable, SqlValue } from './database.ts'
 import { newKeyValues, withNewKeys, writtenKeys, type KeyDraft, type WrittenKeys } from './user-keys.ts'
 import {
   isInLine,
-  isNextInLine,
   leaveLinesOf,
   longestWaitMs,
   markBehind,
@@ -34,16 +33,6 @@ export interface LeasedEvent {
   receivedAt: Date
   /** It is not to be started: who cancelled it, and why. */
   cancelled: SteeringTrace | undefined
-}
-
-/** An event of the inbox, as the delivery log shows it. */
-export interface QueuedEvent extends LeasedEvent {
-  workflowId: string
-  cancelledAt: Date | undefined
-  /** Why Temporal refused it for good. */
-  refusal: string | undefined
-  /** It waits for an event before it of the same user. */
-  isBehind: boolean
 }
 
 /** An event that nobody has refused, cancelled for good, or is about to start. */
@@ -294,23 +283,6 @@ export async function countInbox(database: Queryable, most: number): Promise<num
   return Number(row?.count ?? 0)
 }
 
-interface QueuedRow extends LeasedRow {
-  workflow_id: string
-  refusal: string | null
-  is_behind: boolean
-}
-
-const queuedColumns = `workflow_id, refusal, ${leasedColumns},
-  settled_at is null and cancelled_at is null and not ${isNextInLine} as is_behind`
-
-const toQueued = (row: QueuedRow): QueuedEvent => ({
-  ...leasedEvent(row),
-  workflowId: row.workflow_id,
-  cancelledAt: row.cancelled_at ?? undefined,
-  refusal: row.refusal ?? undefined,
-  isBehind: row.is_behind,
-})
-
 /** SQL of an event's name, as `eventName` has it. @param input  column of the input of its delivery */
 export const nameIn = (input: string): string => `coalesce(${input}->'message'->>'event', ${input}->'message'->>'name')`
 
@@ -338,26 +310,3 @@ export const filterValues = (filter: DeliveryFilter): (string | null)[] => [
   filter.until ?? null,
   filter.event ?? null,
 ]
-
-/** Events in the inbox that match, newest first.
- *  @param before  only those that came before this position */
-export async function listQueued(
-  database: Queryable,
-  filter: DeliveryFilter,
-  limit: number,
-  before?: string,
-): Promise<QueuedEvent[]> {
-  const rows = await database.query<QueuedRow>(
-    `select ${queuedColumns} from inbox
-     where ${matchesFilter} and ($10::bigint is null or seq < $10) order by seq desc limit $11`,
-    [...filterValues(filter), before ?? null, limit],
-  )
-  return rows.map(toQueued)
-}
-
-export async function findQueued(database: Queryable, workflowId: string): Promise<QueuedEvent | undefined> {
-  const [row] = await database.query<QueuedRow>(`select ${queuedColumns} from inbox where workflow_id = $1`, [
-    workflowId,
-  ])
-  return row && toQueued(row)
-}

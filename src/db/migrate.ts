@@ -46,6 +46,7 @@ import { slowLatency } from './migrations/0116-slow-latency.ts'
 import { cancelledInInbox } from './migrations/0117-cancelled-in-inbox.ts'
 import { closedReason } from './migrations/0118-closed-reason.ts'
 import { finalFailures } from './migrations/0119-final-failures.ts'
+import { endedInInbox } from './migrations/0120-ended-in-inbox.ts'
 
 /** All migrations in order. A released one is never edited; a change is a new one. */
 const migrations: readonly { name: string; sql: string }[] = [
@@ -96,6 +97,7 @@ const migrations: readonly { name: string; sql: string }[] = [
   cancelledInInbox,
   closedReason,
   finalFailures,
+  endedInInbox,
 ]
 
 /** Any number that no other program on the same database uses for its advisory lock. */

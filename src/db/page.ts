@@ -58,5 +58,9 @@ export const jsonCursors = <Position>(schema: z.ZodType<Position>) => ({
 export const notOfThisList = (): AppError =>
   new AppError('bad_request', 'cursor is not a cursor of this list', { path: 'cursor' })
 
-/** SQL expression of a row's cursor position; the text keeps the microseconds that a Date loses. */
-export const positionSql = `to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position`
+/** SQL of a time as text, which keeps the microseconds that a Date loses. */
+export const microsSql = (time: string): string =>
+  `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
+/** SQL expression of a row's cursor position. */
+export const positionSql = `${microsSql('created_at')} as position`

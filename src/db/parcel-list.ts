@@ -4,6 +4,7 @@ import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { EventProgress, ParcelEventStatus } from '../contracts/parcels.ts'
 import type { TakenAtOnce } from '../contracts/taken-at-once.ts'
 import type { Queryable, SqlValue } from './database.ts'
+import { microsSql } from './page.ts'
 import {
   eventMatches,
   eventsOfParcels,
@@ -50,8 +51,6 @@ export interface CarriedPosition {
 
 export type ListedEvent = CarriedEvent & { position: CarriedPosition }
 
-const micros = (time: string): string => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-
 /** SQL of the earliest due time among the open endpoints, which have it in milliseconds since 1970. */
 const dueAt = `case when status = 'retrying' then (
   select to_timestamp(min((endpoint->>'dueAt')::float8) / 1000)
@@ -62,7 +61,7 @@ const dueAt = `case when status = 'retrying' then (
 const columns = `event_id as id, parcel_id as "parcelId", place, status, source_id as "sourceId",
   destination_ids as "destinationIds", results, type, left(event, 255) as event, message_id as "messageId", user_id as "userId", erased,
   received_at as "receivedAt", ended_at as "endedAt", attempts, ${dueAt} as "dueAt", reason`
-const positioned = `${columns}, json_build_object('endedAt', ${micros('ended_at')}, 'seq', seq::text) as position`
+const positioned = `${columns}, json_build_object('endedAt', ${microsSql('ended_at')}, 'seq', seq::text) as position`
 
 /** Most events of a user that are sorted; more are looked for parcel by parcel. */
 const maxSorted = 5_000
@@ -129,7 +128,7 @@ const underWay: Part = {
 const over: Part = {
   parcels: `last_end > '-infinity' and ($9::bigint is null or first_end <= $8::timestamptz)`,
   newest: 'last_end',
-  newestText: `case when last_end = 'infinity' then 'infinity' else ${micros('last_end')} end`,
+  newestText: `case when last_end = 'infinity' then 'infinity' else ${microsSql('last_end')} end`,
   type: 'timestamptz',
   events: 'ended_at is not null and ($12::bigint is null or (ended_at, seq) < ($11::timestamptz, $12))',
   order: 'ended_at desc, seq desc',

@@ -1,31 +1,30 @@
-/** The delivery log: what waits in the inbox, then Temporal's visibility and the events of parcels as one list: those under
- *  way first, then the latest to end. */
+/** The delivery log: what waits in the inbox, then Temporal's visibility, the events of parcels, and what ended in the inbox as one list:
+ *  those under way first, then the latest to end. */
 
-import { z } from 'zod'
-import { eventName, shownText } from '../contracts/event-name.ts'
+import { eventName } from '../contracts/event-name.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { InboxStatus } from '../contracts/steering.ts'
 import type { Database } from '../db/database.ts'
-import { findQueued, listQueued, type QueuedEvent } from '../db/inbox.ts'
 import { countQueued } from '../db/inbox-count.ts'
-import { jsonCursors, type Page, type PageRequest } from '../db/page.ts'
+import { findQueued, type QueuedEvent } from '../db/inbox-list.ts'
+import type { Page, PageRequest } from '../db/page.ts'
 import { addCounts, countCarried, countRetriedAt, sumOf } from '../db/parcel-count.ts'
 import type { OpenStatus } from '../db/parcel-statuses.ts'
-import { findCarried, listCarried, type CarriedEvent, type CarriedPosition } from '../db/parcel-list.ts'
+import { findCarried } from '../db/parcel-list.ts'
 import { AppError, PartAwayError } from '../errors.ts'
 import type { Delivery, DeliveryAttempt, DeliveryDetail, DeliveryFilter, StartedStatus } from '../schemas/delivery.ts'
-import type { Deliveries, ListPosition } from '../temporal/deliveries.ts'
+import type { Deliveries } from '../temporal/deliveries.ts'
 import { readDelivery, type StartedDelivery } from '../temporal/delivery-detail.ts'
-import { whenToCome } from '../temporal/delivery-row.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { readCarried, type CarriedDetail } from '../temporal/parcel-detail.ts'
-import { mergeNewestFirst } from '../temporal/merge-newest-first.ts'
 import type { WhilePresent } from '../within.ts'
 import { completeRows } from './complete-rows.ts'
 import { destinationsOf } from './delivery-destinations.ts'
 import { tellTurn } from './in-turn.ts'
 import { tellKeptAway } from './kept-away.ts'
 import { findLateAttempts } from './late-attempts.ts'
+import { createListPage } from './list-page.ts'
+import { carriedRow, queuedRow } from './rows.ts'
 import { shownAttempts } from './shown-attempts.ts'
 import { sentRequests, type SentRequestsDependencies } from './sent-requests.ts'
 
@@ -60,88 +59,13 @@ export interface DeliveryLogDependencies extends SentRequestsDependencies {
   boundsReason: (destinationIds: readonly string[]) => string | undefined
 }
 
-/** Where a page begins: in the inbox before a position, or behind it. */
-const CursorSchema = z.union([
-  z.object({ before: z.string().regex(/^\d{1,19}$/) }),
-  z.object({
-    /** Page tokens of Temporal's lists; null at their end. */
-    tokens: z.array(z.base64().nullable()).nullable(),
-    /** The last event of a parcel that was shown; null at their end. */
-    carried: z
-      .union([
-        z.literal('first'),
-        z.object({
-          endedAt: z
-            .string()
-            .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
-            .nullable(),
-          seq: z.string().regex(/^-?\d{1,18}$/),
-        }),
-      ])
-      .nullable(),
-  }),
-])
-type Cursor = z.infer<typeof CursorSchema>
-const cursors = jsonCursors(CursorSchema)
-
-/** Where the two lists behind the inbox go on; undefined at the end of one. */
-interface StartedPosition {
-  tokens: ListPosition | undefined
-  carried: CarriedPosition | 'first' | undefined
-}
-
-const beginning: StartedPosition = { tokens: [], carried: 'first' }
-
 export function createDeliveryLog(dependencies: DeliveryLogDependencies): DeliveryLog {
   const { database, temporal, deliveries, pausedDestinations, findDestination } = dependencies
   const isPaused = (destinationId: string): boolean => findDestination(destinationId)?.paused === true
-  const carriedRow = (event: CarriedEvent): Delivery => ofParcel(event, isPaused)
+  const listPage = createListPage({ database, deliveries, pausedDestinations, isPaused })
   // Asynchronous, since settings that are not read yet throw: beside others that failed, nobody would take notice of those.
   const countInParcels = async (filter: DeliveryFilter, asWhole = false): Promise<Record<StartedStatus, number>> =>
     countCarried(database, { ...filter, paused: pausedDestinations(), asWhole })
-
-  const queuedPage = async (filter: DeliveryFilter, limit: number, before?: string): Promise<Page<Delivery>> => {
-    const events = await listQueued(database, filter, limit + 1, before)
-    const shown = events.slice(0, limit)
-    const last = events.length > limit ? shown.at(-1) : undefined
-    return {
-      items: shown.map(toDelivery),
-      nextCursor: last === undefined ? null : cursors.encode({ before: last.seq }),
-    }
-  }
-
-  const carriedPage = async (filter: DeliveryFilter, limit: number, from: StartedPosition['carried']) =>
-    from === undefined
-      ? []
-      : listCarried(database, { ...filter, paused: pausedDestinations() }, limit, from === 'first' ? undefined : from)
-
-  /** What has started: two lists as one. */
-  const startedPage = async (
-    filter: DeliveryFilter,
-    limit: number,
-    { tokens, carried }: StartedPosition,
-  ): Promise<Page<Delivery>> => {
-    const [started, inParcels] = await Promise.all([
-      tokens === undefined ? { items: [], next: undefined } : deliveries.list(filter, limit, tokens),
-      carriedPage(filter, limit + 1, carried),
-    ])
-    // One that just left its parcel is in both.
-    const own = new Set(started.items.map(({ id }) => id))
-    const events = inParcels.filter(({ id }) => !own.has(id))
-    const { items, taken } = mergeNewestFirst([started.items, events.map(carriedRow)], limit)
-    const [ofStarted = 0, ofEvents = 0] = taken
-    const tokensAfter = async (): Promise<ListPosition | undefined> => {
-      if (ofStarted === started.items.length) return started.next
-      return ofStarted === 0 ? tokens : (await deliveries.list(filter, ofStarted, tokens)).next
-    }
-    const carriedAfter = (): StartedPosition['carried'] => {
-      if (ofEvents === events.length) return inParcels.length > limit ? inParcels.at(-1)?.position : undefined
-      return ofEvents === 0 ? carried : events[ofEvents - 1]?.position
-    }
-    const position: StartedPosition = { tokens: await tokensAfter(), carried: carriedAfter() }
-    const isEnd = position.tokens === undefined && position.carried === undefined
-    return { items, nextCursor: isEnd ? null : cursors.encode(toCursor(position)) }
-  }
 
   const keptAway = tellKeptAway(database, findDestination)
   const inTurn = tellTurn(dependencies.boundsReason)
@@ -159,7 +83,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     const event = await findCarried(database, id)
     const carried = event && (await readCarried(temporal, event, isPaused))
     if (event === undefined || carried === undefined) return undefined
-    return { row: carriedRow(event), carried: await late.added(id, carried), parcelId: event.parcelId }
+    return { row: carriedRow(event, isPaused), carried: await late.added(id, carried), parcelId: event.parcelId }
   }
 
   const completed = completeRows(async (id) => {
@@ -169,29 +93,10 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return found && { ...found.row, attempts: found.carried.attempts }
   }, late.count)
 
-  /** The first page of what has started. While Temporal is away, a message that the database knows is shown without what
-   *  Temporal knows of it.
-   *  @param isFound  whether the inbox has some */
-  const firstStarted = async (
-    filter: DeliveryFilter,
-    limit: number,
-    isFound: boolean,
-    whilePresent: WhilePresent,
-  ): Promise<Page<Delivery>> => {
-    try {
-      return await whilePresent(() => startedPage(filter, limit, beginning))
-    } catch (error) {
-      if (!(error instanceof PartAwayError) || filter.messageId === undefined) throw error
-      const events = await carriedPage(filter, limit, 'first')
-      if (!isFound && events.length === 0) throw error
-      return { items: events.map(carriedRow), nextCursor: null }
-    }
-  }
-
   const readQueued = async (id: string): Promise<DeliveryDetail | undefined> => {
     const queued = await findQueued(database, id)
     if (queued === undefined) return undefined
-    const row = toDelivery(queued)
+    const row = queuedRow(queued)
     const { targets } = queued.input
     return {
       ...row,
@@ -232,24 +137,6 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       destinations: destinationsOf({ ...row, ...detail, timeline, targets, facts }, findDestination),
       temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, parcelId, runId),
     }
-  }
-
-  const listPage = async (
-    filter: DeliveryFilter,
-    { limit, cursor }: PageRequest,
-    whilePresent: WhilePresent,
-  ): Promise<Page<Delivery>> => {
-    const position = cursor === undefined ? undefined : cursors.decode(cursor)
-    if (position !== undefined && 'tokens' in position)
-      return whilePresent(() => startedPage(filter, limit, fromCursor(position)))
-    const queued = await queuedPage(filter, limit, position?.before)
-    if (queued.nextCursor !== null || filter.status === 'queued' || queued.items.length === limit) {
-      // A full last page of the inbox: the first page of what has started follows it.
-      const more = queued.nextCursor === null && filter.status !== 'queued' ? cursors.encode(toCursor(beginning)) : null
-      return { items: queued.items, nextCursor: queued.nextCursor ?? more }
-    }
-    const started = await firstStarted(filter, limit - queued.items.length, queued.items.length > 0, whilePresent)
-    return { items: [...queued.items, ...started.items], nextCursor: started.nextCursor }
   }
 
   return {
@@ -308,31 +195,6 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
   }
 }
 
-/** Why an event is still in the inbox whose destination keeps the order of each user's events. */
-const behindAnother = 'waits for the event before it of the same user'
-
-/** An event in the inbox, as a row of the log. */
-function toDelivery({ workflowId, input, receivedAt, cancelledAt, refusal, isBehind }: QueuedEvent): Delivery {
-  const { userId, type } = input.message
-  const name = eventName(input.message)
-  return {
-    id: workflowId,
-    status: refusal !== undefined ? 'failed' : cancelledAt !== undefined ? 'cancelled' : 'queued',
-    sourceId: input.sourceId,
-    destinationIds: input.targets.map(({ destinationId }) => destinationId),
-    type,
-    event: name && shownText(name),
-    messageId: input.messageId,
-    userId: userId === undefined ? null : shownText(userId),
-    erased: false,
-    startedAt: receivedAt.toISOString(),
-    endedAt: cancelledAt?.toISOString() ?? null,
-    attempts: 0,
-    nextAttemptAt: null,
-    reason: refusal ?? (isBehind ? behindAnother : null),
-  }
-}
-
 /** What an event holds, with its name and ids in full, of which rows have the beginning; without an input, that it was erased. */
 async function contentOf(
   input: DeliverEventInput | undefined,
@@ -357,47 +219,10 @@ async function contentOf(
   }
 }
 
-/** An event of a parcel, as a row of the log. */
-function ofParcel(
-  { status, receivedAt, endedAt, dueAt, results, ...event }: CarriedEvent,
-  isPaused: (destinationId: string) => boolean,
-): Delivery {
-  const { id, sourceId, destinationIds, type, messageId, userId, erased, attempts, reason } = event
-  // A destination that has settled it holds it no longer.
-  const isWaitedFor = (destinationId: string): boolean => results === null || results[destinationId] === 'retrying'
-  const isHeld = status === 'retrying' && destinationIds.some((one) => isPaused(one) && isWaitedFor(one))
-  return {
-    id,
-    status: isHeld ? 'held' : status,
-    sourceId,
-    destinationIds,
-    type,
-    event: event.event,
-    messageId,
-    userId: userId && shownText(userId),
-    erased,
-    startedAt: receivedAt.toISOString(),
-    endedAt: endedAt?.toISOString() ?? null,
-    attempts,
-    nextAttemptAt: isHeld ? null : whenToCome(dueAt?.toISOString()),
-    reason,
-  }
-}
-
-const cancellationOf = ({ cancelled, cancelledAt }: QueuedEvent): DeliveryDetail['steering'] =>
-  cancelledAt === undefined
+const cancellationOf = ({ cancelled, endedAt }: QueuedEvent): DeliveryDetail['steering'] =>
+  cancelled === undefined || endedAt === undefined
     ? []
-    : [{ at: cancelledAt.toISOString(), action: 'cancel', by: cancelled?.by ?? null, why: cancelled?.why ?? null }]
-
-const toCursor = ({ tokens, carried }: StartedPosition): Cursor => ({
-  tokens: tokens?.map((token) => token && Buffer.from(token).toString('base64')) ?? null,
-  carried: carried ?? null,
-})
-
-const fromCursor = ({ tokens, carried }: Extract<Cursor, { tokens: unknown }>): StartedPosition => ({
-  tokens: tokens?.map((token) => (token === null ? null : Buffer.from(token, 'base64'))),
-  carried: carried ?? undefined,
-})
+    : [{ at: endedAt.toISOString(), action: 'cancel', by: cancelled.by ?? null, why: cancelled.why ?? null }]
 
 const uiLink = (base: string | undefined, namespace: string, id: string, runId: string): string | null =>
   base === undefined

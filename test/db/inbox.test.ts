@@ -16,7 +16,6 @@ import {
   giveUpOverdue,
   inboxDepth,
   leaseFromInbox,
-  listQueued,
   refuseInInbox,
   releaseInInbox,
   releaseUntried,
@@ -26,6 +25,7 @@ import {
 } from '../../src/db/inbox.ts'
 import { createDeletionRequest } from '../../src/db/deletion-requests.ts'
 import { countQueued } from '../../src/db/inbox-count.ts'
+import { listEndedInInbox, listQueued } from '../../src/db/inbox-list.ts'
 import {
   cancelInInbox,
   cancelOldestInInbox,
@@ -271,13 +271,35 @@ function inboxSuite(database: () => Database): void {
     await removeFromInbox(database(), seqsOf([cancelled, waiting, taken].filter((one) => one !== undefined)))
     await settleCancelled(database(), cancelled?.seq ?? '', false)
     expect(await turnsIn()).toEqual([])
-    expect(idsOf(await listQueued(database(), { status: 'cancelled' }, 10))).toEqual(['src-2'])
-    expect(idsOf(await listQueued(database(), { status: 'failed' }, 10))).toEqual(['src-0'])
-    expect(idsOf(await listQueued(database(), { status: 'queued' }, 10))).toEqual([])
+    expect(idsOf(await listEndedInInbox(database(), { status: 'cancelled' }, 10))).toEqual(['src-2'])
+    expect(idsOf(await listEndedInInbox(database(), { status: 'failed' }, 10))).toEqual(['src-0'])
+    expect(idsOf(await listQueued(database(), {}, 10))).toEqual([])
     await removeSettled(database(), new Date(Date.now() - 60_000))
-    expect(await listQueued(database(), {}, 10)).toHaveLength(2)
+    expect(await listEndedInInbox(database(), {}, 10)).toHaveLength(2)
     await removeSettled(database(), new Date(Date.now() + 60_000))
-    expect(await listQueued(database(), {}, 10)).toEqual([])
+    expect(await listEndedInInbox(database(), {}, 10)).toEqual([])
+  })
+
+  it('lists what waits apart from what ended, the latest to end first, page by page', async () => {
+    await add('src', 6)
+    const ended = ['src-4', 'src-0', 'src-5', 'src-1']
+    for (const id of ended) expect(await cancelInInbox(database(), idOf(id), {})).toBe(true)
+    // Its cancellation counts, though it is settled later than others were cancelled.
+    for (const { seq, input } of await leaseCancelled(database(), 10, leaseMs))
+      if (input.messageId === 'src-4') await settleCancelled(database(), seq, false)
+    // Two at one moment.
+    await database().query(
+      `update inbox set cancelled_at = (select cancelled_at from inbox where message_id = 'src-5') where message_id = 'src-1'`,
+    )
+    expect(idsOf(await listQueued(database(), {}, 10))).toEqual(['src-3', 'src-2'])
+    const latestFirst = ['src-5', 'src-1', 'src-0', 'src-4']
+    expect(idsOf(await listEndedInInbox(database(), {}, 10))).toEqual(latestFirst)
+    const inTurn: string[] = []
+    for (let page = await listEndedInInbox(database(), {}, 1); page.length > 0 && inTurn.length < 6;) {
+      inTurn.push(...idsOf(page))
+      page = await listEndedInInbox(database(), {}, 1, page[0]?.position)
+    }
+    expect(inTurn).toEqual(latestFirst)
   })
 
   it('cancels all that match and wait, some at a time, and tells what a node is about to start', async () => {
@@ -323,7 +345,7 @@ function inboxSuite(database: () => Database): void {
     await database().query(`update inbox set received_at = now() - interval '1 hour' where message_id <> 'src-2'`)
     expect(await cancelInInbox(database(), idOf('src-1'), {})).toBe(true)
     expect(await giveUpOverdue(database(), turnOf('src', 'dst'), 60_000, 'never taken', 10)).toBe(1)
-    const failed = await listQueued(database(), { status: 'failed' }, 10)
+    const failed = await listEndedInInbox(database(), { status: 'failed' }, 10)
     expect(failed.map(({ input, refusal }) => [input.messageId, refusal])).toEqual([['src-0', 'never taken']])
   })
 
@@ -656,8 +678,8 @@ function inboxSuite(database: () => Database): void {
     it('says of no cancelled event that it waits for others', async () => {
       await addInOrder(...['a0', 'a1', 'a2'].map((messageId) => ({ messageId, user: 'a' })))
       expect(await cancelInInbox(database(), idOf('a1'), {})).toBe(true)
-      const behind = (await listQueued(database(), {}, 10)).map(({ isBehind }) => isBehind)
-      expect(behind).toEqual([true, false, false])
+      const listed = [...(await listQueued(database(), {}, 10)), ...(await listEndedInInbox(database(), {}, 10))]
+      expect(listed.map(({ isBehind }) => isBehind)).toEqual([true, false, false])
     })
 
     it('lets the next event go when a parcel was lost with the one before it', async () => {

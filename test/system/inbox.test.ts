@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { eventWorkflowId } from '../../src/contracts/names.ts'
-import { addToInbox, findQueued, refuseInInbox } from '../../src/db/inbox.ts'
+import { addToInbox, refuseInInbox } from '../../src/db/inbox.ts'
+import { findQueued } from '../../src/db/inbox-list.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience } from '../../src/schemas/audience.ts'
@@ -52,6 +53,19 @@ const postBatch = ({ post }: Api, { writeKey }: Source, messageIds: string[]) =>
 
 const listOf = async ({ api }: Api, query: string): Promise<Delivery[]> =>
   (await api<Page<Delivery>>('GET', `/deliveries?limit=200&${query}`)).body.items
+
+/** A list, page by page. */
+async function pagesOf({ api }: Api, query: string): Promise<Delivery[]> {
+  const all: Delivery[] = []
+  let cursor: string | null = ''
+  while (cursor !== null && all.length < 1_000) {
+    const path: string = `/deliveries?${query}${cursor && `&cursor=${cursor}`}`
+    const { items, nextCursor } = (await api<Page<Delivery>>('GET', path)).body
+    all.push(...items)
+    cursor = nextCursor
+  }
+  return all
+}
 
 const steer = ({ api }: Api, id: string, action: SteeringAction, why?: string) =>
   api<{ success: boolean; became?: string }>('POST', `/deliveries/${encodeURIComponent(id)}/${action}`, { why })
@@ -341,6 +355,17 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     expect(never.filter((id) => messageIdsOf(receiver).includes(id))).toEqual([])
     await expectNoUntoldRepeats(node, receiver, source.id)
 
+    // What ended in the inbox stands among the others, in the order in which they ended, and on one page each.
+    const all = await until('all have ended', async () => {
+      const listed = await pagesOf(node, `sourceId=${source.id}&limit=17`)
+      return listed.every(({ endedAt }) => endedAt !== null) && listed
+    })
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+    expect(all).toHaveLength(101)
+    const ends = all.map(({ endedAt }) => endedAt ?? '')
+    expect(ends).toEqual(ends.toSorted().toReversed())
+    expect(all[0]).toMatchObject({ messageId: 'afterwards', status: 'delivered' })
+
     const cancelled = await listOf(node, `status=cancelled&sourceId=${source.id}`)
     expect(cancelled.map(({ messageId }) => messageId)).toEqual(expect.arrayContaining(never))
     const path = `/deliveries/${encodeURIComponent(idOf('early-19'))}`
@@ -486,6 +511,11 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     expect(failed?.reason).toMatch(/length|long|exceed/i)
     expect(await listOf(node, 'status=queued')).toEqual([])
     expect((await postAll(node, source, ['next'])).get('next')).toBe(200)
+    await untilKnown(node, 'next')
+    const newestFirst = await listOf(node, `sourceId=${source.id}`)
+    expect(newestFirst).toHaveLength(3)
+    expect(newestFirst[0]?.messageId).toBe('next')
+    expect(newestFirst.filter(({ endedAt }) => endedAt === null)).toEqual([])
   })
 
   it('start an event that was refused when it is retried', async () => {
