@@ -37,6 +37,12 @@ export const theme = createTheme({
     Table: { styles: { td: { overflowWrap: 'anywhere' } } },
     Badge: { defaultProps: { tt: 'none' }, styles: { root: { minWidth: 'max-content' } } },
     Checkbox: { styles: { labelWrapper: { minWidth: 0 }, label: { overflowWrap: 'anywhere', ...ownDirection } } },
+    PasswordInput: {
+      defaultProps: {
+        visibilityToggleFocusable: true,
+        visibilityToggleButtonProps: { 'aria-label': 'Show what is typed' },
+      },
+    },
     TextInput: textField,
     Textarea: textField,
     Select: choices,

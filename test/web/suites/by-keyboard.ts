@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Destination } from '../../../src/schemas/destination.ts'
+import { adminToken } from '../../support/app.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { eventually, seriousFindings, type WebTest } from '../browser.ts'
 import { pressAt, tabTo } from '../keyboard.ts'
@@ -58,6 +59,34 @@ export const byKeyboard = (web: WebTest) =>
       expect(errors.filter((error) => !error.includes('400'))).toEqual([])
     })
 
+    it('comes to the eye of what is typed in secret', async () => {
+      const { page, errors } = await web.open()
+      await page.goto(`${web.node.url}/login`)
+      await page.getByLabel('Token').fill('typed')
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Space')
+      expect(await page.getByLabel('Token').getAttribute('type')).toBe('text')
+      expect(await page.getByRole('button', { name: 'Show what is typed', pressed: true }).count()).toBe(1)
+      expect(errors).toEqual([])
+    })
+
+    it('goes on in the field in which it was when the session had ended', async () => {
+      const { id } = await web.node.connect([], ['http://127.0.0.1:9/hook'], { name: 'Interrupted' })
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const name = page.getByRole('textbox', { name: 'Name', exact: true })
+      await name.fill('Interrupted, and saved')
+      await page.context().clearCookies()
+      await page.keyboard.press('Enter')
+      const ended = page.getByRole('dialog', { name: 'Your session has ended' })
+      await ended.getByLabel('Token').fill(adminToken)
+      await page.keyboard.press('Enter')
+      await ended.waitFor({ state: 'detached' })
+      await eventually(() => name.evaluate((field) => field.matches(':focus'))).toBe(true)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Interrupted, and saved', level: 1 }).waitFor()
+    })
+
     it('stands in the first wrong field of a step of the wizard, which does not call a secret new that it saved', async () => {
       await using receiver = await startReceiver()
       const { page, errors } = await web.open({ signedInTo: web.node.url })
@@ -93,6 +122,8 @@ export const byKeyboard = (web: WebTest) =>
       expect((await savedAgain).postDataJSON()).not.toHaveProperty('settings.sharedSecret')
       await pressAt(page, button('Switch on'))
       await page.getByText('By keyboard is on').waitFor()
+      const next = page.getByRole('link', { name: 'Open the audiences' })
+      await eventually(() => next.evaluate((link) => link.matches(':focus'))).toBe(true)
       const { body } = await web.node.api<{ items: Destination[] }>('GET', '/destinations')
       const made = body.items.find(({ name }) => name === 'By keyboard')
       expect(made?.settings.hasSharedSecret).toBe(true)

@@ -1,6 +1,7 @@
 import { Button, getDefaultZIndex, Modal, type ModalProps } from '@mantine/core'
 import { use, useCallback, useEffect, useRef } from 'react'
 import { ClosingContext, type Ask } from './closing.ts'
+import { lastInPage } from './last-in-page.ts'
 import { useDialogPlace } from './open-dialogs.ts'
 
 /** A dialog over the page. Whatever closes it, unsaved edits in it are asked about first, and the focus goes back to where it was. Of several,
@@ -44,16 +45,22 @@ function FocusKeeper() {
   useEffect(() => {
     const before = focusOutside(place.current?.closest('[role=dialog]') ?? null)
     return () => {
-      if (before?.isConnected === true) before.focus({ preventScroll: true })
+      if (before?.isConnected === true) return before.focus({ preventScroll: true })
       // Of two that go together, the one beneath may have given it back already.
-      else if (document.activeElement === document.body) document.querySelector('main')?.focus({ preventScroll: true })
+      if (document.activeElement !== document.body) return
+      const place = lastInPage() ?? document.querySelector('main')
+      place?.focus({ preventScroll: true })
     }
   }, [])
   return <span ref={place} hidden />
 }
 
-/** What had the focus when the dialog opened; it may have taken it already. */
+/** What had the focus when the dialog opened; it may have taken it already, or nothing had it. */
 function focusOutside(dialog: Element | null): HTMLElement | null {
   const { activeElement } = document
-  return activeElement instanceof HTMLElement && dialog?.contains(activeElement) !== true ? activeElement : null
+  return activeElement instanceof HTMLElement &&
+    activeElement !== document.body &&
+    dialog?.contains(activeElement) !== true
+    ? activeElement
+    : null
 }

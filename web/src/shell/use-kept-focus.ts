@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { noteFocus } from '../shared/last-in-page.ts'
 
 const focusable = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled)'
 
@@ -17,6 +18,7 @@ export function useKeptFocus(): void {
     const remember = ({ target }: Event): void => {
       last = target instanceof HTMLElement ? target : null
       around = ancestorsOf(last)
+      if (last !== null) noteFocus(last)
     }
     /** Who clicks beside it wants it there no longer. */
     const forget = ({ target }: Event): void => {

@@ -385,6 +385,11 @@ function stepOf(error: Error): number {
 
 function Connected({ destination }: { destination: Destination }) {
   const hasSources = destination.sourceIds.length > 0
+  const ways = useRef<HTMLDivElement>(null)
+  // The button that led here is gone.
+  useEffect(() => {
+    if (document.activeElement === document.body) ways.current?.querySelector('a')?.focus()
+  }, [])
   return (
     <>
       <PageHeader title="Connected" />
@@ -395,7 +400,7 @@ function Connected({ destination }: { destination: Destination }) {
               ? 'From now on, every event of its sources is sent to its endpoints.'
               : 'It has no source, so no events are sent to it. Add it to an audience to send the members.'}
           </Text>
-          <Group>
+          <Group ref={ways}>
             {!hasSources && <ButtonLink to="/audiences">Open the audiences</ButtonLink>}
             <ButtonLink
               to="/deliveries"
