@@ -1997,7 +1997,7 @@ export interface components {
                 /** @description Where its last attempt went, before the first where it would go; null when that is not known any more */
                 url: string | null;
             }[];
-            /** @description How long after its first attempt it is tried, in milliseconds; absent where that is as the node is set up */
+            /** @description How long after its first attempt there it is tried, in milliseconds; absent where that is as for the whole delivery */
             retryWindowMs?: number | undefined;
             /**
              * @description Where it stands at this destination
@@ -2061,6 +2061,8 @@ export interface components {
                 /** @description Where the request goes */
                 url: string;
             }[];
+            /** @description How long after its first attempt at a destination it is tried there, in milliseconds, as the node was set up when it came; absent where it was erased */
+            retryWindowMs?: number | undefined;
             /** @description Source that the event came from; of a change of an audience, the audience */
             sourceId: string;
             /**

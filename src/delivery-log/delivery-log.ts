@@ -201,15 +201,19 @@ async function contentOf(
   timeline: readonly DeliveryAttempt[],
   dependencies: SentRequestsDependencies,
 ): Promise<
-  Pick<DeliveryDetail, 'erased' | 'event' | 'userId' | 'message' | 'body' | 'requests' | 'outOfOrder'> & {
+  Pick<
+    DeliveryDetail,
+    'erased' | 'event' | 'userId' | 'message' | 'body' | 'requests' | 'outOfOrder' | 'retryWindowMs'
+  > & {
     messageId?: string
   }
 > {
   if (input === undefined)
     return { erased: true, event: null, userId: null, message: null, body: null, requests: [], outOfOrder: false }
-  const { message, messageId, isOutOfOrder = false } = input
+  const { message, messageId, isOutOfOrder = false, retry } = input
   return {
     erased: false,
+    retryWindowMs: retry.windowMs,
     outOfOrder: isOutOfOrder,
     event: eventName(message),
     userId: message.userId ?? null,

@@ -169,7 +169,7 @@ export const DeliveryDestinationSchema = z.object({
     .int()
     .optional()
     .describe(
-      'How long after its first attempt it is tried, in milliseconds; absent where that is as the node is set up',
+      'How long after its first attempt there it is tried, in milliseconds; absent where that is as for the whole delivery',
     ),
   endpoints: z.array(DeliveryEndpointSchema).describe('Where it stands at each endpoint, at most 5'),
 })
@@ -206,6 +206,12 @@ export const DeliveryDetailSchema = DeliverySchema.extend({
       'Whether it began before others of its user had ended at a destination that keeps their order: it had waited for as long as it may',
     ),
   destinations: z.array(DeliveryDestinationSchema).describe('What it has come to at each of its destinations'),
+  retryWindowMs: z
+    .int()
+    .optional()
+    .describe(
+      'How long after its first attempt at a destination it is tried there, in milliseconds, as the node was set up when it came; absent where it was erased',
+    ),
   timeline: z.array(DeliveryAttemptSchema).describe('Attempts of all endpoints, oldest first'),
   pending: z
     .array(

@@ -36,7 +36,7 @@ import { underEachId } from './under-each-id.ts'
 /** What Temporal knows of a delivery. */
 export interface StartedDelivery extends Omit<
   DeliveryDetail,
-  'message' | 'body' | 'requests' | 'outOfOrder' | 'destinations' | 'timeline' | 'temporalUiUrl'
+  'message' | 'body' | 'requests' | 'outOfOrder' | 'retryWindowMs' | 'destinations' | 'timeline' | 'temporalUiUrl'
 > {
   /** Undefined when its user was erased. */
   input: DeliverEventInput | undefined

@@ -1,16 +1,19 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CreatedApiToken } from '../../../src/schemas/access.ts'
 import type { DeletionRequestDetail } from '../../../src/schemas/deletion-request.ts'
-import type { Delivery } from '../../../src/schemas/delivery.ts'
+import type { Delivery, DeliveryDetail } from '../../../src/schemas/delivery.ts'
+import { makeDataFolder, startTestApp } from '../../support/app.ts'
 import { createCertificates } from '../../support/certificates.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { messageIdsOf } from '../../support/repeats.ts'
+import { createNamespace } from '../../support/temporal.ts'
 import { until } from '../../support/wait.ts'
-import { eventually, type WebTest } from '../browser.ts'
+import { eventually, signIn, type WebTest } from '../browser.ts'
 import { pressAt } from '../keyboard.ts'
 
 /** So many that steering them all takes seconds. */
@@ -214,6 +217,54 @@ export const deliveries = (web: WebTest) =>
       const names = await regions.evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')))
       expect(names.length).toBeGreaterThanOrEqual(6)
       expect(new Set(names).size).toBe(names.length)
+    })
+
+    it('says until when it is retried: from the first attempt there on, for as long as it was to be when it came', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer(({ path }) => ({ status: path === '/taken' ? 200 : 503 }))
+      const source = await web.node.createSource('Slow street')
+      await web.node.connect([source], [`${receiver.url}/taken`])
+      const { id } = await web.node.connect([source], [`${receiver.url}/busy`])
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: true })
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Later', messageId: 'later' })
+      await eventually(() => statuses(source.id)).toEqual(['held'])
+      await receiver.received(1)
+      await sleep(2_000)
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: false })
+      await receiver.received(2)
+      const path = `/deliveries/${encodeURIComponent(`event/${source.id}/later`)}`
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(web.node.url + path)
+      const told = page.getByText(/will be tried again until/)
+      await told.waitFor()
+      const { body } = await web.node.api<DeliveryDetail>('GET', path)
+      const there = body.timeline.find(({ status }) => status === 503)?.at ?? ''
+      const end = await page.evaluate(
+        (at) => new Date(Date.parse(at) + 4 * 3_600_000).toLocaleTimeString('en-GB'),
+        there,
+      )
+      expect(await told.textContent()).toContain(`${end} `)
+      expect(errors).toEqual([])
+
+      const [namespace, dataDir] = [await createNamespace(), await makeDataFolder()]
+      onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+      const retries = { POSTRIDER_RETRY_INITIAL: '30m', POSTRIDER_RETRY_MAX: '1h' }
+      const startWith = (window: string) =>
+        startTestApp({ namespace, dataDir, environment: { ...retries, POSTRIDER_RETRY_WINDOW: window } })
+      let before: string
+      {
+        await using node = await startWith('3h')
+        const early = await node.createSource('Early')
+        await node.connect([early], [`${receiver.url}/busy`])
+        await node.post('/track', early.writeKey, { userId: 'ada', event: 'Before', messageId: 'before' })
+        await receiver.received(3)
+        before = `/deliveries/${encodeURIComponent(`event/${early.id}/before`)}`
+      }
+      await using node = await startWith('2h')
+      await page.goto(`${node.url}/login`)
+      await signIn(page, node.url)
+      await page.goto(node.url + before)
+      await page.getByText(/It will be tried again until .*, 3 h after its first attempt/).waitFor()
     })
 
     it('says in the list where each goes, how often it was tried and why, and which failure is final', async () => {

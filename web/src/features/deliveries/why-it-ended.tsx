@@ -12,17 +12,16 @@ const removed = 'the endpoint was removed from its destination'
 export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const retry = useQuery(statusQuery).data?.retry
   const canChange = useCanChange()
-  const { status, timeline, erased } = delivery
-  const first = timeline[0]
-  if (status === 'retrying' && retry !== undefined && first !== undefined) {
-    const windowMs = windowOf(delivery, retry.windowMs)
+  const { status, destinations, erased, retryWindowMs = retry?.windowMs } = delivery
+  if (status === 'retrying' && retryWindowMs !== undefined) {
+    const end = windowEnd(delivery, retryWindowMs)
     const ended = missed(delivery)
+    if (end === undefined && ended.length === 0) return null
     return (
       <Alert color="yellow" style={{ overflowWrap: 'anywhere' }}>
         {ended.map(tellEnd)}
-        {ended.length === 0 ? 'It' : 'What is left'} will be tried again until{' '}
-        {formatTime(new Date(Date.parse(first.at) + windowMs).toISOString())}, {formatSpan(windowMs)} after its first
-        attempt; time in which its destination is paused does not count.
+        {ended.length === 0 && destinations.every(isOpen) ? 'It' : 'What is left'} will be tried again
+        {end === undefined ? '.' : tellWindow(end)}
       </Alert>
     )
   }
@@ -47,14 +46,30 @@ const settled: ReadonlySet<DeliveryEndpoint['status']> = new Set([
   'cancelled',
 ])
 
-/** For how long it is tried where it is not settled: a destination may have a window of its own, and so may each of its endpoints. */
-function windowOf({ destinations }: DeliveryDetail, ofNodeMs: number): number {
-  const open = destinations.filter(({ status }) => status === 'retrying')
-  const windows = (open.length > 0 ? open : destinations).flatMap(({ retryWindowMs = ofNodeMs, endpoints }) =>
-    endpoints.filter(({ status }) => !settled.has(status)).map((endpoint) => endpoint.retryWindowMs ?? retryWindowMs),
-  )
-  return windows.length === 0 ? ofNodeMs : Math.max(...windows)
+const isOpen = ({ status }: Pick<DeliveryEndpoint, 'status'>): boolean => !settled.has(status)
+
+interface WindowEnd {
+  /** In milliseconds since 1970. */
+  at: number
+  windowMs: number
 }
+
+/** When the last attempt may be made where it is not settled; undefined before the first one there. Time runs at each destination from its
+ *  first attempt on, and a destination may have a window of its own, as may each of its endpoints. */
+function windowEnd({ destinations, timeline }: DeliveryDetail, ofDeliveryMs: number): WindowEnd | undefined {
+  const ends = destinations.flatMap(({ status, retryWindowMs = ofDeliveryMs, endpoints }) => {
+    const first = timeline.find((attempt) => endpoints.some(({ endpointId }) => endpointId === attempt.endpointId))
+    if (first === undefined || status !== 'retrying') return []
+    return endpoints.filter(isOpen).map((endpoint) => {
+      const windowMs = endpoint.retryWindowMs ?? retryWindowMs
+      return { at: Date.parse(first.at) + windowMs, windowMs }
+    })
+  })
+  return ends.sort((one, other) => other.at - one.at)[0]
+}
+
+const tellWindow = ({ at, windowMs }: WindowEnd): string =>
+  ` until ${formatTime(at)}, ${formatSpan(windowMs)} after its first attempt; time in which its destination is paused does not count.`
 
 /** An endpoint that did not take the event and is not tried again. */
 interface Missed {
