@@ -7042,6 +7042,8 @@ export interface operations {
         parameters: {
             query?: {
                 cursor?: string | undefined;
+                /** @description They came to a source of this destination */
+                destinationId?: string | undefined;
                 /** @description What became of them */
                 fate?: ("rejected" | "filtered" | "no_destination" | "suppressed" | "dropped") | undefined;
                 limit?: number | undefined;

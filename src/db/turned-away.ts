@@ -72,7 +72,8 @@ export async function listTurnedAway(
        and ($4::text is null or message_id = $4) and ($5::text is null or user_id = $5)
        and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7)
        and ($8::bigint is null or number < $8)
-     order by number desc limit $9`,
+       and ($9::text is null or source_id in (select source_id from destination_sources where destination_id = $9))
+     order by number desc limit $10`,
     [
       filter.sourceId ?? null,
       filter.fate ?? null,
@@ -82,6 +83,7 @@ export async function listTurnedAway(
       filter.since ?? null,
       filter.until ?? null,
       cursor ?? null,
+      filter.destinationId ?? null,
       limit + 1,
     ],
   )

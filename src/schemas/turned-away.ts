@@ -43,6 +43,7 @@ export type TurnedAwayDetail = z.infer<typeof TurnedAwayDetailSchema>
 /** Which events: all members that are given must fit. */
 export const TurnedAwayFilterSchema = z.strictObject({
   sourceId: z.string().max(255).optional().describe('Source that they came to'),
+  destinationId: z.string().max(255).optional().describe('They came to a source of this destination'),
   fate: TurnedAwayFateSchema.optional().describe('What became of them'),
   reason: z.string().max(100).optional().describe('Code of the error that refused them, or `filtered_by_rules`; exact'),
   messageId: z.string().max(32_768).optional().describe('Message id in full; its first 255 characters are compared'),

@@ -95,6 +95,27 @@ export const turnedAway = (web: WebTest) =>
       for (const name of ['From', 'Until']) await page.getByLabel(new RegExp(`^${name} \\(.+\\)$`)).waitFor()
     })
 
+    it('are those behind the numbers of the overview, also where these are of the sources of one destination', async () => {
+      await using receiver = await startReceiver()
+      const [lonely, busy] = [await web.node.createSource('Lost'), await web.node.createSource('Heard')]
+      const { id } = await web.node.connect([busy], [receiver.url], { name: 'Hearing' })
+      for (const [messageId, { writeKey }] of [
+        ['lost-1', lonely],
+        ['heard-1', busy],
+      ] as const)
+        await web.node.post('/track', writeKey, { userId: 'ada', messageId })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/turned-away?userId=ada`)
+      for (const messageId of ['lost-1', 'heard-1']) await page.getByRole('row', { name: messageId }).waitFor()
+      await page.goto(`${web.node.url}/?destinationId=${id}`)
+      await page.getByRole('link', { name: 'Rejected', exact: true }).click()
+      await page.getByRole('row', { name: 'heard-1' }).waitFor()
+      expect(await page.getByRole('row').count()).toBe(2)
+      const narrowed = page.getByRole('combobox', { name: 'Sources of destination' })
+      expect(await narrowed.inputValue()).toBe('Hearing')
+      expect(errors).toEqual([])
+    })
+
     it('are not told of where deliveries of one status, name or type are looked for: they have none, or another', async () => {
       const source = await web.node.createSource('Lonely')
       await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Nowhere', messageId: 'lonely-1' })

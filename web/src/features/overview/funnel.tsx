@@ -82,11 +82,12 @@ export function Funnel({ overview: { funnel, rejectedReasons }, filter }: Props)
   )
 }
 
-/** What a list of events that became no delivery is narrowed to: they know no destinations. */
-const eventsOf = ({ since, until, sourceId }: DeliveryFilter): TurnedAwayFilter => ({
+/** What a list of events that became no delivery is narrowed to. */
+const eventsOf = ({ since, until, sourceId, destinationId }: DeliveryFilter): TurnedAwayFilter => ({
   ...(since !== undefined && { since }),
   ...(until !== undefined && { until }),
   ...(sourceId !== undefined && { sourceId }),
+  ...(destinationId !== undefined && { destinationId }),
 })
 
 interface ReasonsProps extends Pick<Props, 'filter'> {

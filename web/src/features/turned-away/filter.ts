@@ -9,7 +9,7 @@ export function readTurnedAwayFilter(search: Record<string, unknown>): TurnedAwa
   const filter: TurnedAwayFilter = {}
   const fate = fates.find((known) => known === search['fate'])
   if (fate !== undefined) filter.fate = fate
-  for (const member of ['sourceId', 'reason', 'messageId', 'userId'] as const) {
+  for (const member of ['sourceId', 'destinationId', 'reason', 'messageId', 'userId'] as const) {
     const value = search[member]
     if (typeof value === 'string' && value !== '') filter[member] = value
   }

@@ -5,6 +5,7 @@ import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
 import { recovering } from '../../api/query-client.ts'
+import { destinationsQuery } from '../../api/destinations.ts'
 import { sourcesQuery } from '../../api/sources.ts'
 import { turnedAwayQuery } from '../../api/turned-away.ts'
 import { ClearFilters } from '../../shared/clear-filters.tsx'
@@ -79,6 +80,8 @@ export function TurnedAwayPage() {
 
 function Filters({ filter, onChange }: { filter: TurnedAwayFilter; onChange: (filter: TurnedAwayFilter) => void }) {
   const sources = useQuery(sourcesQuery).data ?? []
+  const { destinationId } = filter
+  const destination = useQuery(destinationsQuery).data?.find(({ id }) => id === destinationId)
   const set = (member: keyof TurnedAwayFilter, value: string | null): void =>
     onChange(readTurnedAwayFilter({ ...filter, [member]: value ?? undefined }))
   return (
@@ -108,7 +111,16 @@ function Filters({ filter, onChange }: { filter: TurnedAwayFilter; onChange: (fi
         />
         <TextFilter label="User id, exact" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
         <TimeFilters filter={filter} onChange={set} />
-        {/* Links of the overview choose one. */}
+        {/* Links of the overview choose these. */}
+        {destinationId !== undefined && (
+          <Select
+            label="Sources of destination"
+            clearable
+            data={[{ value: destinationId, label: destination?.name ?? destinationId }]}
+            value={destinationId}
+            onChange={(value) => set('destinationId', value)}
+          />
+        )}
         {filter.reason !== undefined && (
           <Select
             label="Reason"
