@@ -356,6 +356,17 @@ export const audiences = (web: WebTest) =>
       await page.getByText('2 sent').waitFor()
       await page.getByRole('button', { name: 'Delete audience' }).click()
       await page.getByText('Destinations are told first').waitFor()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      // Whom it cannot tell, it does not promise to tell.
+      await web.node.api('PATCH', `/destinations/${id}`, { enabled: false, name: 'Deaf' })
+      await page.reload()
+      await page.getByRole('button', { name: 'Delete audience' }).click()
+      await page.getByText('Not told, because switched off, and still treating its members as members: Deaf.').waitFor()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await web.node.api('PATCH', `/destinations/${id}`, { enabled: true })
+      await page.reload()
+      await page.getByRole('button', { name: 'Delete audience' }).click()
+      expect(await page.getByText('Not told').count()).toBe(0)
       await page.getByRole('button', { name: 'Delete the audience' }).click()
       const told = (await receiver.received(4)).slice(2).map(traitsOf)
       expect(told.map(({ userId, ...traits }) => [userId, (traits as { goodbye: unknown }).goodbye])).toEqual([

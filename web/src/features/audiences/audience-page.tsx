@@ -68,18 +68,15 @@ function AudienceView({ tagged }: { tagged: Tagged<Audience> }) {
   )
 }
 
-function Deletion({ audience: { id, name } }: { audience: Audience }) {
+function Deletion({ audience }: { audience: Audience }) {
+  const { id, name } = audience
   const [tells, setTells] = useState(true)
   return (
     <DeleteSection
       noun="audience"
       name={name}
       note="Its members and the history of its syncs are deleted for good."
-      warning={
-        tells
-          ? 'Destinations are told first that its members no longer belong to it. Then its members and the history of its syncs are deleted for good.'
-          : 'Destinations are not told, and still treat its members as members. Its members and the history of its syncs are deleted for good.'
-      }
+      warning={tells ? <TellingWarning audience={audience} /> : notTelling}
       remove={() => deleteAudience(id, tells)}
       stale={['audiences']}
       list="/audiences"
@@ -91,6 +88,24 @@ function Deletion({ audience: { id, name } }: { audience: Audience }) {
       />
     </DeleteSection>
   )
+}
+
+const notTelling =
+  'Destinations are not told, and still treat its members as members. Its members and the history of its syncs are deleted for good.'
+
+/** Whom the deletion tells, and whom it cannot. */
+function TellingWarning({ audience: { destinationIds } }: { audience: Audience }) {
+  const all = (useQuery(destinationsQuery).data ?? []).filter(({ id }) => destinationIds.includes(id))
+  const off = all.filter(({ enabled }) => !enabled).map(({ name }) => name)
+  const paused = all.filter((one) => one.enabled && one.paused).map(({ name }) => name)
+  return [
+    'Destinations are told first that its members no longer belong to it.',
+    ...(off.length > 0
+      ? [`Not told, because switched off, and still treating its members as members: ${off.join(', ')}.`]
+      : []),
+    ...(paused.length > 0 ? [`Told once they are resumed: ${paused.join(', ')}.`] : []),
+    'Then its members and the history of its syncs are deleted for good.',
+  ].join(' ')
 }
 
 function Steering({ audience: { id, schedule, paused } }: { audience: Audience }) {
