@@ -45,6 +45,10 @@ export const finding = (web: WebTest) =>
         await page.keyboard.press('Control+k')
         await page.getByRole('textbox', { name: 'Go to' }).fill(text)
       }
+      const delivery = `event/${source.id}/m-find`
+      await type(delivery)
+      await page.getByRole('dialog').getByText('The delivery with this id').click()
+      await page.getByRole('heading', { name: 'Found', level: 1 }).waitFor()
       await type('night')
       await page.getByRole('button', { name: 'Night Owls' }).click()
       await eventually(() => new URL(page.url()).pathname).toBe(`/audiences/${audience.id}`)

@@ -5,7 +5,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { audiencesQuery } from '../api/audiences.ts'
-import { deliveryCountQuery } from '../api/deliveries.ts'
+import { deliveryCountQuery, deliveryQuery } from '../api/deliveries.ts'
 import { destinationsQuery } from '../api/destinations.ts'
 import { sourcesQuery } from '../api/sources.ts'
 import { turnedAwayQuery } from '../api/turned-away.ts'
@@ -15,7 +15,7 @@ import { pages } from './pages.tsx'
 /** Pause in typing before ids are looked up, in milliseconds. */
 const typingMs = 250
 
-/** To any page, source, destination or audience by its name, id or URL, or to what there is of a user's or message's id.
+/** To any page, source, destination or audience by its name, id or URL, to a delivery by its id, or to what there is of a user's or message's id.
  *  @param request  opens with each new number */
 export default function CommandPalette({ request }: { request: number }) {
   useEffect(() => spotlight.open(), [request])
@@ -71,7 +71,7 @@ export default function CommandPalette({ request }: { request: number }) {
   ]
   const named = fitting(groups, wanted)
   const lookedUp = wanted === '' ? [] : [{ group: 'Found', actions: searches(wanted) }]
-  const isFound = (found.userId ?? 0) + (found.messageId ?? 0) > 0 || found.isTurnedAway
+  const isFound = (found.userId ?? 0) + (found.messageId ?? 0) > 0 || found.isTurnedAway || found.isDelivery
 
   /** What there is comes before what there is not. Ids tell places, so that the first stays selected when the numbers come. */
   function searches(id: string): SpotlightActionData[] {
@@ -87,7 +87,13 @@ export default function CommandPalette({ request }: { request: number }) {
       leftSection: <IconFilterOff size={20} aria-hidden />,
       onClick: () => void navigate({ to: '/turned-away', search: { messageId: id } }),
     }
-    return [...deliveries, ...(found.isTurnedAway ? [turnedAway] : [])]
+    const delivery = {
+      isFound: true,
+      label: 'The delivery with this id',
+      leftSection: <IconSend size={20} aria-hidden />,
+      onClick: () => void navigate({ to: '/deliveries/$id', params: { id } }),
+    }
+    return [...deliveries, ...(found.isTurnedAway ? [turnedAway] : []), ...(found.isDelivery ? [delivery] : [])]
       .sort((one, other) => Number(other.isFound) - Number(one.isFound))
       .map(({ isFound: _, ...search }, place) => ({ ...search, id: `search-${place}`, description: id }))
   }
@@ -105,7 +111,7 @@ export default function CommandPalette({ request }: { request: number }) {
       attributes={{ content: { 'aria-label': 'Go to' } }}
       // The library's own is too pale on the row that is selected.
       styles={{ actionDescription: { opacity: 1 } }}
-      nothingFound="Nothing found. Try part of a name or URL, or a whole user or message id."
+      nothingFound="Nothing found. Try part of a name or URL, or a whole user, message or delivery id."
       limit={12}
       scrollable
       maxHeight={420}
@@ -118,6 +124,9 @@ export default function CommandPalette({ request }: { request: number }) {
   )
 }
 
+/** Of a delivery, as programs have it. */
+const deliveryId = /^event\/[^/]+\/./
+
 /** What there is of an id: nothing of the one that was typed before. */
 function useFound(id: string) {
   const [typed] = useDebouncedValue(id, typingMs)
@@ -125,7 +134,8 @@ function useFound(id: string) {
   const userId = useQuery({ ...deliveryCountQuery({ userId: id }), enabled }).data?.count
   const messageId = useQuery({ ...deliveryCountQuery({ messageId: id }), enabled }).data?.count
   const turnedAway = useInfiniteQuery({ ...turnedAwayQuery({ messageId: id }, 1), enabled }).data?.pages[0]?.items
-  return { userId, messageId, isTurnedAway: (turnedAway?.length ?? 0) > 0 }
+  const delivery = useQuery({ ...deliveryQuery(id), enabled: enabled && deliveryId.test(id) }).data
+  return { userId, messageId, isTurnedAway: (turnedAway?.length ?? 0) > 0, isDelivery: delivery !== undefined }
 }
 
 const countText = (count: number | undefined): string =>
