@@ -49,13 +49,15 @@ const maskQuery = (query: string): string =>
 
 const isShown = (header: string): boolean => isOwn(header) && !isSignature(header)
 
+const isEmpty = (headers: unknown): boolean => Object.keys(headers ?? {}).length === 0
+
 /** Where `value` has secrets, as in `settings.sharedSecret` or `settings.webhooks.0.headers`. */
 export function secretPaths(value: unknown, path: string[] = []): string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => {
     const here = [...path, name]
     if (dataMembers.has(name)) return []
-    if ((secretMembers.has(name) && typeof member === 'string') || (name === 'headers' && member !== undefined))
+    if ((secretMembers.has(name) && typeof member === 'string') || (name === 'headers' && !isEmpty(member)))
       return [here.join('.')]
     return secretPaths(member, here)
   })

@@ -285,6 +285,17 @@ describe('the audit log', () => {
       after: { id, secretsSet: ['settings.sharedSecret'] },
     })
     expect(JSON.stringify(entry)).not.toContain('the second one')
+
+    const webhook = { url: 'http://127.0.0.1:9/moved' }
+    for (const [headers, set] of [
+      [{}, undefined],
+      [{ 'x-team': 'growth' }, ['settings.webhooks.0.headers']],
+    ] as const) {
+      await node.api('PATCH', `/destinations/${id}`, { settings: { webhooks: [{ ...webhook, headers }] } })
+      const [moved] = (await entries('?limit=1')).items
+      expect(moved?.after).toMatchObject({ settings: { webhooks: [webhook] } })
+      expect((moved?.after as { secretsSet?: string[] }).secretsSet).toEqual(set)
+    }
   })
 
   it('keeps no refused change', async () => {

@@ -267,6 +267,30 @@ export const deliveries = (web: WebTest) =>
       await page.getByText(/It will be tried again until .*, 3 h after its first attempt/).waitFor()
     })
 
+    it('says of one that no attempt was made for, as its endpoint was down, that its time is over', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer({ status: 503 })
+      await using node = await startTestApp({
+        namespace: await createNamespace(),
+        environment: { POSTRIDER_RETRY_WINDOW: '10s', POSTRIDER_RETRY_INITIAL: '1m', POSTRIDER_RETRY_MAX: '1m' },
+      })
+      const source = await node.createSource('Never open')
+      await node.connect([source], [receiver.url])
+      const untried = async () => {
+        const { items } = (await node.api<{ items: Delivery[] }>('GET', '/deliveries?status=failed&limit=200')).body
+        return items.find(({ attempts }) => attempts === 0)
+      }
+      // Many failures tell that it is down; of those that come from then on, few are its probes.
+      const post = (messageId: string) =>
+        node.post('/track', source.writeKey, { userId: 'ada', event: 'Knocked', messageId })
+      for (let n = 0; n < 60; n++) await post(`knock-${n}`)
+      await eventually(untried).toBeDefined()
+      const { page, errors } = await web.open({ signedInTo: node.url })
+      await page.goto(`${node.url}/deliveries/${encodeURIComponent((await untried())?.id ?? '')}`)
+      await page.getByText('It will not be tried again: the time for retries is over.').waitFor()
+      expect(errors).toEqual([])
+    })
+
     it('says in the list where each goes, how often it was tried and why, and which failure is final', async () => {
       await using receiver = await startReceiver()
       receiver.answer(({ path }) => ({ status: path === '/gone' ? 404 : 503 }))

@@ -17,11 +17,12 @@ const lines = {
 
 export type ChartMember = keyof typeof lines
 
-const words: Record<ChartMember, string> = {
-  accepted: 'events were accepted',
-  delivered: 'requests to endpoints succeeded',
-  failed: 'requests to endpoints failed',
-  rejected: 'events were rejected',
+/** Of one, and of any other number. */
+const words: Record<ChartMember, [string, string]> = {
+  accepted: ['event was accepted', 'events were accepted'],
+  delivered: ['request to an endpoint succeeded', 'requests to endpoints succeeded'],
+  failed: ['request to an endpoint failed', 'requests to endpoints failed'],
+  rejected: ['event was rejected', 'events were rejected'],
 }
 
 const heightPx = 260
@@ -35,12 +36,13 @@ interface Props {
 /** Events and requests over time. */
 export default function EventChart({ series, members }: Props) {
   if (series.length === 0) return <Text c="dimmed">Nothing happened in this range.</Text>
-  const sum = (member: ChartMember): number => series.reduce((total, point) => total + point[member], 0)
+  const told = (member: ChartMember): string => {
+    const count = series.reduce((total, point) => total + point[member], 0)
+    return `${count.toLocaleString()} ${words[member][count === 1 ? 0 : 1]}`
+  }
   return (
     <div>
-      <VisuallyHidden>
-        In this range {members.map((member) => `${sum(member).toLocaleString()} ${words[member]}`).join(', ')}.
-      </VisuallyHidden>
+      <VisuallyHidden>In this range {members.map(told).join(', ')}.</VisuallyHidden>
       <Plot series={series} members={members} />
       <Text size="xs" c="dimmed" ta="right">
         Times in {zoneName()}

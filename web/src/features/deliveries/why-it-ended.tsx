@@ -92,6 +92,9 @@ function missedAt({ endpointId, url, reason }: DeliveryEndpoint, timeline: Deliv
   const last = timeline.findLast((attempt) => attempt.endpointId === endpointId)
   const at = last?.url ?? url ?? endpointId
   if (reason === removed) return { url: at, cause: 'it was removed from its destination', isRefused: false }
+  // What keeps attempts away passes by itself.
+  if (last === undefined && reason?.startsWith('not attempted') === true)
+    return { url: at, cause: ends.false, isRefused: false }
   const { status = null, error = null } = last ?? {}
   // What ended it may have come after its last attempt, as a mapping that fails.
   const isFinal = last?.isFinal === false && reason !== error ? null : (last?.isFinal ?? null)
