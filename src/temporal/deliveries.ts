@@ -1,7 +1,7 @@
 /** The delivery log: Temporal's own visibility; those under way first, then the latest to end. */
 
 import { AppError } from '../errors.ts'
-import { startedStatuses, type Delivery, type DeliveryFilter, type StartedStatus } from '../schemas/delivery.ts'
+import { startedStatuses, type DeliveryFilter, type StartedStatus } from '../schemas/delivery.ts'
 import type { Temporal } from './connection.ts'
 import {
   deliveredEarlyQuery,
@@ -17,7 +17,7 @@ import {
   wholeQueries,
   type StoredFilter,
 } from './delivery-query.ts'
-import { readShown, toDelivery, type ExecutionInfo } from './delivery-row.ts'
+import { readShown, toDelivery, type ExecutionInfo, type ListedDelivery } from './delivery-row.ts'
 import { mergeNewestFirst } from './merge-newest-first.ts'
 import { opened } from './opened.ts'
 
@@ -25,7 +25,7 @@ import { opened } from './opened.ts'
 export type ListPosition = (Uint8Array | null)[]
 
 export interface DeliveryPage {
-  items: Delivery[]
+  items: ListedDelivery[]
   /** Where the next page begins; undefined at the end. */
   next: ListPosition | undefined
 }
@@ -47,7 +47,11 @@ const beginning = new Uint8Array()
 type Counts = Record<StartedStatus, number>
 
 /** One whose key is gone has no memo: the other rows are listed all the same. */
-async function readRow(temporal: Temporal, given: ExecutionInfo, isPaused: (id: string) => boolean): Promise<Delivery> {
+async function readRow(
+  temporal: Temporal,
+  given: ExecutionInfo,
+  isPaused: (id: string) => boolean,
+): Promise<ListedDelivery> {
   try {
     const info = opened(temporal.payloads, given)
     return toDelivery(info, await readShown(temporal, info), isPaused)

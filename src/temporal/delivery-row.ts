@@ -23,8 +23,18 @@ export async function readShown({ messages }: Pick<Temporal, 'messages'>, { memo
   return ((await messages.open(shown.sealed)) as ShownNames | undefined) ?? 'erased'
 }
 
+/** A delivery as Temporal lists it. */
+export interface ListedDelivery extends Delivery {
+  /** When its workflow started, ISO 8601: Temporal sorts by it. */
+  workflowStartedAt: string
+}
+
 /** A row of a list, whose payloads are open. @param isPaused  whether a destination holds its deliveries now */
-export function toDelivery(info: ExecutionInfo, known: Shown, isPaused: (destinationId: string) => boolean): Delivery {
+export function toDelivery(
+  info: ExecutionInfo,
+  known: Shown,
+  isPaused: (destinationId: string) => boolean,
+): ListedDelivery {
   const attribute = (name: SearchAttributeName): unknown => valueOf(info.searchAttributes?.indexedFields?.[name])
   const text = (name: SearchAttributeName): string | null => {
     const value = attribute(name) as string | undefined
@@ -46,6 +56,7 @@ export function toDelivery(info: ExecutionInfo, known: Shown, isPaused: (destina
   const memo = (name: string): unknown => valueOf(info.memo?.fields?.[name])
   const isErased = known === 'erased'
   const shown = isErased ? {} : (known ?? earlierNames(text, (name) => memo(name) as string | undefined))
+  const workflowStartedAt = toIso(info.startTime) ?? new Date(0).toISOString()
   const attempts = (memo('attempts') ?? (status === 'delivered' ? memo('endpoints') : undefined)) as number | undefined
   return {
     id: shown.id ?? info.execution?.workflowId ?? '',
@@ -57,7 +68,9 @@ export function toDelivery(info: ExecutionInfo, known: Shown, isPaused: (destina
     messageId: shown.messageId ?? '',
     userId: shown.userId ?? null,
     erased: isErased,
-    startedAt: toIso(info.startTime) ?? new Date(0).toISOString(),
+    // One that left its parcel had started there.
+    startedAt: (memo('acceptedAt') as string | undefined) ?? workflowStartedAt,
+    workflowStartedAt,
     endedAt: toIso(info.closeTime),
     attempts: attempts ?? null,
     nextAttemptAt: status === 'retrying' ? whenToCome(memo('nextAttemptAt') as string | undefined) : null,

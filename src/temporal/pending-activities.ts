@@ -24,10 +24,11 @@ export const isUnderWay = ({ state }: PendingActivity): boolean => state === PEN
 export const attemptsOfPending = ({ lastFailure, heartbeatDetails }: PendingActivity): Attempt[] =>
   distinctAttempts([...attemptsOfFailure(lastFailure), ...(first<AttemptRecord>(heartbeatDetails)?.attempts ?? [])])
 
-/** Why its last try failed. In the place of a failure that is too long for it Temporal has a text of its own. */
+/** Why its last try failed. Temporal has texts of its own in the place of a failure that is too long for it, and of a try whose node died. */
 export const reasonOfPending = (activity: PendingActivity): string | undefined => {
   const { lastFailure } = activity
-  if (lastFailure?.serverFailureInfo) return attemptsOfPending(activity).at(-1)?.error
+  if (lastFailure?.serverFailureInfo ?? lastFailure?.timeoutFailureInfo)
+    return attemptsOfPending(activity).at(-1)?.error
   return lastFailure?.message ?? undefined
 }
 

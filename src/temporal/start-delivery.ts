@@ -52,7 +52,7 @@ export async function startDelivery(
           shown: told.shown,
           endpoints: input.targets.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0),
           ...(redelivery !== undefined && { redelivery: { ...redelivery } }),
-          ...(parcel !== undefined && { parcel }),
+          ...(parcel !== undefined && { parcel, acceptedAt: input.acceptedAt }),
         },
         staticSummary: told.summary,
         priority: { fairnessKey: input.sourceId },

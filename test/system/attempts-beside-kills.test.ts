@@ -78,6 +78,23 @@ describe.concurrent('the list of attempts', () => {
     }
   })
 
+  it(
+    'has the reason of the latest that is known, while one after a kill is under way',
+    { timeout: limit },
+    async (context) => {
+      const scene = await setScene(context)
+      const { receiver, id } = await scene.send({ status: 503 }, { status: 500 }, 'hang', 'hang', { status: 200 })
+      await receiver.received(3)
+      await scene.restart()
+      await receiver.received(4)
+      const { body } = await scene.node().api<DeliveryDetail>('GET', `/deliveries/${encodeURIComponent(id)}`)
+      const reason = 'The endpoint answered 500 Internal Server Error.'
+      context.expect(body).toMatchObject({ status: 'retrying', attempts: 2, reason })
+      context.expect(body.destinations[0]?.endpoints[0]?.reason).toBe(reason)
+      await scene.untilDelivered(id)
+    },
+  )
+
   it('has each that failed while Temporal was killed', { timeout: limit }, async (context) => {
     const { expect } = context
     const scene = await setScene(context)

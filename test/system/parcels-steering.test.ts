@@ -195,11 +195,13 @@ describe('events in parcels', () => {
       200,
     ])
     expect(delivered.steering).toMatchObject([{ action: 'retry', by: 'admin', why: 'it is back' }])
+    expect(delivered.startedAt).toBe(twice.startedAt)
     expect(delivered.temporalUiUrl).toContain('/workflows/event%2F')
     await until('it is listed once', async () => {
       const listed = await listAll(`sourceId=${source.id}`)
       expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length)
-      return listed.length === flooded && listed.filter(({ status }) => status === 'delivered').length === 1
+      const taken = listed.filter(({ status }) => status === 'delivered')
+      return listed.length === flooded && taken.length === 1 && taken[0]?.startedAt === twice.startedAt
     })
     expect(await count(`sourceId=${source.id}`)).toBe(flooded)
 
