@@ -199,6 +199,38 @@ export const connecting = (web: WebTest) =>
       await page.getByText('Another destination has this name').waitFor()
     })
 
+    it('keeps a secret that is not saved while another page is looked at', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/catalog/webhooks`)
+      await page.getByLabel('Name of the destination').fill('Looked around')
+      await page.getByLabel('No source: this destination only gets audiences').check()
+      await page.getByRole('button', { name: 'Next' }).click()
+      await page.getByRole('group', { name: 'Endpoint 1' }).getByLabel('URL').fill('https://looked.example')
+      await page.getByRole('button', { name: 'Next' }).click()
+      const secret = page.getByLabel('Shared secret')
+      await page.getByRole('button', { name: 'Generate' }).click()
+      const generated = await secret.inputValue()
+      expect(generated).not.toBe('')
+      const lookAround = async (): Promise<void> => {
+        await page.getByRole('link', { name: 'Sources', exact: true }).click()
+        await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()
+        await page.goBack()
+        await page.getByRole('heading', { name: 'Connect Webhooks', level: 1 }).waitFor()
+      }
+      await lookAround()
+      expect(await secret.inputValue()).toBe(generated)
+      expect(await page.getByText(/^The secret that you had entered was not kept/).count()).toBe(0)
+      await page.getByRole('button', { name: 'Save and test' }).click()
+      await page.getByRole('button', { name: 'Send a test event' }).waitFor()
+
+      // One that is saved is nowhere but on the server.
+      await lookAround()
+      await page.getByRole('button', { name: 'Back' }).click()
+      expect(await secret.inputValue()).toBe('')
+      await page.getByRole('button', { name: 'Start over' }).click()
+      await page.getByRole('button', { name: 'Delete it and start over' }).click()
+      await page.getByRole('heading', { name: 'Which sources should it get events from?' }).waitFor()
+    })
     it('changes no name under the hands of who types it', async () => {
       const source = await web.node.createSource('Slow list')
       await web.node.connect([source], ['http://127.0.0.1:9/hook'], { name: 'Webhooks' })

@@ -25,20 +25,30 @@ export interface ConnectDraft {
   lacksSecret: boolean
 }
 
+/** The secret that was typed and not saved: it is nowhere but in this page and in the receiver. */
+let typedSecret = ''
+
 export function readDraft(): ConnectDraft | undefined {
   try {
     const stored = sessionStorage.getItem(connectDraftKey)
-    return stored === null ? undefined : (JSON.parse(stored) as ConnectDraft)
+    if (stored === null) return undefined
+    const draft = JSON.parse(stored) as ConnectDraft
+    if (typedSecret === '') return draft
+    return { ...draft, lacksSecret: false, values: { ...draft.values, sharedSecret: typedSecret } }
   } catch {
     return undefined
   }
 }
 
-/** The secret is left out: it is nowhere but in this form and in the receiver. */
+/** The secret is kept until the page is reloaded, while other pages of the app are looked at. */
 export function keepDraft(draft: ConnectDraft): void {
-  const lacksSecret = draft.lacksSecret || (draft.values.sharedSecret !== '' && !draft.hasSecret)
+  typedSecret = draft.values.sharedSecret
+  const lacksSecret = draft.lacksSecret || (typedSecret !== '' && !draft.hasSecret)
   const kept = { ...draft, lacksSecret, values: { ...draft.values, sharedSecret: '' } }
   sessionStorage.setItem(connectDraftKey, JSON.stringify(kept))
 }
 
-export const dropDraft = (): void => sessionStorage.removeItem(connectDraftKey)
+export function dropDraft(): void {
+  typedSecret = ''
+  sessionStorage.removeItem(connectDraftKey)
+}

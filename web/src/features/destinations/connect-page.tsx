@@ -137,10 +137,22 @@ function ConnectWizard({ onStartOver }: { onStartOver: () => void }) {
   const isBegun = draft !== undefined || step > 0 || isForAudiences || form.isDirty()
   // Whoever sees what was saved may leave at once: the draft knows it by then.
   useLayoutEffect(() => {
-    if (isBegun && !isOn)
-      keepDraft({ step, values, isForAudiences, destinationId, unanswered, etag, hasSecret, lacksSecret })
-    else dropDraft()
-  }, [isOn, isBegun, step, values, isForAudiences, destinationId, unanswered, etag, hasSecret, lacksSecret])
+    if (!isBegun || isOn) return dropDraft()
+    const typed = isSavedSecretShown ? { ...values, sharedSecret: '' } : values
+    keepDraft({ step, values: typed, isForAudiences, destinationId, unanswered, etag, hasSecret, lacksSecret })
+  }, [
+    isOn,
+    isBegun,
+    step,
+    values,
+    isForAudiences,
+    destinationId,
+    unanswered,
+    etag,
+    hasSecret,
+    lacksSecret,
+    isSavedSecretShown,
+  ])
 
   const client = useQueryClient()
   const save = useChange({
