@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Audience, Sync } from '../../../src/schemas/audience.ts'
 import { adminToken } from '../../support/app.ts'
 import { startReceiver, type ReceivedRequest } from '../../support/receiver.ts'
@@ -69,6 +72,47 @@ export const audiences = (web: WebTest) =>
       await page.getByText(/^Calls that syncs of audiences send are not among these/).waitFor()
       await page.getByRole('link', { name: 'Big Spenders' }).waitFor()
       expect(errors).toEqual([])
+    })
+
+    it('say of a file that was changed after it was chosen that it is to be chosen again', async () => {
+      await using receiver = await startReceiver()
+      const { id } = await web.node.connect([], [receiver.url])
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'Mended in between',
+        destinationIds: [id],
+      })
+      const folder = await mkdtemp(join(tmpdir(), 'postrider-members-'))
+      onTestFinished(() => rm(folder, { recursive: true }))
+      const file = join(folder, 'members.csv')
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences/${audience.id}`)
+      const problem = (text: string) => page.getByRole('alert').getByText(text)
+      const [preview, upload] = [
+        page.getByRole('button', { name: 'Preview' }),
+        page.getByRole('button', { name: 'Upload and sync' }),
+      ]
+      const choose = async (): Promise<void> => {
+        const dialog = page.waitForEvent('filechooser')
+        await page.getByRole('button', { name: 'Members' }).click()
+        await (await dialog).setFiles(file)
+      }
+      await writeFile(file, 'id\nada\n')
+      await choose()
+      await preview.click()
+      await problem('The members cannot be used: there is no column userId.').waitFor()
+      await writeFile(file, 'userId\nada\ngrace\n')
+      const changed =
+        'Nothing was sent, since the file was changed, moved or deleted after it was chosen: choose it again.'
+      for (const button of [preview, upload]) {
+        await button.click()
+        await problem(changed).waitFor()
+      }
+      await choose()
+      await upload.click()
+      await receiver.received(2)
+      await page.getByRole('table').last().getByText('2 sent').waitFor()
+      // The first preview was refused.
+      expect(errors.filter((error) => !error.includes('400'))).toEqual([])
     })
 
     it('say of a file what the sync says of it, count the members that the table shows, and take back what changed', async () => {

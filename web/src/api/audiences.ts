@@ -64,8 +64,10 @@ export const startSync = (id: string, kind: 'sync' | 'resync') =>
   answerOf(api.POST(`/audiences/{id}/${kind}`, { params: { path: { id } } }))
 
 /** What the next sync would send; with a file, what its upload would. */
-export const previewSync = (id: string, file: File | null) =>
-  answerOf(api.POST('/audiences/{id}/preview', { params: { path: { id } }, ...(file !== null && bodyOf(file)) }))
+export async function previewSync(id: string, file: File | null) {
+  await expectUnchanged(file)
+  return answerOf(api.POST('/audiences/{id}/preview', { params: { path: { id } }, ...(file !== null && bodyOf(file)) }))
+}
 
 export const setAudiencePaused = (id: string, paused: boolean) =>
   answerOf(api.POST(paused ? '/audiences/{id}/pause' : '/audiences/{id}/resume', { params: { path: { id } } }))
@@ -81,5 +83,18 @@ const bodyOf = (file: File) => ({
 })
 
 /** Takes a CSV or NDJSON file as the whole membership. */
-export const uploadMembers = (id: string, file: File) =>
-  answerOf(api.PUT('/audiences/{id}/members', { params: { path: { id } }, ...bodyOf(file) }))
+export async function uploadMembers(id: string, file: File) {
+  await expectUnchanged(file)
+  return answerOf(api.PUT('/audiences/{id}/members', { params: { path: { id } }, ...bodyOf(file) }))
+}
+
+/** @throws when it is not as it was chosen any more: a browser gives nothing of such a file */
+async function expectUnchanged(file: File | null): Promise<void> {
+  try {
+    await file?.slice(0, 1).arrayBuffer()
+  } catch {
+    throw new Error(
+      'Nothing was sent, since the file was changed, moved or deleted after it was chosen: choose it again',
+    )
+  }
+}

@@ -38,6 +38,12 @@ export function NextSync({ audience }: { audience: Audience }) {
             accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
             clearable
             clearButtonProps={{ 'aria-label': 'Remove the file' }}
+            // Browsers say nothing of a choice of the same file, which may have been changed.
+            fileInputProps={{
+              onClick: ({ currentTarget }) => {
+                currentTarget.value = ''
+              },
+            }}
             value={file}
             onChange={(chosen) => {
               setFile(chosen)
