@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Context } from '@temporalio/activity'
-import { attemptKey, withinEvidenceBound } from '../src/contracts/attempts.ts'
+import { attemptKey, lastNumber, withinEvidenceBound } from '../src/contracts/attempts.ts'
 import type {
   Attempt,
   AttemptInput,
@@ -47,7 +47,7 @@ import {
 import { traceAttempt } from './trace-attempts.ts'
 import { recordOfLastTry, thisTry, tryAgain, windowEndsAt } from './trying-on.ts'
 
-/** Attempts kept in the record of one activity: a window of 4 hours has about 25. */
+/** Attempts kept in the record of one activity: a window of 4 hours has about 25 of them, and more where a destination has pauses of its own. */
 const maxRecordedAttempts = 100
 
 /** How long after a standstill a task may begin that was handed out before it, and of which Temporal waits for no report any more, in
@@ -119,12 +119,12 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
       const record = recordOfLastTry<AttemptRecord>()
       const made = record?.attempts ?? []
       const isOrdered = input.isOrdered === true && made.length === 0
-      const number = input.attemptsBefore + made.length + 1
+      const number = lastNumber(made, input.attemptsBefore) + 1
       const outcome = await heartbeating(
         () => attempt(dependencies, 'retry', input, { ...ofOneEvent('retry', input, number, isOrdered), told: made }),
         () => record,
       )
-      const attempts = withinEvidenceBound([...made, ...attemptsOf(outcome)].slice(-maxRecordedAttempts))
+      const attempts = withinEvidenceBound(newest([...made, ...attemptsOf(outcome)], number))
       const isToGoOn = outcome.kind === 'deferred' || outcome.kind === 'unavailable'
       if (isToGoOn && !isCancelled()) throw waitsOn(input, outcome, attempts, isOrdered)
       return { outcome, attempts }
@@ -149,6 +149,15 @@ export function createDeliveryActivities(dependencies: DeliveryDependencies): De
       return { kind: destination.pausedAt === null ? 'active' : 'paused', pausedTotalMs: pausedSoFarMs(destination) }
     },
   }
+}
+
+/** Those that are kept of an endpoint's attempts; where older ones are left out, the last one tells how many there were.
+ *  @param number  of the last one */
+function newest(attempts: readonly Attempt[], number: number): Attempt[] {
+  if (attempts.length <= maxRecordedAttempts) return [...attempts]
+  return attempts
+    .slice(-maxRecordedAttempts)
+    .map((one, index, kept) => (index === kept.length - 1 ? { ...one, number } : one))
 }
 
 /** What an attempt is part of. */

@@ -76,7 +76,7 @@ export function createEndpointAttempts(
   const note = (made: readonly Attempt[]): void => {
     const fresh = made.filter((attempt) => !known.has(attemptKey(attempt)))
     for (const attempt of fresh) known.add(attemptKey(attempt))
-    count += fresh.length
+    count = Math.max(count + fresh.length, ...fresh.map(({ number = 0 }) => number))
     last = fresh.at(-1) ?? last
   }
   if (first.kind === 'unavailable') note([first.attempt])

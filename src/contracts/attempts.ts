@@ -15,6 +15,19 @@ export function distinctAttempts(attempts: readonly Attempt[]): Attempt[] {
   return [...byKey.values()].sort((a, b) => a.at.localeCompare(b.at))
 }
 
+/** How many attempts were made at each endpoint, by its id: those in a list, and older ones that were left out of it. */
+export function countAtEndpoints(attempts: readonly Attempt[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { endpointId } of attempts) counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1)
+  for (const { endpointId, number = 0 } of attempts)
+    counts.set(endpointId, Math.max(counts.get(endpointId) ?? 0, number))
+  return counts
+}
+
+/** The number of the newest attempt of a list of one endpoint's attempts. @param before  how many were made before the list began */
+export const lastNumber = (attempts: readonly Attempt[], before: number): number =>
+  Math.max(before + attempts.length, ...attempts.map(({ number = 0 }) => number))
+
 /** Leaves out URLs that are those of the attempt before: of one endpoint, most go to the same. */
 export const withoutSameUrls = (attempts: readonly Attempt[]): Attempt[] =>
   attempts.map((attempt, index) => {

@@ -172,6 +172,8 @@ export interface Attempt {
   url?: string
   /** Tells it from another one that began at the same moment; absent where there can be none. */
   id?: string
+  /** Which attempt of its event at this endpoint it is, from 1, where older ones are left out of the list that it ends; absent otherwise. */
+  number?: number
   /** ISO 8601, when the request began. */
   at: string
   /** From the beginning of the request to the end of its answer or its failure, in milliseconds. */

@@ -18,6 +18,8 @@ interface Known extends Pick<Delivery, 'status' | 'endedAt'> {
   targets: readonly DeliveryTarget[]
   /** Attempts, oldest first. */
   timeline: readonly DeliveryAttempt[]
+  /** How many were made at each endpoint, by its id: some may be left out of the timeline. */
+  counts: ReadonlyMap<string, number>
   /** What is known of endpoints beyond their attempts. */
   facts: EndpointFacts
 }
@@ -62,7 +64,10 @@ export const openDestinations = ({ destinations }: Pick<DeliveryDetail, 'destina
   destinations.filter(({ status }) => underWay.has(status)).map(({ destinationId }) => destinationId)
 
 /** What is known of an endpoint; no status as long as it is open and nothing but its attempts tells of it. */
-function factOf({ timeline, facts }: Known, endpointId: string): Partial<EndpointFact> & { lastUrl?: string | null } {
+function factOf(
+  { timeline, counts, facts }: Known,
+  endpointId: string,
+): Partial<EndpointFact> & { lastUrl?: string | null } {
   const made = timeline.filter((attempt) => attempt.endpointId === endpointId)
   const fact = facts.get(endpointId)
   const last = made.at(-1)
@@ -70,7 +75,7 @@ function factOf({ timeline, facts }: Known, endpointId: string): Partial<Endpoin
   const status = fact?.status ?? (isTaken ? 'delivered' : undefined)
   const reason = fact?.reason ?? last?.error ?? undefined
   return {
-    attempts: Math.max(fact?.attempts ?? 0, made.length),
+    attempts: Math.max(fact?.attempts ?? 0, counts.get(endpointId) ?? 0),
     lastUrl: last?.url ?? null,
     ...(status !== undefined && { status }),
     ...(reason !== undefined && { reason }),

@@ -1,6 +1,7 @@
 /** The delivery log: what waits in the inbox, then Temporal's visibility, the events of parcels, and what ended in the inbox as one list:
  *  those under way first, then the latest to end. */
 
+import { countAtEndpoints } from '../contracts/attempts.ts'
 import { eventName } from '../contracts/event-name.ts'
 import type { DeliverEventInput } from '../contracts/delivery.ts'
 import type { InboxStatus } from '../contracts/steering.ts'
@@ -100,7 +101,10 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     const { targets } = queued.input
     return {
       ...row,
-      destinations: destinationsOf({ ...row, targets, timeline: [], facts: new Map() }, findDestination),
+      destinations: destinationsOf(
+        { ...row, targets, timeline: [], counts: new Map(), facts: new Map() },
+        findDestination,
+      ),
       ...(await contentOf(queued.input, [], dependencies)),
       timeline: [],
       pending: [],
@@ -119,7 +123,10 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
         ...detail,
         timeline,
         ...(await contentOf(input, timeline, dependencies)),
-        destinations: destinationsOf({ ...detail, timeline, targets, facts }, findDestination),
+        destinations: destinationsOf(
+          { ...detail, timeline, counts: countAtEndpoints(made), targets, facts },
+          findDestination,
+        ),
         temporalUiUrl: uiLink(temporal.uiUrl, temporal.namespace, workflowId, runId),
       }
     }
@@ -134,7 +141,10 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
       ...detail,
       timeline,
       ...(await contentOf(input, timeline, dependencies)),
-      destinations: destinationsOf({ ...row, ...detail, timeline, targets, facts }, findDestination),
+      destinations: destinationsOf(
+        { ...row, ...detail, timeline, counts: countAtEndpoints(made), targets, facts },
+        findDestination,
+      ),
       temporalUiUrl: runId === undefined ? null : uiLink(temporal.uiUrl, temporal.namespace, parcelId, runId),
     }
   }

@@ -1,10 +1,11 @@
 /** Since when endpoints are down, told alike by all deliveries that wait for them: each was told when it was last turned away, by
  *  whichever node that was. */
 
-import { keptAwayPattern, keptAwayReason } from '../contracts/kept-away.ts'
+import { keptAwayPattern, keptAwayReason, withoutProbe } from '../contracts/kept-away.ts'
 import type { Database } from '../db/database.ts'
 import { readEndpointStates } from '../db/endpoint-states.ts'
-import type { Delivery, DeliveryDetail } from '../schemas/delivery.ts'
+import { isOpenStatus } from '../db/parcel-statuses.ts'
+import type { Delivery, DeliveryDestination, DeliveryDetail } from '../schemas/delivery.ts'
 import type { FindDestination } from './sent-requests.ts'
 
 type Row = Pick<Delivery, 'destinationIds' | 'endedAt' | 'reason'>
@@ -39,13 +40,15 @@ export function tellKeptAway(database: Database, findDestination: FindDestinatio
   }
 
   return {
-    async rows(rows) {
+    async rows(given) {
+      const rows = given.map(ofEnded)
       const waiting = rows.filter(isKeptAway)
       if (waiting.length === 0) return rows
       const down = await downNow(waiting.flatMap(endpointIdsOf))
       return rows.map((row) => (isKeptAway(row) ? ofRow(row, down) : row))
     },
-    async detail(delivery) {
+    async detail(given) {
+      const delivery = { ...ofEnded(given), destinations: given.destinations.map(ofDestination) }
       if (!isKeptAway(delivery)) return delivery
       const down = await downNow(endpointIdsOf(delivery))
       const destinations = delivery.destinations.map((destination) => ({
@@ -59,6 +62,18 @@ export function tellKeptAway(database: Database, findDestination: FindDestinatio
     },
   }
 }
+
+const ofEnded = <Shown extends Row>(row: Shown): Shown =>
+  row.endedAt === null || row.reason === null ? row : { ...row, reason: withoutProbe(row.reason) }
+
+const ofDestination = (destination: DeliveryDestination): DeliveryDestination => ({
+  ...destination,
+  endpoints: destination.endpoints.map((endpoint) =>
+    isOpenStatus(endpoint.status) || endpoint.reason === null
+      ? endpoint
+      : { ...endpoint, reason: withoutProbe(endpoint.reason) },
+  ),
+})
 
 const isKeptAway = ({ endedAt, reason }: Row): boolean =>
   endedAt === null && reason !== null && keptAwayPattern.test(reason)

@@ -1,6 +1,6 @@
 /** One delivery with every attempt, read from its workflow's history and pending activities. */
 
-import { distinctAttempts } from '../contracts/attempts.ts'
+import { countAtEndpoints, distinctAttempts } from '../contracts/attempts.ts'
 import {
   endedInMemo,
   givenUpInMemo,
@@ -83,7 +83,7 @@ export async function readDelivery(
       facts: factsOf(info, story),
       workflowId,
       runId,
-      attempts: attempts.length,
+      attempts: [...countAtEndpoints(attempts).values()].reduce((sum, count) => sum + count, 0),
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
       reason: reasonOf(delivery, story, pendingActivities, attemptsThatMatter(input.targets, attempts)),
       made: attempts,

@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const longest = [
   'test/web/looks.test.ts',
   'test/web/night.test.ts',
+  'test/web/many-attempts.test.ts',
   'test/web/setting-up.test.ts',
   'test/system/crash.test.ts',
   'test/system/inbox.test.ts',

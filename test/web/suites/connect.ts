@@ -259,11 +259,11 @@ export const connecting = (web: WebTest) =>
       const { page } = await web.open({ signedInTo: web.node.url })
       // Right after the page has looked at what is focused, the name is.
       await page.addInitScript(() => {
-        const { get } = Object.getOwnPropertyDescriptor(Document.prototype, 'activeElement') ?? {}
+        const own = Object.getOwnPropertyDescriptor(Document.prototype, 'activeElement')
         Object.defineProperty(Document.prototype, 'activeElement', {
           configurable: true,
           get(this: Document): Element | null {
-            const focused = get?.call(this) as Element | null
+            const focused = own?.get?.call(this) as Element | null
             if (new Error().stack?.includes('connect-page') === true)
               queueMicrotask(() => document.querySelector<HTMLInputElement>('input[required]')?.select())
             return focused

@@ -288,6 +288,9 @@ export const deliveries = (web: WebTest) =>
       const { page, errors } = await web.open({ signedInTo: node.url })
       await page.goto(`${node.url}/deliveries/${encodeURIComponent((await untried())?.id ?? '')}`)
       await page.getByText('It will not be tried again: the time for retries is over.').waitFor()
+      // Nothing that is over is probed.
+      expect((await untried())?.reason).toMatch(/^not attempted: the endpoint is down since \S+Z$/)
+      expect(await page.getByText(/next probe/i).count()).toBe(0)
       expect(errors).toEqual([])
     })
 

@@ -25,53 +25,71 @@ export function DeliveryTimeline({ delivery }: { delivery: DeliveryDetail }) {
   ].sort((a, b) => a.at.localeCompare(b.at))
   if (entries.length === 0 && delivery.pending.length === 0) return <NoAttempt delivery={delivery} />
   return (
-    <Timeline bulletSize={26} lineWidth={2} style={{ overflowWrap: 'anywhere' }}>
-      {entries.map((entry, index) =>
-        entry.kind === 'attempt' ? (
+    <>
+      <LeftOut delivery={delivery} />
+      <Timeline bulletSize={26} lineWidth={2} style={{ overflowWrap: 'anywhere' }}>
+        {entries.map((entry, index) =>
+          entry.kind === 'attempt' ? (
+            <Timeline.Item
+              key={index}
+              bullet={<Bullet isGood={isDelivered(entry.attempt)} />}
+              title={entry.attempt.url ?? urlOf(entry.attempt.endpointId)}
+            >
+              <Attempt attempt={entry.attempt} number={delivery.timeline.indexOf(entry.attempt) + 1} />
+            </Timeline.Item>
+          ) : (
+            <Timeline.Item
+              key={index}
+              bullet={<IconHandStop size={14} aria-hidden />}
+              title={steeringDone[entry.steering.action]}
+            >
+              <Text size="sm" c="dimmed">
+                {formatTime(entry.at)}
+                {entry.steering.by !== null && ` by ${entry.steering.by}`}
+                {entry.steering.why !== null && `: ${entry.steering.why}`}
+              </Text>
+            </Timeline.Item>
+          ),
+        )}
+        {delivery.pending.map(({ endpointId, running, nextAttemptAt }) => (
           <Timeline.Item
-            key={index}
-            bullet={<Bullet isGood={isDelivered(entry.attempt)} />}
-            title={entry.attempt.url ?? urlOf(entry.attempt.endpointId)}
+            key={endpointId}
+            bullet={<IconClock size={14} aria-hidden />}
+            title={urlOf(endpointId)}
+            lineVariant="dashed"
           >
-            <Attempt attempt={entry.attempt} number={delivery.timeline.indexOf(entry.attempt) + 1} />
-          </Timeline.Item>
-        ) : (
-          <Timeline.Item
-            key={index}
-            bullet={<IconHandStop size={14} aria-hidden />}
-            title={steeringDone[entry.steering.action]}
-          >
-            <Text size="sm" c="dimmed">
-              {formatTime(entry.at)}
-              {entry.steering.by !== null && ` by ${entry.steering.by}`}
-              {entry.steering.why !== null && `: ${entry.steering.why}`}
+            <Text size="sm">
+              {running ? (
+                'An attempt is being made now'
+              ) : nextAttemptAt === null ? (
+                'The next attempt is waiting'
+              ) : (
+                <>
+                  Next attempt <Countdown to={nextAttemptAt} />
+                  {askedPause(delivery, endpointId)}
+                </>
+              )}
             </Text>
           </Timeline.Item>
-        ),
-      )}
-      {delivery.pending.map(({ endpointId, running, nextAttemptAt }) => (
-        <Timeline.Item
-          key={endpointId}
-          bullet={<IconClock size={14} aria-hidden />}
-          title={urlOf(endpointId)}
-          lineVariant="dashed"
-        >
-          <Text size="sm">
-            {running ? (
-              'An attempt is being made now'
-            ) : nextAttemptAt === null ? (
-              'The next attempt is waiting'
-            ) : (
-              <>
-                Next attempt <Countdown to={nextAttemptAt} />
-                {askedPause(delivery, endpointId)}
-              </>
-            )}
-          </Text>
-        </Timeline.Item>
-      ))}
-    </Timeline>
+        ))}
+      </Timeline>
+    </>
   )
+}
+
+/** Of an endpoint with very many attempts the oldest are not kept. */
+function LeftOut({ delivery: { destinations, timeline } }: { delivery: DeliveryDetail }) {
+  return destinations
+    .flatMap(({ endpoints }) => endpoints)
+    .map(({ endpointId, url, attempts }) => {
+      const count = attempts - timeline.filter((attempt) => attempt.endpointId === endpointId).length
+      return count > 0 ? (
+        <Text key={endpointId} size="sm" c="dimmed" mb="sm" style={{ overflowWrap: 'anywhere' }}>
+          {count === 1 ? '1 early attempt' : `${count.toLocaleString()} early attempts`} at {url ?? endpointId}{' '}
+          {count === 1 ? 'is' : 'are'} counted, but not listed: of very many, the newest are kept.
+        </Text>
+      ) : null
+    })
 }
 
 /** That the endpoint asked for a pause after its last attempt, if it did. */
