@@ -10,10 +10,10 @@ import { refusalText } from '../temporal/grpc-errors.ts'
 import { maxInFlightPerSource, type DirectSlots } from './direct-slots.ts'
 import type { IntakeCounter } from './event-ledger.ts'
 
-/** How long events that nothing else can hold wait for slots, and for a Temporal that is slow rather than away, in milliseconds; how long each
- *  start may take at least, of a batch whose first ones took that time; and how long it is between two looks for slots. */
+/** How long events that nothing else can hold wait for slots while Temporal takes none, and each of them for a Temporal that is slow rather than away;
+ *  how long they wait behind others that it takes; and how long it is between two looks for slots, all in milliseconds. */
 const turnLimitMs = 5_000
-const leastLimitMs = 2_000
+const lineLimitMs = 15_000
 const turnPauseMs = 20
 
 export interface DirectStarts {
@@ -21,7 +21,7 @@ export interface DirectStarts {
    *  @param isTrial  whether they find out about an endpoint
    *  @returns the events that Temporal did not take; undefined without slots: then none was tried */
   start(sourceId: string, events: NewInboxEvent[], isTrial: boolean): Promise<NewInboxEvent[] | undefined>
-  /** Starts events a few at a time, and waits up to 5 s for slots and for Temporal: for events that nothing else can hold.
+  /** Starts events a few at a time, and waits up to 5 s for slots and for Temporal, up to 15 s behind others: for events that nothing else can hold.
    *  @throws when Temporal does not take all of them in time */
   startInTurn(sourceId: string, events: NewInboxEvent[]): Promise<void>
 }
@@ -31,7 +31,7 @@ export interface DirectStartsDependencies {
    *  @param limitMs  how long it may take, where not as long as usual
    *  @throws when Temporal does not take it */
   start: (input: DeliverEventInput, limitMs?: number) => Promise<'started' | 'duplicate'>
-  slots: Pick<DirectSlots, 'take' | 'isResting'>
+  slots: Pick<DirectSlots, 'take' | 'isResting' | 'isProven'>
   /** Which of these events are in a parcel already, by the ids of their deliveries. */
   knownInParcels: (deliveryIds: readonly string[]) => Promise<Set<string>>
   count: IntakeCounter
@@ -54,30 +54,37 @@ export function createDirectStarts({ slots, ...dependencies }: DirectStartsDepen
     }
   }
 
-  const waitForSlots = async (sourceId: string, count: number, deadline: number): Promise<() => void> => {
-    for (;;) {
-      const giveBack = slots.take(sourceId, count, 'stranded')
-      if (giveBack !== undefined) return giveBack
-      if (slots.isResting() || performance.now() > deadline) throw new Error('Temporal does not take them in time')
-      await sleep(turnPauseMs)
-    }
-  }
-
   return {
     async start(sourceId, events, isTrial) {
       const giveBack = slots.take(sourceId, events.length, isTrial ? 'trial' : 'usual')
       return giveBack && startAll(sourceId, events, giveBack)
     },
     async startInTurn(sourceId, events) {
-      const deadline = performance.now() + turnLimitMs
+      const begunAt = performance.now()
       for (let first = 0; first < events.length; first += maxInFlightPerSource) {
         const few = events.slice(first, first + maxInFlightPerSource)
-        const giveBack = await waitForSlots(sourceId, few.length, deadline)
-        const limitMs = Math.max(leastLimitMs, deadline - performance.now())
-        const left = await startAll(sourceId, few, giveBack, limitMs)
+        const giveBack = await waitForSlots(slots, sourceId, few.length, begunAt)
+        const left = await startAll(sourceId, few, giveBack, turnLimitMs)
         if (left.length > 0) throw new Error('Temporal did not take them')
       }
     },
+  }
+}
+
+/** @throws where Temporal takes none, or not in time */
+async function waitForSlots(
+  slots: DirectStartsDependencies['slots'],
+  sourceId: string,
+  count: number,
+  begunAt: number,
+): Promise<() => void> {
+  for (;;) {
+    const giveBack = slots.take(sourceId, count, 'stranded')
+    if (giveBack !== undefined) return giveBack
+    const limitMs = slots.isProven() ? lineLimitMs : turnLimitMs
+    if (slots.isResting() || performance.now() > begunAt + limitMs)
+      throw new Error('Temporal does not take them in time')
+    await sleep(turnPauseMs)
   }
 }
 

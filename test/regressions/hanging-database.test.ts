@@ -91,6 +91,21 @@ describe.skipIf(findPostgres() === undefined)('a node whose PostgreSQL hangs', (
       expect(await slow).toBe(200)
       await allReceived()
     }
+    // Those that wait for each other are waited for as long as Temporal takes some.
+    let isSlow = true
+    const pulses = (async () => {
+      while (isSlow) {
+        wayToTemporal.freeze()
+        await sleep(900)
+        wayToTemporal.open()
+        await sleep(300)
+      }
+    })()
+    const inLine = await Promise.all([postBatch(), postBatch(), postBatch()])
+    isSlow = false
+    await pulses
+    expect(inLine).toEqual([200, 200, 200])
+    await allReceived()
     expect(await inboxed()).toBe(before)
     server.thaw()
     await inboxTakesEvents()

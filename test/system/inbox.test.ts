@@ -22,6 +22,7 @@ import { createAudience, state, upload } from '../audiences/setup.ts'
 import { startEmbeddedNode, type EmbeddedNode } from '../support/embedded-node.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { stopProcess } from '../support/stop-process.ts'
 import { expectNoUntoldRepeats, messageIdsOf } from '../support/repeats.ts'
 import { createNamespace, makeServerFolder, startServer } from '../support/temporal.ts'
 import { until } from '../support/wait.ts'
@@ -125,7 +126,7 @@ describe('a node whose own Temporal goes away', { timeout }, () => {
     await postAll(node, source, ['before'])
     await untilKnown(node, 'before')
     const pid = await node.temporalPid()
-    process.kill(pid, 'SIGSTOP')
+    await stopProcess(pid)
     const singles = ids('single', 40)
     const batch = ids('batch', 50)
     try {
@@ -160,7 +161,7 @@ describe('a node whose own Temporal goes away', { timeout }, () => {
     await postAll(node, source, ['direct'])
     await untilKnown(node, 'direct')
     const pid = await node.temporalPid()
-    process.kill(pid, 'SIGSTOP')
+    await stopProcess(pid)
     const kept = ids('kept', 100)
     expect((await postBatch(node, source, kept)).status).toBe(200)
     await upload(node, audience, ['u1', 'u2'])
@@ -188,8 +189,10 @@ describe.skipIf(findPostgres() === undefined)('nodes on PostgreSQL', { timeout }
     await temporal.stop()
   })
 
-  const signalTemporal = async (signal: NodeJS.Signals): Promise<void> => {
-    process.kill((await readNote(temporalFolder))?.pid ?? NaN, signal)
+  const signalTemporal = async (signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> => {
+    const pid = (await readNote(temporalFolder))?.pid ?? NaN
+    if (signal === 'SIGSTOP') await stopProcess(pid)
+    else process.kill(pid, signal)
   }
 
   interface Site {
