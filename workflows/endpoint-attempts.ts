@@ -9,7 +9,7 @@ import type {
   RetryInput,
   RetryOutcome,
 } from '../src/contracts/delivery.ts'
-import { attemptKey } from '../src/contracts/attempts.ts'
+import { attemptKey, lastNumber } from '../src/contracts/attempts.ts'
 import { mappingIdAt } from '../src/contracts/delivery.ts'
 import type { EndpointOutcome } from '../src/contracts/next-step.ts'
 import { once, readPendingAttempts, scheduled } from './activities.ts'
@@ -76,7 +76,7 @@ export function createEndpointAttempts(
   const note = (made: readonly Attempt[]): void => {
     const fresh = made.filter((attempt) => !known.has(attemptKey(attempt)))
     for (const attempt of fresh) known.add(attemptKey(attempt))
-    count = Math.max(count + fresh.length, ...fresh.map(({ number = 0 }) => number))
+    count = lastNumber(fresh, count)
     last = fresh.at(-1) ?? last
   }
   if (first.kind === 'unavailable') note([first.attempt])

@@ -3,9 +3,8 @@
 export const keptAwayReason = (since: Date, probeAt: Date): string =>
   `the endpoint is down since ${since.toISOString()}, next probe at ${probeAt.toISOString()}`
 
-/** What is left of a reason with those words when nothing is tried any more: no probe comes. */
-export const withoutProbe = (reason: string): string =>
-  reason.replace(/(the endpoint is down since \S+Z), next probe at \S+Z/, '$1')
-
 /** Finds those words in a reason. */
-export const keptAwayPattern = /the endpoint is down since \S+Z, next probe at \S+Z/
+export const keptAwayPattern = /(the endpoint is down since \S+Z), next probe at \S+Z/
+
+/** What is left of a reason with those words when nothing is tried any more: no probe comes. */
+export const withoutProbe = (reason: string): string => reason.replace(keptAwayPattern, '$1')

@@ -48,8 +48,8 @@ function FocusKeeper() {
       if (before?.isConnected === true) return before.focus({ preventScroll: true })
       // Of two that go together, the one beneath may have given it back already.
       if (document.activeElement !== document.body) return
-      const place = lastInPage() ?? document.querySelector('main')
-      place?.focus({ preventScroll: true })
+      const next = lastInPage() ?? document.querySelector('main')
+      next?.focus({ preventScroll: true })
     }
   }, [])
   return <span ref={place} hidden />
