@@ -35,5 +35,7 @@ const unseenFocus = (page: Page): Promise<string | null> =>
     const isField = element.matches('input, textarea, select, [role=combobox], .mantine-Input-input')
     const { outlineStyle, outlineWidth } = getComputedStyle(element)
     const isMarked = isField || (outlineStyle !== 'none' && parseFloat(outlineWidth) > 0)
-    return isInside && isMarked && element.matches(':focus-visible') ? null : element.outerHTML.slice(0, 300)
+    const isVisible = element.matches(':focus-visible')
+    if (isInside && isMarked && isVisible) return null
+    return JSON.stringify({ html: element.outerHTML.slice(0, 300), isInside, isMarked, isVisible, top, left, scrollY })
   })

@@ -144,6 +144,21 @@ export const manners = (web: WebTest) =>
       expect((await url.boundingBox())?.width).toBeGreaterThan(200)
     })
 
+    it('show the way past the menu to who comes to it, however the page is scrolled', async () => {
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.setViewportSize({ width: 1280, height: 200 })
+      await page.goto(web.node.url)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      const skip = page.getByRole('link', { name: 'Skip to the page' })
+      await tabTo(page, skip)
+      await page.mouse.wheel(0, 100)
+      await page.waitForFunction(() => window.scrollY === 100)
+      const place = await skip.boundingBox()
+      expect(place?.y).toBeGreaterThanOrEqual(0)
+      await page.keyboard.press('Tab')
+      expect((await skip.boundingBox())?.y).toBeLessThan(-20)
+    })
+
     it('need no mouse: from a new source to a redelivery, by Tab, Enter, Escape and the arrows alone', async () => {
       await using receiver = await startReceiver()
       receiver.answer({ status: 404 })
