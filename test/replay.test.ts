@@ -61,6 +61,7 @@ const paths = [
   'held-until-told',
   'held-while-the-database-was-away',
   'kept-away-while-the-endpoint-is-down',
+  'left-its-parcel-while-paused',
   'not-attempted-in-the-whole-window',
   'parcel-cancelled',
   'parcel-delivered-at-once',

@@ -23,7 +23,7 @@ import {
 } from './destination-progress.ts'
 import type { Runs } from './endpoint-attempts.ts'
 import { pursueEndpoint } from './endpoint-pursuit.ts'
-import { createHold, waitTogether } from './hold.ts'
+import { createHold, tellsHoldOnceRead, waitTogether } from './hold.ts'
 import type { InTurn } from './one-at-a-time.ts'
 import type { OutcomeReport } from './outcome-attribute.ts'
 import type { NoteResult } from './results-attribute.ts'
@@ -84,7 +84,7 @@ export function deliverToDestination(
     const firsts = resumed === undefined ? await firstRound(context, target) : heldFirsts(resumed)
     const waiting = settleFirsts(progress, input, target, firsts)
     if (progress.isDelivered && waiting.length > 0) outcomes.report(destinationId, 'delivered')
-    else if (waiting.length > 0) context.noteResult(destinationId, resumed === undefined ? 'delivering' : 'held')
+    else if (waiting.length > 0) context.noteResult(destinationId, isHeldForSure(resumed) ? 'held' : 'delivering')
     for (const [endpointId, first] of waiting)
       progress.pursuits.set(endpointId, pursueEndpoint(shared, endpointId, first, before.get(endpointId)))
     ended = await endOf(progress, target, context)
@@ -141,6 +141,10 @@ async function firstRound({ input, firstsOver }: DeliveryContext, target: Delive
   await firstsOver()
   return new Map(firsts)
 }
+
+/** Whether the destination counts as held before it was read in this run. */
+const isHeldForSure = (resumed: DestinationStanding | undefined): boolean =>
+  resumed !== undefined && !tellsHoldOnceRead()
 
 /** Outcomes of endpoints that waited in an earlier run: as if each had just been found to be held. */
 const heldFirsts = ({ waiting }: Extract<DestinationStanding, { kind: 'held' }>): Firsts =>

@@ -20,8 +20,9 @@ const dailyRereadMs = (): number => (12 + 12 * Math.random()) * 60 * 60_000
 
 export interface Hold {
   /** Resolves with the state of the destination once it is no longer paused.
-   *  @param since  changes that were told when it was last known to be paused; undefined: it is read first */
-  untilResumed(since: number | undefined): Promise<DestinationState>
+   *  @param since  changes that were told when it was last known to be paused; undefined: it is read first
+   *  @param onPaused  called each time that it is found to be paused and the wait for a change begins */
+  untilResumed(since: number | undefined, onPaused?: () => void): Promise<DestinationState>
   /** Whether nothing is under way but the wait for a change. */
   isResting(): boolean
 }
@@ -33,7 +34,7 @@ export function createHold(destinationId: string, steering: Steering, inTurn: In
   let isResting = false
   return {
     isResting: () => isResting,
-    async untilResumed(since) {
+    async untilResumed(since, onPaused) {
       let changed = false
       const stopListening = steering.onDestinationChanged(destinationId, () => {
         changed = true
@@ -44,7 +45,10 @@ export function createHold(destinationId: string, steering: Steering, inTurn: In
           const isTold = readsOnce() || patched(toldOfChanges)
           if (pollMs === firstRereadMs && isTold && steering.changes(destinationId) !== since) changed = true
           isResting = isTold && !changed
-          if (isResting) onResting()
+          if (isResting) {
+            onPaused?.()
+            onResting()
+          }
           await condition(() => changed, isTold ? dailyRereadMs() : pollMs)
           isResting = false
           changed = false
@@ -59,18 +63,26 @@ export function createHold(destinationId: string, steering: Steering, inTurn: In
   }
 }
 
+/** Whether a delivery that begins with how its destinations stood, in its parcel or in an earlier run, tells that one holds it only when
+ *  that was read anew: it may have been resumed or switched off since. Deliveries that began before this was so tell it at once. */
+export const tellsHoldOnceRead = (): boolean => patched('told-as-held-once-read')
+
 /** One wait for all endpoints of a destination, until it is no longer paused. */
 export function waitTogether(
   hold: Hold,
   destinationId: string,
   outcomes: Pick<OutcomeReport, 'report'>,
-): Hold['untilResumed'] {
+): (since: number | undefined) => Promise<DestinationState> {
   // The wait runs in the scope of the destination: an endpoint that is settled meanwhile must not end the wait of the others.
   const scope = CancellationScope.current()
   let resumption: Promise<DestinationState> | undefined
   return async (since) => {
-    outcomes.report(destinationId, 'held')
-    resumption ??= scope.run(() => hold.untilResumed(since)).finally(() => (resumption = undefined))
+    const tell = (): void => outcomes.report(destinationId, 'held')
+    const isToBeRead = since === undefined && tellsHoldOnceRead()
+    if (!isToBeRead) tell()
+    resumption ??= scope
+      .run(() => hold.untilResumed(since, isToBeRead ? tell : undefined))
+      .finally(() => (resumption = undefined))
     const state = await resumption
     if (state.kind !== 'discarded') outcomes.report(destinationId, 'retrying')
     return state

@@ -55,9 +55,12 @@ export function parcelPaths({ app, call, destinationFor }: Recorder): Paths {
       return (events ?? []).filter((event) => event.timerStartedEventAttributes).length >= count
     })
 
+  /** Workflow id of an event that has left its parcel. */
+  const idOf = (messageId: string): string => app.temporal.names.workflowId(eventWorkflowId(sourceId, messageId))
+
   const steer = (handle: WorkflowHandle, messageId: string, action: ParcelSteering['action']) =>
     handle.signal(steerInParcel, {
-      deliveryId: eventWorkflowId(sourceId, messageId),
+      deliveryId: idOf(messageId),
       action,
       trace: { by: 'operator', why: 'mended' },
     } satisfies ParcelSteering)
@@ -96,6 +99,21 @@ export function parcelPaths({ app, call, destinationFor }: Recorder): Paths {
       await steer(handle, 'steered-0', 'retry')
       await steer(handle, 'steered-1', 'cancel')
       return handle
+    },
+    'left-its-parcel-while-paused': async () => {
+      const destination = await destinationFor(failing(1))
+      const handle = await send('left', [destination], { initialMs: 6_000, maxMs: 6_000 })
+      await untilTimers(handle, 1)
+      await change(destination, { paused: true })
+      await steer(handle, 'left-0', 'retry')
+      const { workflow } = app.temporal.client
+      const left = workflow.getHandle(idOf('left-0'))
+      await until('it waits in a workflow of its own', async () => {
+        const described = await left.describe().catch(() => undefined)
+        return described?.typedSearchAttributes.getAll().some(({ value }) => value === 'held')
+      })
+      await change(destination, { paused: false })
+      return left
     },
     'parcel-steered-while-an-activity-waits': async () => {
       const destination = await destinationFor(failing(3))

@@ -4,7 +4,7 @@ import type { Source } from '../../src/schemas/source.ts'
 import { waitingQuery } from '../../src/temporal/delivery-query.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
-import { deliver, deliveryOf, failureOf, until, untilOutcome } from './deliveries.ts'
+import { deliver, deliveryOf, failureOf, until, untilOutcome, type DeliveryHandle } from './deliveries.ts'
 
 let node: TestApp
 beforeAll(async () => {
@@ -205,3 +205,48 @@ it(
     expect(messageIds(receiver).sort()).toEqual(sent.sort())
   },
 )
+
+it.concurrent(
+  'does not count an event that comes from its parcel before it is seen to be paused',
+  async ({ expect }) => {
+    await using receiver = await startReceiver()
+    await using other = await startReceiver()
+    const { source, destination } = await connected(receiver)
+    const second = await node.connect([source], [other.url])
+    /** Goes on with the event in a workflow of its own, as it does when it leaves its parcel. */
+    const goOn = () =>
+      deliver(node.app.temporal, source, [destination, second], {
+        resumed: [destination, second].map(({ id, settings }) => ({
+          kind: 'held' as const,
+          destinationId: id,
+          clock: { startedAt: Date.now(), pausedNow: 0 },
+          settled: [],
+          waiting: settings.webhooks.map((webhook) => ({ endpointId: webhook.id, attempts: 1 })),
+        })),
+      })
+    await patch(destination, { enabled: false })
+    const discarded = await goOn()
+    await discarded.result()
+    expect(await writtenBy(discarded)).not.toMatch(/\bheld"/)
+
+    await patch(destination, { enabled: true })
+    await pause(destination)
+    const held = await goOn()
+    await untilOutcome(held, 'held')
+    await resume(destination)
+    await held.result()
+    expect(await writtenBy(held)).toMatch(/^"held"|,"held"/)
+  },
+)
+
+/** Everything that a delivery wrote into its search attributes. */
+async function writtenBy(handle: DeliveryHandle): Promise<string> {
+  const { events } = await handle.fetchHistory()
+  return (events ?? [])
+    .flatMap(({ upsertWorkflowSearchAttributesEventAttributes: upsert }) =>
+      Object.values(upsert?.searchAttributes?.indexedFields ?? {}).map(({ data }) =>
+        Buffer.from(data ?? []).toString(),
+      ),
+    )
+    .join()
+}
