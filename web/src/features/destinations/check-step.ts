@@ -67,10 +67,14 @@ export function holdError({
   return wrong === null ? {} : { holdAfterMinutes: wrong }
 }
 
+/** Longest URL that a node takes, in characters. */
+const maxUrlLength = 2_048
+
 /** @param isAlone  nothing else would be lost without it */
 function urlError(url: string, isAlone: boolean): string | undefined {
   if (url.trim() === '') return isAlone ? undefined : 'Enter the URL, or remove the endpoint'
   if (!isHttpUrl(url)) return 'Must be a full http or https URL'
+  if (url.trim().length > maxUrlLength) return `Must have at most ${maxUrlLength.toLocaleString()} characters`
   const { username, password } = new URL(url.trim())
   if (username === '' && password === '') return undefined
   return 'Must not carry a user name or password; send them in an Authorization header'
