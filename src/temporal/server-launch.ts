@@ -21,8 +21,29 @@ const progressMs = 5_000
 /** It takes about a second; it then closes the database. */
 const stopGraceMs = 15_000
 
-/** Starts a server process and resolves when it is ready; whatever prevents that, no process is left. */
+/** Starts of a server that is killed each time before it is ready, as by whoever frees memory. */
+const maxStarts = 3
+
+/** Starts a server process and resolves when it is ready; whatever prevents that, no process is left.
+ *  @throws StartError when a port is in use or the server does not come up */
 export async function launchServer(
+  settings: ServerSettings,
+  signal: AbortSignal,
+  onProgress: (line: string) => void,
+): Promise<ServerProcess> {
+  for (let starts = 1; ; starts++) {
+    try {
+      return await launchOnce(settings, signal, onProgress)
+    } catch (error) {
+      if (!(error instanceof KilledAtStart) || starts === maxStarts) throw error
+      onProgress('The Temporal server was killed at its start; starting it again')
+    }
+  }
+}
+
+class KilledAtStart extends StartError {}
+
+async function launchOnce(
   settings: ServerSettings,
   signal: AbortSignal,
   onProgress: (line: string) => void,
@@ -64,6 +85,8 @@ async function waitUntilReady(
     signal.throwIfAborted()
     // Also looked at when somebody answers: it might be another server that has just taken the port.
     if (!isRunning(server.ref)) {
+      await server.exited
+      if (server.wasKilled()) throw new KilledAtStart('The Temporal server was killed at its start')
       throw new StartError(
         `The Temporal server ended at its start: ${await lastLogMessage(dataDir)} (log in ${dataDir})`,
       )

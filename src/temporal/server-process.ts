@@ -33,6 +33,8 @@ export interface ServerProcess {
   ref: ProcessRef
   /** Resolves when the process is gone, for whatever reason. */
   exited: Promise<void>
+  /** Whether a signal ended it; false as long as it runs, and for one that another instance started. */
+  wasKilled(): boolean
 }
 
 const NoteSchema = z.object({
@@ -96,7 +98,7 @@ export function spawnServer(settings: ServerSettings): ServerProcess {
       child.kill('SIGKILL')
       throw error
     }
-    return { ref, exited }
+    return { ref, exited, wasKilled: () => child.signalCode !== null }
   } finally {
     process.umask(umask)
     closeSync(log)
@@ -108,7 +110,7 @@ export function adoptServer(note: ServerNote, settings: ServerSettings): ServerP
   const ref = { pid: note.pid, identity: note.identity }
   const exited = untilGone(ref)
   noteGuarded(note, exited, settings)
-  return { ref, exited }
+  return { ref, exited, wasKilled: () => false }
 }
 
 async function untilGone(ref: ProcessRef): Promise<void> {

@@ -316,6 +316,16 @@ describe('startEmbeddedServer', { timeout }, () => {
     await expect(refusal).rejects.toThrow(/^The Temporal server ended at its start: failed [^\n]+$/)
   })
 
+  it('starts a server again that is killed at its start', async () => {
+    const start = startEmbeddedServer(options())
+    await waitFor(async () => (await readNote(dataDir)) !== undefined)
+    process.kill((await serverNote()).pid, 'SIGKILL')
+    const server = await start
+    expect(progress).toContain('The Temporal server was killed at its start; starting it again')
+    expect(await isServing(server.address, 'default', 5_000)).toBe(true)
+    await server.stop()
+  })
+
   it('leaves no server when the start is interrupted', async () => {
     const interrupted = new AbortController()
     const start = startEmbeddedServer({ ...options(), signal: interrupted.signal })
