@@ -19,7 +19,8 @@ const stopSeconds = 15
 
 /**
  * A shell that waits for the end of its input, whose other end the node holds: a kill is noticed by nothing else, and a node that
- * stands still keeps it open. The pid may be another program's by then, so the start time is looked at as well.
+ * stands still keeps it open. The pid may be another program's by then, so the start time is looked at as well. Where the folder itself
+ * is gone, nobody has taken the server over.
  */
 const script = `
 pid=$1 token=$2 grace=$3
@@ -34,7 +35,7 @@ first=$(startTime)
 runs() { [ -n "$first" ] && [ "$(startTime)" = "$first" ]; }
 read -r _
 if runs; then sleep "$grace"; fi
-rm "$token" && runs && kill -s TERM "$pid" || exit 0
+{ rm "$token" || [ ! -d "\${token%/*}" ]; } && runs && kill -s TERM "$pid" || exit 0
 seconds=0
 while runs && [ $seconds -lt ${stopSeconds} ]; do sleep 1; seconds=$((seconds + 1)); done
 runs && kill -s KILL "$pid"

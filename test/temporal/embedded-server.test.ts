@@ -155,6 +155,16 @@ describe('startEmbeddedServer', { timeout }, () => {
     expect((await readdir(dataDir)).filter((file) => file.includes('guard'))).toEqual([])
   })
 
+  it('ends with an instance that was killed hard, though its folder was deleted since', async () => {
+    const folder = await makeServerFolder()
+    const killed = startInProcess({ graceSeconds: 3, folder })
+    await killed.line('started')
+    const note = await serverNote(folder)
+    await killed.kill()
+    await rm(folder, { recursive: true, force: true })
+    await waitFor(() => !isRunning(note))
+  })
+
   it('is not ended once it is adopted', async () => {
     const killed = startInProcess({ graceSeconds: 10 })
     await killed.line('started')
