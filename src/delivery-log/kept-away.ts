@@ -1,7 +1,7 @@
 /** Since when endpoints are down, told alike by all deliveries that wait for them: each was told when it was last turned away, by
  *  whichever node that was. */
 
-import { keptAwayPattern, keptAwayReason, withoutProbe } from '../contracts/kept-away.ts'
+import { keptAwayPattern, keptAwayReason, withoutPastProbe, withoutProbe } from '../contracts/kept-away.ts'
 import type { Database } from '../db/database.ts'
 import { readEndpointStates } from '../db/endpoint-states.ts'
 import { isOpenStatus } from '../db/parcel-statuses.ts'
@@ -36,7 +36,7 @@ export function tellKeptAway(database: Database, findDestination: FindDestinatio
   /** A row does not say which of several endpoints it waits for. */
   const ofRow = <Shown extends Row>(row: Shown, down: DownNow): Shown => {
     const [told, ...others] = endpointIdsOf(row).flatMap((id) => down.get(id) ?? [])
-    return told === undefined || others.length > 0 ? row : { ...row, reason: retold(row.reason, told) }
+    return { ...row, reason: retold(row.reason, others.length > 0 ? undefined : told) }
   }
 
   return {
@@ -49,14 +49,15 @@ export function tellKeptAway(database: Database, findDestination: FindDestinatio
     },
     async detail(given) {
       const delivery = { ...ofEnded(given), destinations: given.destinations.map(ofDestination) }
-      if (!isKeptAway(delivery)) return delivery
+      const endpoints = delivery.destinations.flatMap((destination) => destination.endpoints)
+      if (delivery.endedAt !== null || ![delivery, ...endpoints].some(saysSo)) return delivery
       const down = await downNow(endpointIdsOf(delivery))
       const destinations = delivery.destinations.map((destination) => ({
         ...destination,
-        endpoints: destination.endpoints.map((endpoint) => {
-          const told = down.get(endpoint.endpointId)
-          return told === undefined ? endpoint : { ...endpoint, reason: retold(endpoint.reason, told) }
-        }),
+        endpoints: destination.endpoints.map((endpoint) => ({
+          ...endpoint,
+          reason: retold(endpoint.reason, down.get(endpoint.endpointId)),
+        })),
       }))
       return { ...ofRow(delivery, down), destinations }
     },
@@ -75,7 +76,10 @@ const ofDestination = (destination: DeliveryDestination): DeliveryDestination =>
   ),
 })
 
-const isKeptAway = ({ endedAt, reason }: Row): boolean =>
-  endedAt === null && reason !== null && keptAwayPattern.test(reason)
+const isKeptAway = (row: Row): boolean => row.endedAt === null && saysSo(row)
 
-const retold = (reason: string | null, told: string): string | null => reason && reason.replace(keptAwayPattern, told)
+const saysSo = ({ reason }: { reason: string | null }): boolean => reason !== null && keptAwayPattern.test(reason)
+
+/** @param told  what is known now of the endpoint; undefined: nothing */
+const retold = (reason: string | null, told: string | undefined): string | null =>
+  reason && (told === undefined ? withoutPastProbe(reason) : reason.replace(keptAwayPattern, told))

@@ -99,6 +99,38 @@ it(
   },
 )
 
+it('no delivery names a probe that is over, where several of its endpoints are down', { timeout }, async () => {
+  await using patient = await startTestApp({
+    environment: { ...environment, POSTRIDER_RETRY_INITIAL: '1m', POSTRIDER_RETRY_MAX: '1m' },
+  })
+  await using one = await startReceiver()
+  await using other = await startReceiver()
+  for (const receiver of [one, other]) receiver.answer({ status: 503 })
+  const source = await patient.createSource()
+  for (const { url } of [one, other]) await patient.connect([source], [url])
+  const batch = Array.from({ length: 60 }, (_, n) => ({ type: 'track', userId: 'u1', event: 'E', messageId: `m-${n}` }))
+  expect((await patient.post('/batch', source.writeKey, { batch })).status).toBe(200)
+
+  const probeOf = (reason: string | null): number => Date.parse(/next probe at (\S+)/.exec(reason ?? '')?.[1] ?? '')
+  const probes = new Set<number>()
+  const over: string[] = []
+  await until('three probes of rows that wait have passed', async () => {
+    const askedAt = Date.now()
+    const path = `/deliveries?sourceId=${source.id}&status=retrying&limit=200`
+    const { items } = (await patient.api<{ items: Delivery[] }>('GET', path)).body
+    const [waiting] = items.filter(({ reason }) => reason?.includes('is down'))
+    if (waiting === undefined) return false
+    const { body } = await patient.api<DeliveryDetail>('GET', `/deliveries/${encodeURIComponent(waiting.id)}`)
+    const endpoints = body.destinations.flatMap((destination) => destination.endpoints)
+    for (const { reason } of [...items, body, ...endpoints]) {
+      if (probeOf(reason) < askedAt) over.push(reason ?? '')
+      else if (probeOf(reason) >= askedAt) probes.add(probeOf(reason))
+    }
+    return [...probes].filter((at) => at < askedAt).length >= 3
+  })
+  expect(over).toEqual([])
+})
+
 it('an attempt that an operator orders is made while the endpoint is down', { timeout }, async () => {
   await using patient = await startTestApp({ environment: { ...environment, POSTRIDER_RETRY_MAX: '10m' } })
   await using receiver = await startReceiver()
