@@ -54,6 +54,7 @@ const paths = [
   'discarded-while-held',
   'discarded-while-retrying',
   'first-success-stops-the-rest',
+  'held-by-one-until-it-was-switched-off',
   'held-for-a-second-run',
   'held-in-a-second-run',
   'held-in-the-middle-of-retries',

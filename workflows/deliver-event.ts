@@ -40,9 +40,11 @@ export async function deliverEvent(given: HeldEventInput): Promise<DeliverEventR
   const onEnded = (ended: DestinationResult): void => {
     reportEnd(ended)
     noteResult(ended.destinationId, ended.outcome)
+    outcomes.end(ended.destinationId)
   }
   const runs: Runs = new Set()
-  const outcomes = createOutcomeReport(noteResult)
+  const settledBefore = (input.resumed ?? []).filter(({ kind }) => kind === 'settled')
+  const outcomes = createOutcomeReport(noteResult, input.targets.length - settledBefore.length)
   const firstsOver = createMeeting(input.targets.length)
   const inTurn = createTurns()
   const context = {

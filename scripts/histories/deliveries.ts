@@ -103,6 +103,15 @@ export function deliveryPaths({ app, database, call, receiver, destinationFor }:
       await change(destination, { paused: false })
       return handle
     },
+    'held-by-one-until-it-was-switched-off': async () => {
+      const [held, retried] = [await destinationFor([ok]), await destinationFor([down, ok])]
+      await change(held, { paused: true })
+      const handle = await deliver('held-by-one', held, { initialMs: 5_000, maxMs: 5_000 }, retried)
+      await untilOutcome(handle, 'held')
+      await change(held, { enabled: false })
+      await untilOutcome(handle, 'retrying')
+      return handle
+    },
     'told-often-while-held': async () => {
       const destination = await destinationFor([down, ok], [down, ok])
       const handle = await deliver('told-often', destination, { initialMs: 1_000 })
