@@ -35,6 +35,14 @@ export const turnedAway = (web: WebTest) =>
         .waitFor()
       await page.getByRole('link', { name: 'Look at it' }).click()
       await page.getByRole('row', { name: /Filtered.*ada.*Picky/ }).waitFor()
+      // Whatever else is filtered by: one of this message id came in.
+      const other = await web.node.createSource('Not so picky')
+      for (const narrower of [`sourceId=${other.id}`, 'userId=alan', `since=${new Date().toISOString()}`]) {
+        await page.goto(`${web.node.url}/deliveries?messageId=picky-refused&${narrower}`)
+        await page.getByText('The event arrived but was not delivered to anyone.').waitFor()
+        await page.getByRole('link', { name: 'Look at it' }).click()
+        await page.getByRole('row', { name: /picky-refused.*Rejected|Rejected.*picky-refused/ }).waitFor()
+      }
       await page.goto(`${web.node.url}/deliveries?messageId=picky-taken&status=failed`)
       await page.getByText('One delivery of this message id is there, but the other filters hide it.').waitFor()
       await page.getByRole('button', { name: 'Show it' }).click()

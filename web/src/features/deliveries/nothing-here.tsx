@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { IconSend } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
-import type { TurnedAwayEvent } from '../../../../src/schemas/turned-away.ts'
+import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { statusQuery } from '../../api/system.ts'
 import { turnedAwayQuery } from '../../api/turned-away.ts'
@@ -58,13 +58,16 @@ const withoutTimes = ({ since: _since, until: _until, ...rest }: DeliveryFilter)
 /** Whether such an event came in and was turned away: it has no status, and of those that were no name or type is asked for. */
 function TurnedAway({ filter }: Pick<Props, 'filter'>) {
   const { messageId, userId, sourceId, since, until } = filter
-  const wanted = {
-    ...(messageId !== undefined && { messageId }),
-    ...(userId !== undefined && { userId }),
-    ...(sourceId !== undefined && { sourceId }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-  }
+  // An event that is looked for by its id is told of whatever else is filtered by.
+  const wanted: TurnedAwayFilter =
+    messageId !== undefined
+      ? { messageId }
+      : {
+          ...(userId !== undefined && { userId }),
+          ...(sourceId !== undefined && { sourceId }),
+          ...(since !== undefined && { since }),
+          ...(until !== undefined && { until }),
+        }
   const isSuch = messageId !== undefined || Object.keys(filter).every((member) => member in wanted)
   const query = useInfiniteQuery({ ...turnedAwayQuery(wanted, 1), enabled: isSuch && Object.keys(wanted).length > 0 })
   const newest = query.data?.pages[0]?.items[0]
