@@ -2904,6 +2904,16 @@ export interface components {
             id: string;
             /** @description Name for people */
             name: string;
+            /** @description The replaced write keys that still count, those that end first first */
+            previousKeyEnds: {
+                /**
+                 * Format: date-time
+                 * @description When the key ends, ISO 8601
+                 */
+                expiresAt: string;
+                /** @description The beginning of the key; to viewers it is masked */
+                keyBegins: string;
+            }[];
             /** @description When the last of the replaced write keys ends; null when none counts any more */
             previousKeyExpiresAt: string | null;
             /** @description Opens the ingest API; to viewers it is masked */

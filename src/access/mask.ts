@@ -4,7 +4,7 @@ import { isOwn, mask } from '../delivery/headers.ts'
 import { isSignature } from '../delivery/sign.ts'
 
 /** Members that are secrets wherever they stand in an answer of the management API. */
-const secretMembers = new Set(['writeKey', 'sharedSecret', 'token', 'password'])
+const secretMembers = new Set(['writeKey', 'keyBegins', 'sharedSecret', 'token', 'password'])
 
 /** Members whose values are the caller's own data, where a name like `token` means nothing, or an answer, whose secrets are masked before
  *  it is kept. */

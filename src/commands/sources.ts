@@ -19,7 +19,9 @@ const show = (source: Source): string =>
     'write key': source.writeKey,
     state: state(source),
     created: source.createdAt,
-    ...(source.previousKeyExpiresAt !== null && { 'old key works until': source.previousKeyExpiresAt }),
+    ...Object.fromEntries(
+      source.previousKeyEnds.map(({ keyBegins, expiresAt }) => [`old key ${keyBegins}… works until`, expiresAt]),
+    ),
   })
 
 export function sourcesCommand(): Command {

@@ -13,7 +13,7 @@ interface SourceRow {
   write_key: string
   enabled: boolean
   created_at: Date
-  previous_key_expires_at: Date | null
+  previous_key_ends: { key_begins: string; expires_ms: number }[]
 }
 
 /** A write key that was replaced. */
@@ -30,18 +30,29 @@ export interface StoredSource extends Source {
 /** Replaced keys of a source that may count at a time. */
 export const maxPreviousKeys = 10
 
-const columns = `id, name, write_key, enabled, created_at,
-  (select max(expires_at) from previous_write_keys p
-   where p.source_id = sources.id and expires_at > now()) as previous_key_expires_at`
+/** How much of a replaced key tells it from the others. */
+const shownOfKey = 6
 
-const toSource = (row: SourceRow): Source => ({
-  id: row.id,
-  name: row.name,
-  writeKey: row.write_key,
-  enabled: row.enabled,
-  createdAt: row.created_at.toISOString(),
-  previousKeyExpiresAt: row.previous_key_expires_at?.toISOString() ?? null,
-})
+const columns = `id, name, write_key, enabled, created_at,
+  (select coalesce(json_agg(json_build_object('key_begins', left(p.write_key, ${shownOfKey}),
+     'expires_ms', floor(extract(epoch from p.expires_at) * 1000)) order by p.expires_at), '[]')
+   from previous_write_keys p where p.source_id = sources.id and p.expires_at > now()) as previous_key_ends`
+
+function toSource(row: SourceRow): Source {
+  const previousKeyEnds = row.previous_key_ends.map(({ key_begins, expires_ms }) => ({
+    keyBegins: key_begins,
+    expiresAt: new Date(expires_ms).toISOString(),
+  }))
+  return {
+    id: row.id,
+    name: row.name,
+    writeKey: row.write_key,
+    enabled: row.enabled,
+    createdAt: row.created_at.toISOString(),
+    previousKeyExpiresAt: previousKeyEnds.at(-1)?.expiresAt ?? null,
+    previousKeyEnds,
+  }
+}
 
 function found(rows: SourceRow[], id: string): Source {
   const [row] = rows

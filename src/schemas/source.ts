@@ -49,5 +49,13 @@ export const SourceSchema = z.object({
     .datetime()
     .nullable()
     .describe('When the last of the replaced write keys ends; null when none counts any more'),
+  previousKeyEnds: z
+    .array(
+      z.object({
+        keyBegins: z.string().describe('The beginning of the key; to viewers it is masked'),
+        expiresAt: z.iso.datetime().describe('When the key ends, ISO 8601'),
+      }),
+    )
+    .describe('The replaced write keys that still count, those that end first first'),
 })
 export type Source = z.infer<typeof SourceSchema>

@@ -42,7 +42,7 @@ describe('sources', () => {
     expect(Date.parse(gently.previousKeyExpiresAt ?? '')).toBeGreaterThan(Date.now() + 86_000_000)
     expect((await shell.run(['sources', 'show', 'Shop'])).stdout).toContain(gently.previousKeyExpiresAt)
     const ended = await shell.json(['sources', 'end-previous-keys', 'Shop', '--yes'])
-    expect(ended).toEqual({ ...gently, previousKeyExpiresAt: null })
+    expect(ended).toEqual({ ...gently, previousKeyExpiresAt: null, previousKeyEnds: [] })
     expect(await shell.json(['sources', 'delete', made.id, '--yes'])).toEqual({ deleted: made.id })
     expect((await shell.run(['sources', 'show', 'Shop'])).code).toBe(5)
   })

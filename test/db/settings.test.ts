@@ -121,6 +121,11 @@ describe.each([
         const third = await rotateWriteKey(database, id, 1)
         expect(Date.parse(second.previousKeyExpiresAt ?? '')).toBeGreaterThan(Date.now() + 3_500_000)
         expect(third.previousKeyExpiresAt).toBe(second.previousKeyExpiresAt)
+        expect(third.previousKeyEnds.map(({ keyBegins }) => keyBegins)).toEqual(
+          [second.writeKey, first].map((key) => key.slice(0, 6)),
+        )
+        expect(Date.parse(third.previousKeyEnds[0]?.expiresAt ?? '')).toBeLessThan(Date.now() + 2_000)
+        expect(third.previousKeyEnds[1]?.expiresAt).toBe(second.previousKeyExpiresAt)
         expect(await getSource(database, id)).toEqual(third)
         expect(await sourcesOf(first, second.writeKey, third.writeKey)).toEqual([id, id, id])
         await until('the second key has ended', () => node.sourceByWriteKey(second.writeKey) === undefined)
@@ -131,7 +136,11 @@ describe.each([
         expect(await sourcesOf(first, third.writeKey, fourth.writeKey)).toEqual([undefined, undefined, id])
         const fifth = await rotateWriteKey(database, id, 3_600)
         expect(await sourcesOf(fourth.writeKey, fifth.writeKey)).toEqual([id, id])
-        expect(await endPreviousKeys(database, id)).toEqual({ ...fifth, previousKeyExpiresAt: null })
+        expect(await endPreviousKeys(database, id)).toEqual({
+          ...fifth,
+          previousKeyExpiresAt: null,
+          previousKeyEnds: [],
+        })
         expect(await sourcesOf(fourth.writeKey, fifth.writeKey)).toEqual([undefined, id])
         node.close()
       })

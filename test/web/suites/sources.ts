@@ -85,16 +85,30 @@ export const sources = (web: WebTest) =>
       await page.getByRole('option', { name: 'One day' }).click()
       const second = await rotate(source.writeKey)
       expect([await send(source.writeKey), await send(second)]).toEqual([200, 200])
-      await page.getByText('The old key works until').waitFor()
-      await page.getByRole('button', { name: 'End it now' }).click()
+      const oldKeys = page.getByRole('alert').getByText('The old key that begins with')
+      await eventually(() => oldKeys.count()).toBe(1)
+      // Each old key is told with its own end: that of the one before says nothing of the one that was replaced last.
+      await overlap.click()
+      await page.getByRole('option', { name: 'One hour' }).click()
+      const third = await rotate(second)
+      expect([await send(source.writeKey), await send(second), await send(third)]).toEqual([200, 200, 200])
+      await eventually(() => oldKeys.count()).toBe(2)
+      const told = async (key: string): Promise<number> => {
+        const text = await page.getByText(`begins with ${key.slice(0, 6)} works until`).textContent()
+        return Date.parse(/until (.*)\.$/.exec(text ?? '')?.[1] ?? '')
+      }
+      const hourMs = 3_600_000
+      expect(Math.round(((await told(second)) - Date.now()) / hourMs)).toBe(1)
+      expect(Math.round(((await told(source.writeKey)) - Date.now()) / hourMs)).toBe(24)
+      await page.getByRole('button', { name: 'End them now' }).click()
       await page.getByRole('button', { name: 'End the old keys' }).click()
-      await page.getByText('The old key works until').waitFor({ state: 'detached' })
-      expect(await send(source.writeKey)).toBe(401)
+      await eventually(() => oldKeys.count()).toBe(0)
+      expect([await send(source.writeKey), await send(second)]).toEqual([401, 401])
 
       await overlap.click()
       await page.getByRole('option', { name: 'No time: it stops at once' }).click()
-      const writeKey = await rotate(second)
-      expect([await send(second), await send(writeKey)]).toEqual([401, 200])
+      const writeKey = await rotate(third)
+      expect([await send(third), await send(writeKey)]).toEqual([401, 200])
 
       await page.getByRole('switch', { name: 'On' }).press('Space')
       await page.getByText('Events with this write key are rejected').waitFor()

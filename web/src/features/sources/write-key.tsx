@@ -28,9 +28,7 @@ export function WriteKey({ source, canChange }: { source: Source; canChange: boo
             <CopyTextButton value={source.writeKey} name="write key" />
           </Group>
           <Rotation id={source.id} />
-          {source.previousKeyExpiresAt !== null && (
-            <PreviousKeys id={source.id} expiresAt={source.previousKeyExpiresAt} />
-          )}
+          {source.previousKeyEnds.length > 0 && <PreviousKeys id={source.id} ends={source.previousKeyEnds} />}
         </Stack>
       ) : (
         <Text size="sm" c="dimmed">
@@ -82,25 +80,39 @@ function Rotation({ id }: { id: string }) {
   )
 }
 
-function PreviousKeys({ id, expiresAt }: { id: string; expiresAt: string }) {
+interface PreviousKeysProps {
+  id: string
+  /** Those that end first first. */
+  ends: Source['previousKeyEnds']
+}
+
+/** Which replaced keys still work, each until its own time. */
+function PreviousKeys({ id, ends }: PreviousKeysProps) {
   const end = useChange({ change: () => endPreviousKeys(id), stale: ['sources'], done: 'The old keys no longer work' })
   return (
-    <Alert color="blue" title={`The old key works until ${formatTime(expiresAt)}`}>
-      <Button
-        variant="default"
-        size="xs"
-        loading={end.isPending}
-        onClick={() =>
-          confirm({
-            title: 'End the old keys?',
-            text: 'Events of programs that still use one of them are rejected from now on.',
-            yes: 'End the old keys',
-            onYes: () => end.mutate(),
-          })
-        }
-      >
-        End it now
-      </Button>
+    <Alert color="blue" title={ends.length === 1 ? 'An old key still works' : `${ends.length} old keys still work`}>
+      <Stack gap="xs" align="flex-start">
+        {ends.map(({ keyBegins, expiresAt }) => (
+          <Text key={keyBegins} size="sm">
+            The old key that begins with {keyBegins} works until {formatTime(expiresAt)}.
+          </Text>
+        ))}
+        <Button
+          variant="default"
+          size="xs"
+          loading={end.isPending}
+          onClick={() =>
+            confirm({
+              title: 'End the old keys?',
+              text: 'Events of programs that still use one of them are rejected from now on.',
+              yes: 'End the old keys',
+              onYes: () => end.mutate(),
+            })
+          }
+        >
+          {ends.length === 1 ? 'End it now' : 'End them now'}
+        </Button>
+      </Stack>
     </Alert>
   )
 }
