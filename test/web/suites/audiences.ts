@@ -74,6 +74,32 @@ export const audiences = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('preview no call to a destination that is switched off, which the sync passes over', async () => {
+      await using receiver = await startReceiver()
+      const { id: off } = await web.node.connect([], [`${receiver.url}/off`], { name: 'Off', enabled: false })
+      const { id: on } = await web.node.connect([], [`${receiver.url}/on`], { name: 'Listening' })
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'Half told',
+        destinationIds: [off, on],
+      })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences/${audience.id}`)
+      const buffer = Buffer.from('userId\nada\ngrace\n')
+      await page.locator('input[type=file]').setInputFiles({ name: 'members.csv', mimeType: 'text/csv', buffer })
+      await page.getByRole('button', { name: 'Preview' }).click()
+      await page.getByRole('row', { name: 'Listening 2 0 0' }).waitFor()
+      const calls = JSON.parse(
+        (await page.getByRole('region', { name: 'first Identify calls' }).textContent()) ?? '',
+      ) as {
+        userId: string
+      }[]
+      await page.getByRole('row', { name: /^Off Switched off: the next sync passes it over/ }).waitFor()
+      await page.getByRole('button', { name: 'Upload and sync' }).click()
+      await page.getByText('2 sent').waitFor()
+      expect(receiver.requests.map(traitsOf).map(({ userId }) => userId)).toEqual(calls.map(({ userId }) => userId))
+      expect(errors).toEqual([])
+    })
+
     it('say of a file that was changed after it was chosen that it is to be chosen again', async () => {
       await using receiver = await startReceiver()
       const { id } = await web.node.connect([], [receiver.url])

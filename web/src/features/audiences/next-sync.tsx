@@ -92,7 +92,9 @@ function PreviewTable({ preview }: { preview: Preview }) {
     )
   if (preview.destinations.length === 0)
     return <Text size="sm">This audience has no destination yet: a sync would send nothing.</Text>
-  const sample = preview.destinations.flatMap((destination) => destination.sample)
+  const isOff = (destinationId: string): boolean =>
+    destinations.some(({ id, enabled }) => id === destinationId && !enabled)
+  const sample = preview.destinations.flatMap((told) => (isOff(told.destinationId) ? [] : told.sample))
   return (
     <Stack role="status">
       <Table>
@@ -109,6 +111,11 @@ function PreviewTable({ preview }: { preview: Preview }) {
             <Table.Tr key={destinationId}>
               <Table.Td dir="auto" style={{ overflowWrap: 'anywhere' }}>
                 {destinations.find(({ id }) => id === destinationId)?.name ?? destinationId}
+                {isOff(destinationId) && (
+                  <Text size="xs" c="dimmed">
+                    Switched off: the next sync passes it over
+                  </Text>
+                )}
               </Table.Td>
               <Table.Td>{added.toLocaleString()}</Table.Td>
               <Table.Td>{removed.toLocaleString()}</Table.Td>
