@@ -43,8 +43,7 @@ export async function deliverEvent(given: HeldEventInput): Promise<DeliverEventR
     outcomes.end(ended.destinationId)
   }
   const runs: Runs = new Set()
-  const settledBefore = (input.resumed ?? []).filter(({ kind }) => kind === 'settled')
-  const outcomes = createOutcomeReport(noteResult, input.targets.length - settledBefore.length)
+  const outcomes = createOutcomeReport(input, noteResult)
   const firstsOver = createMeeting(input.targets.length)
   const inTurn = createTurns()
   const context = {

@@ -1,7 +1,7 @@
 /** The search attribute that tells where an unfinished delivery stands. */
 
 import { patched, upsertMemo, upsertSearchAttributes } from '@temporalio/workflow'
-import type { OutcomeAttribute } from '../src/contracts/delivery.ts'
+import type { HeldEventInput, OutcomeAttribute } from '../src/contracts/delivery.ts'
 import type { SearchAttributeName } from '../src/contracts/names.ts'
 import type { Wait } from '../src/contracts/next-step.ts'
 import type { NoteResult } from './results-attribute.ts'
@@ -21,9 +21,12 @@ export interface OutcomeReport {
   explain(wait: Wait): void
 }
 
-/** @param noteResult  told of each change at a destination
- *  @param open  destinations that have not ended yet */
-export function createOutcomeReport(noteResult: NoteResult, open: number): OutcomeReport {
+/** @param noteResult  told of each change at a destination */
+export function createOutcomeReport(
+  { targets, resumed = [] }: Pick<HeldEventInput, 'targets' | 'resumed'>,
+  noteResult: NoteResult,
+): OutcomeReport {
+  let open = targets.length - resumed.filter(({ kind }) => kind === 'settled').length
   const states = new Map<string, OpenOutcome>()
   let written: OpenOutcome | undefined
   let isExplained = false
