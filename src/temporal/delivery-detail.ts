@@ -75,17 +75,18 @@ export async function readDelivery(
     ])
     const isOpen = delivery.endedAt === null && !story.isCancelled
     const pending = isOpen ? pendingOf(input, story, pendingActivities, isPaused) : []
+    const facts = factsOf(info, story)
     const nextTimes = pending.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).sort()
     return {
       ...delivery,
       input: await openInput(temporalServer.messages, input),
       targets: input.targets,
-      facts: factsOf(info, story),
+      facts,
       workflowId,
       runId,
       attempts: [...countAtEndpoints(attempts).values()].reduce((sum, count) => sum + count, 0),
       nextAttemptAt: delivery.status === 'held' ? null : (nextTimes[0] ?? null),
-      reason: reasonOf(delivery, story, pendingActivities, attemptsThatMatter(input.targets, attempts)),
+      reason: reasonOf(delivery, story, pendingActivities, attemptsThatMatter(input.targets, attempts, facts, isOpen)),
       made: attempts,
       pending,
       steering: [...orderedBy(info), ...before.steering, ...story.steering],
@@ -156,14 +157,21 @@ function factsOf({ memo }: ExecutionInfo, { given, refusals, results }: Delivery
   return facts
 }
 
-/** Attempts at what has not taken the event: at the rest, whatever failed matters no more. */
-function attemptsThatMatter(targets: readonly DeliveryTarget[], attempts: readonly Attempt[]): Attempt[] {
+/** Attempts at what has not taken the event: at the rest, whatever failed matters no more. While it waits, only those at what it waits for.
+ *  @param ended  facts of the endpoints that have ended */
+function attemptsThatMatter(
+  targets: readonly DeliveryTarget[],
+  attempts: readonly Attempt[],
+  ended: EndpointFacts,
+  isOpen: boolean,
+): Attempt[] {
   const taken = new Set(attempts.filter(({ error }) => error === undefined).map(({ endpointId }) => endpointId))
   const isTaken = (endpointId: string): boolean => taken.has(endpointId)
   const settled = targets.flatMap(({ endpointIds, successPolicy }) =>
     successPolicy === 'any' && endpointIds.some(isTaken) ? endpointIds : endpointIds.filter(isTaken),
   )
-  return attempts.filter(({ endpointId }) => !settled.includes(endpointId))
+  const isSettled = (endpointId: string): boolean => settled.includes(endpointId) || (isOpen && ended.has(endpointId))
+  return attempts.filter(({ endpointId }) => !isSettled(endpointId))
 }
 
 /** Why it failed or waits; one that was taken everywhere has none, whatever went before.

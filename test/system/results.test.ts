@@ -132,6 +132,30 @@ describe.concurrent('a delivery with several destinations', () => {
     })
   })
 
+  it(
+    'waits for the reason of what is tried again, not of what was final elsewhere',
+    { timeout: limit },
+    async ({ expect }) => {
+      await using busy = await startReceiver()
+      await using moved = await startReceiver()
+      busy.answer({ status: 429, headers: { 'retry-after': '60' } })
+      moved.answer({ status: 404, delayMs: 500 })
+      const source = await node.createSource()
+      const waiting = await node.connect([source], [busy.url])
+      await node.connect([source], [moved.url])
+      const id = await track(source)
+      const detail = await untilTold('one is final', id, ({ destinations }) => destinations[1]?.status === 'failed')
+      expect(detail).toMatchObject({ status: 'retrying', reason: expect.stringContaining('429') as string })
+      await until('the list says so, too', async () => {
+        const { body } = await node.api<{ items: Delivery[] }>('GET', `/deliveries?sourceId=${source.id}`)
+        return body.items[0]?.reason === detail.reason
+      })
+      await change(waiting, { paused: true })
+      const held = await untilTold('it is held', id, ({ status }) => status === 'held')
+      expect(held.reason).not.toContain('404')
+    },
+  )
+
   it('waits for no endpoint that is down no longer', { timeout: limit }, async ({ expect }) => {
     await using back = await startReceiver()
     await using held = await startReceiver()
