@@ -226,6 +226,13 @@ export async function takeOverChange(
   })
 }
 
+/** Whether a destination that the undo `$2` tells nothing of the removal of its user `c` knows that user as a member of the audience `$3`. */
+const isKnownElsewhere = `exists (
+  select 1 from audience_acknowledged a join audience_links l on l.link = a.link
+  where l.audience_id = $3 and l.destination_id is not null and a.user_id = c.user_id
+    and not exists (select 1 from audience_changes o
+      where o.sync = $2 and o.link = a.link and o.user_id = c.user_id and not o.present))`
+
 /** Takes the changes of an undo over into the membership; the next pull is not spared by its ETag. */
 export async function takeOverUndo(
   database: Database,
@@ -236,8 +243,9 @@ export async function takeOverUndo(
   await database.transaction(async (tx) => {
     await tx.query(
       `delete from audience_rows where load = $1
-         and user_id = any(array(select user_id from audience_changes where sync = $2 and not present))`,
-      [rowSet, sync],
+         and user_id = any(array(select c.user_id from audience_changes c
+           where c.sync = $2 and not c.present and not ${isKnownElsewhere}))`,
+      [rowSet, sync, audienceId],
     )
     await tx.query(
       `insert into audience_rows (load, user_id, present, value, traits)

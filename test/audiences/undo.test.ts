@@ -99,6 +99,17 @@ describeOnEachDatabase('undo on', (databaseKind) => {
     expect(await undo(undone.id, spent)).toMatchObject({ added: 1, removed: 1, unchanged: 2, sent: 2 })
   })
 
+  it('leaves members who are known at another destination still', async () => {
+    const late = await given.node.connect([], [`${given.receiver.url}/late`], { enabled: false })
+    const both = await createAudience(given.node, [given.destinationId, late.id], { name: 'Both' })
+    await uploadAndSync(given.node, both, ['u1', 'u2'])
+    expect((await given.node.api('PATCH', `/destinations/${late.id}`, { enabled: true })).status).toBe(200)
+    // One is news to both destinations, two only to the one that was off.
+    const second = await uploadAndSync(given.node, both, ['u1', 'u2', 'u3'])
+    expect(await undo(second.id, both)).toMatchObject({ status: 'completed', removed: 3, sent: 4 })
+    expect(Object.keys(await members(both)).sort()).toEqual(['u1', 'u2'])
+  })
+
   it('is there only for syncs that changed something', async () => {
     const first = await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
     const same = await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
