@@ -3004,7 +3004,7 @@ export interface components {
             steerable: number;
         };
         Sync: {
-            /** @description Users that were not in the audience before, or have another value now */
+            /** @description Members whom some destination does not know yet, or with another value; also one that is switched off */
             added: number;
             /** @description Id of its audience */
             audienceId: string;
@@ -3039,7 +3039,7 @@ export interface components {
             rate: number;
             /** @description Why it failed, was refused or stopped, in words; of one that completed, the first call that failed for good: the id of the destination and why, or which destination was passed over; null otherwise */
             reason: string | null;
-            /** @description Users that are in the audience no more */
+            /** @description Users who are in the audience no more, and whom some destination knows as members */
             removed: number;
             /**
              * Format: date-time

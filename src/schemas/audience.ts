@@ -289,8 +289,10 @@ export const SyncSchema = z.object({
   rowsRead: z.number().describe('Rows of the membership that were read, good and bad'),
   badRows: z.number().describe('Those of them that are not members'),
   badRowSample: z.array(BadRowSchema).describe('The first bad rows, with their line numbers'),
-  added: z.number().describe('Users that were not in the audience before, or have another value now'),
-  removed: z.number().describe('Users that are in the audience no more'),
+  added: z
+    .number()
+    .describe('Members whom some destination does not know yet, or with another value; also one that is switched off'),
+  removed: z.number().describe('Users who are in the audience no more, and whom some destination knows as members'),
   unchanged: z.number().describe('Users of which there is nothing to tell'),
   sent: z.number().describe('Delivered at the first attempt'),
   handedOn: z
