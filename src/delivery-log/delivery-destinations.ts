@@ -10,6 +10,7 @@ import type {
   DestinationStatus,
   EndpointStatus,
 } from '../schemas/delivery.ts'
+import type { QueuedEvent } from '../db/inbox-list.ts'
 import { openStatuses } from '../db/parcel-statuses.ts'
 import type { EndpointFacts, EndpointFact } from '../temporal/endpoint-facts.ts'
 import type { FindDestination } from './sent-requests.ts'
@@ -58,6 +59,19 @@ function destinationOf(known: Known, target: DeliveryTarget, findDestination: Fi
   const status = statusOf(target, endpoints)
   return { destinationId, status, ...(retryWindowMs !== undefined && { retryWindowMs }), endpoints }
 }
+
+/** What is known of the endpoints of an event that ended in the inbox: none of them got it, for the same reason. */
+export const factsOfRefusal = ({
+  input: { targets },
+  refusal,
+}: Pick<QueuedEvent, 'input' | 'refusal'>): EndpointFacts =>
+  refusal === undefined
+    ? new Map()
+    : new Map(
+        targets
+          .flatMap(({ endpointIds }) => endpointIds)
+          .map((id) => [id, { status: 'failed', attempts: 0, reason: refusal }]),
+      )
 
 /** Ids of the destinations where a delivery is not settled. */
 export const openDestinations = ({ destinations }: Pick<DeliveryDetail, 'destinations'>): string[] =>

@@ -20,7 +20,7 @@ import type { Temporal } from '../temporal/connection.ts'
 import { readCarried, type CarriedDetail } from '../temporal/parcel-detail.ts'
 import type { WhilePresent } from '../within.ts'
 import { completeRows } from './complete-rows.ts'
-import { destinationsOf } from './delivery-destinations.ts'
+import { destinationsOf, factsOfRefusal } from './delivery-destinations.ts'
 import { tellTurn } from './in-turn.ts'
 import { tellKeptAway } from './kept-away.ts'
 import { findLateAttempts } from './late-attempts.ts'
@@ -102,7 +102,7 @@ export function createDeliveryLog(dependencies: DeliveryLogDependencies): Delive
     return {
       ...row,
       destinations: destinationsOf(
-        { ...row, targets, timeline: [], counts: new Map(), facts: new Map() },
+        { ...row, targets, timeline: [], counts: new Map(), facts: factsOfRefusal(queued) },
         findDestination,
       ),
       ...(await contentOf(queued.input, [], dependencies)),
