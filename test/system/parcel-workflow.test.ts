@@ -369,6 +369,15 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
       return items.find((one) => one.attempts === 0 && one.nextAttemptAt !== null)
     })
     expect(shown.reason).toMatch(/^not attempted: the endpoint is down since [^ ]+Z, next probe at [^ ]+Z$/)
+    const overdueSource = `src_${randomUUID()}`
+    await failureOf(await send([destination], ids(5), { sourceId: overdueSource, retry: { windowMs: 2_000 } }))
+    const overdue = await until('the log says of one that was never attempted that it is over', async () => {
+      const path = `/deliveries?status=failed&sourceId=${overdueSource}`
+      const { items } = (await node.api<{ items: Delivery[] }>('GET', path)).body
+      return items.find((one) => one.attempts === 0)
+    })
+    // Nothing that is over is probed.
+    expect(overdue.reason).toMatch(/^not attempted: the endpoint is down since \S+Z$/)
     receiver.answer(ok)
     expect((await first.handle.result()).counts).toEqual({ delivered: 30 })
     expect((await second.handle.result()).counts).toEqual({ delivered: 5 })
