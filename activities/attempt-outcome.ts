@@ -6,22 +6,26 @@ import type { TurnedAway } from '../src/delivery/admission.ts'
 import type { SendOutcome } from '../src/delivery/outcome.ts'
 import type { Logger } from '../src/logger.ts'
 
-/** One attempt at an endpoint, of which figures are made. */
-export interface AttemptObservation {
+/** What an endpoint did, by which it is known how it does. */
+export interface EndpointObservation {
   destinationId: string
   endpointId: string
   /** When the attempt ended. */
   at: Date
+  outcome: SendOutcome['kind']
+  /** Why it failed; absent on success. */
+  failure?: string
+}
+
+/** One attempt at an endpoint, of which figures are made. */
+export interface AttemptObservation extends EndpointObservation {
   /** From the moment when the event was accepted to the end of this attempt, in milliseconds. */
   latencyMs: number
   /** The time of the attempt alone, in milliseconds. */
   durationMs: number
-  outcome: SendOutcome['kind']
   /** From the moment when the event was accepted to the beginning of this attempt, in milliseconds; absent unless it was the first one
    *  at its endpoint. */
   waitedMs?: number
-  /** Why it failed; absent on success. */
-  failure?: string
   /** Ended from this side, before there was an answer: it counts, and tells nothing of the endpoint. */
   isStopped?: true
 }

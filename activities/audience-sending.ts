@@ -26,6 +26,7 @@ import { CalledOffError, SendAbortedError, type Sender, type SendOutcome } from 
 import type { Suppression } from '../src/deletions/suppression.ts'
 import type { Mapper } from '../src/mapping/mapper.ts'
 import type { SyncCursors } from '../src/temporal/sync-cursors.ts'
+import type { EndpointObservation } from './attempt-outcome.ts'
 import { heartbeating } from './heartbeating.ts'
 import { sendWithinBounds } from './within-bounds.ts'
 
@@ -60,6 +61,8 @@ export interface SendingDependencies {
   /** Asked where bounds are set for an endpoint: they hold for events and calls of syncs together. */
   gate: Pick<Gate, 'admit' | 'closedSince'>
   suppression: Pick<Suppression, 'isSuppressed' | 'upToDate' | 'forgets'>
+  /** Told what each endpoint did. */
+  observe: (observation: EndpointObservation) => void
   metrics: AudienceMetrics
   liveTraffic: Pick<LiveTraffic, 'callsPerSecond'>
   /** Where the sending stands, as Temporal has it. */
@@ -215,8 +218,8 @@ function postChange(
 
 /** Posts to all endpoints of a destination, side by side. */
 function postBody(
-  { sender, gate, suppression }: SendingDependencies,
-  { secrets, successPolicy, mappingId, settings: { webhooks: endpoints } }: StoredDestination,
+  { sender, gate, suppression, observe }: SendingDependencies,
+  { id: destinationId, secrets, successPolicy, mappingId, settings: { webhooks: endpoints } }: StoredDestination,
   { audience }: IdentifyContext,
   { userId, messageId, body, goesOn }: { userId: string; messageId: string; body: string; goesOn: () => boolean },
 ): Promise<Posted> {
@@ -231,6 +234,8 @@ function postBody(
     }),
   )
   const judge = (outcomes: SendOutcome[]): Posted => {
+    for (const [index, { id }] of endpoints.entries())
+      tellOf({ destinationId, endpointId: id }, outcomes[index], observe)
     const posted = verdict(outcomes, endpoints, successPolicy)
     return posted.kind === 'unavailable' && mappingId !== null ? { ...posted, mappingId } : posted
   }
@@ -243,6 +248,18 @@ function postBody(
   const [only] = attempts
   if (only !== undefined && attempts.length === 1) return only.then((outcome) => judge([outcome]), stopped)
   return Promise.all(attempts).then(judge, stopped)
+}
+
+/** Tells what an endpoint did; one that bounds kept a call from did nothing. */
+function tellOf(
+  endpoint: Pick<EndpointObservation, 'destinationId' | 'endpointId'>,
+  outcome: SendOutcome | undefined,
+  observe: SendingDependencies['observe'],
+): void {
+  if (outcome === undefined) return
+  const seen = { ...endpoint, at: new Date(), outcome: outcome.kind }
+  if (outcome.kind === 'delivered') observe(seen)
+  else if (outcome.code !== 'saturated') observe({ ...seen, failure: outcome.reason })
 }
 
 function verdict(outcomes: SendOutcome[], endpoints: readonly { id: string }[], policy: 'any' | 'all'): Posted {

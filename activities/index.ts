@@ -1,7 +1,7 @@
 export { createAlertActivities, type AlertDependencies } from './alerts.ts'
 export { createAudienceActivities, type AudienceActivityDependencies } from './audience-sync.ts'
 export { createDeletionActivities, type DeletionActivityDependencies } from './deletions.ts'
-export type { AttemptObservation } from './attempt-outcome.ts'
+export type { AttemptObservation, EndpointObservation } from './attempt-outcome.ts'
 export { createDeliveryActivities, type AttemptDependencies, type DeliveryDependencies } from './delivery.ts'
 export { createHoldActivities, type HoldDependencies } from './holds.ts'
 export { createParcelActivities, type ParcelDependencies } from './parcels.ts'

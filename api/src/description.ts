@@ -2116,14 +2116,14 @@ export interface components {
                 failingSince: string | null;
                 /** @description Id of the endpoint */
                 id: string;
-                /** @description When its latest attempt ended, ISO 8601; null before the first */
+                /** @description When its latest attempt, or call of a sync, ended, ISO 8601; null before the first */
                 lastAttemptAt: string | null;
                 /** @description Null where it is not down, or a probe is due: the next event or retry is the probe */
                 nextProbeAt: string | null;
                 /** @description Why the latest attempt failed */
                 reason: string | null;
                 /**
-                 * @description How it does, by its latest attempts
+                 * @description How it does, by its latest attempts and calls of syncs
                  * @enum {string}
                  */
                 state: "untried" | "working" | "failing" | "down";
@@ -2670,13 +2670,13 @@ export interface components {
                 /** @description What 95 of 100 did not exceed, in milliseconds; null where nothing succeeded */
                 p95Ms: number | null;
             };
-            /** @description Endpoints whose latest attempt failed */
+            /** @description Endpoints whose latest attempt, or call of a sync, failed */
             failingEndpoints: {
                 /** @description Id of the destination */
                 destinationId: string;
                 /** @description Id of the endpoint */
                 endpointId: string;
-                /** @description Attempts at it that failed in the range */
+                /** @description Attempts of events at it that failed in the range; the calls of syncs are not in it */
                 failed: number;
                 /** @description Whether that failure is final: an event that fails so is not tried again at this endpoint */
                 isFinal: boolean;

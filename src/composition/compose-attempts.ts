@@ -20,7 +20,7 @@ import { createUnlessMade } from '../delivery/unless-made.ts'
 import type { Logger } from '../logger.ts'
 import type { Mapper } from '../mapping/mapper.ts'
 import { measureAttempts } from '../observation/attempt-metrics.ts'
-import { createAttemptRecorder } from '../observation/attempts.ts'
+import type { AttemptRecorder } from '../observation/attempts.ts'
 import { tellDownEndpoints } from '../observation/down-endpoints.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Temporal } from '../temporal/connection.ts'
@@ -45,6 +45,8 @@ export interface AttemptServicesDependencies extends Pick<GateServices, 'gate' |
   sender: Sender
   temporal: Temporal
   registry: Registry
+  /** Stopped with the attempts. */
+  recorder: AttemptRecorder
   /** Told that events gave up places in lines of users: those behind them go. */
   onLineMoved: () => void
   /** Undefined: off. */
@@ -56,8 +58,7 @@ export function composeAttempts(
   dependencies: AttemptServicesDependencies,
   destinations: DestinationQuestions,
 ): AttemptServices {
-  const { database, registry, logger } = dependencies
-  const recorder = createAttemptRecorder(database, logger)
+  const { database, registry, recorder, logger } = dependencies
   const measure = measureAttempts(registry)
   const downEndpoints = tellDownEndpoints({
     database,

@@ -17,6 +17,7 @@ import type { Sender } from '../delivery/send.ts'
 import type { Suppression } from '../deletions/suppression.ts'
 import type { Logger } from '../logger.ts'
 import type { Mapper } from '../mapping/mapper.ts'
+import type { AttemptRecorder } from '../observation/attempts.ts'
 import type { SecretBox } from '../secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 import { runBacklog } from '../backlog.ts'
@@ -54,11 +55,12 @@ export function composeAudiences(dependencies: {
   gate: Gate
   temporal: Temporal
   retry: RetrySchedule
+  recorder: Pick<AttemptRecorder, 'see'>
   registry: Registry
   logger: Logger
 }): AudienceServices {
-  const { database, secrets, settings, mapper, suppression, guard, sender, gate, temporal, retry, registry, logger } =
-    dependencies
+  const { database, secrets, settings, mapper, suppression, guard, sender, gate, temporal, retry } = dependencies
+  const { recorder, registry, logger } = dependencies
   const audiences = createAudienceStore(database, secrets)
   const pullGuard: PullGuard = { ...guard, connect: createConnect({ guard })(pullConnectMs) }
   const liveTraffic = createLiveTraffic()
@@ -72,6 +74,7 @@ export function composeAudiences(dependencies: {
     mapper,
     sender,
     gate,
+    observe: recorder.see,
     suppression,
     retry,
     cursors: createSyncCursors(temporal.messages),

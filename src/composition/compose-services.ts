@@ -1,6 +1,7 @@
 /** What a node does, put together on its foundation: takes events in, delivers them, syncs audiences, deletes users. */
 
 import type { Config } from '../config.ts'
+import { createAttemptRecorder } from '../observation/attempts.ts'
 import { countMappingFailures } from '../observation/mapping-failures.ts'
 import { composeAlerts, type AlertServices } from './compose-alerts.ts'
 import { composeAudiences, type AudienceServices } from './compose-audiences.ts'
@@ -27,8 +28,10 @@ export function composeServices(config: Config, foundation: Foundation): Service
   const intake = composeIntake({ ...foundation, ...gate, config })
   const sendingMapper = countMappingFailures(foundation.registry)(foundation.mapper)
   const { queuedSteering, onLineMoved } = intake
-  const deliveries = composeDeliveries({ ...foundation, ...gate, sendingMapper, config, queuedSteering, onLineMoved })
-  const audiences = composeAudiences({ ...foundation, ...gate, mapper: sendingMapper, retry })
+  const recorder = createAttemptRecorder(foundation.database, foundation.logger)
+  const attempting = { ...foundation, ...gate, sendingMapper, recorder }
+  const deliveries = composeDeliveries({ ...attempting, config, queuedSteering, onLineMoved })
+  const audiences = composeAudiences({ ...foundation, ...gate, mapper: sendingMapper, recorder, retry })
   const deletions = composeDeletions({ ...foundation, retry, steering: deliveries.steering })
   const holds = composeHolds({ ...foundation, ...gate, onResumed: deliveries.onDestinationChanged })
   return { gate, intake, deliveries, audiences, deletions, holds, alerts: composeAlerts(foundation) }

@@ -57,13 +57,21 @@ export async function replaceEndpoints(
   if (moved.length > 0) await forgetHealth(tx, moved)
 }
 
-/** What the attempts at one URL came to says nothing of another. Locks in the order of those who write down attempts. */
-const forgetHealth = (tx: Queryable, moved: readonly { id: string }[]): Promise<unknown> =>
-  tx.query(
+/** What the attempts at one URL came to says nothing of another. Locks in the order of those who write down attempts; what a node writes of
+ *  endpoints that are down just now knows the new URL, or is followed by what does. */
+async function forgetHealth(tx: Queryable, moved: readonly { id: string }[]): Promise<void> {
+  const ids = moved.map((endpoint) => endpoint.id)
+  await tx.query(
     `delete from endpoint_health where endpoint_id in (
        select endpoint_id from endpoint_health where endpoint_id = any($1::text[]) order by endpoint_id for update)`,
-    [moved.map((endpoint) => endpoint.id)],
+    [ids],
   )
+  await tx.query(
+    `delete from down_endpoints where (endpoint_id, node_id) in (
+       select endpoint_id, node_id from down_endpoints where endpoint_id = any($1::text[]) for update skip locked)`,
+    [ids],
+  )
+}
 
 /** @param sealed  the new secret; null for none
  *  @param overlapSeconds  how long the one before signs beside it; 0 for not at all */

@@ -1,6 +1,6 @@
 /** Remembers what attempts came to and writes it in groups: never a write per attempt. */
 
-import type { AttemptObservation } from '../../activities/index.ts'
+import type { AttemptObservation, EndpointObservation } from '../../activities/index.ts'
 import {
   addAttemptMinutes,
   removeOldAttemptStats,
@@ -25,6 +25,8 @@ const removePauseMs = 3_600_000
 
 export interface AttemptRecorder {
   observe: (observation: AttemptObservation) => void
+  /** Remembers how an endpoint does, by a call that is no attempt of an event. */
+  see: (observation: EndpointObservation) => void
   /** Writes what waits. */
   stop(): Promise<void>
 }
@@ -57,7 +59,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
     }
   }
 
-  const note = ({ endpointId, destinationId, at, outcome, failure }: AttemptObservation): void => {
+  const note = ({ endpointId, destinationId, at, outcome, failure }: EndpointObservation): void => {
     const before = health.get(endpointId)
     if (before === undefined && health.size >= maxWaiting) return
     const isFinal = outcome === 'rejected'
@@ -96,6 +98,7 @@ export function createAttemptRecorder(database: Database, logger: Logger): Attem
       count(observation)
       if (observation.isStopped !== true) note(observation)
     },
+    see: note,
     async stop() {
       await writes.written()
       await writes.end()

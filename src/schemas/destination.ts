@@ -228,12 +228,17 @@ export const DestinationSchema = z.object({
 })
 export type Destination = z.infer<typeof DestinationSchema>
 
-/** How an endpoint does: no attempt yet; the latest one succeeded; it failed; or so many failed that attempts are kept from it,
- *  but for probes. */
+/** How an endpoint does, where a call of a sync counts as an attempt: no attempt yet; the latest one succeeded; it failed; or so many failed
+ *  that attempts are kept from it, but for probes. */
 export const EndpointStateSchema = z.object({
   id: z.string().describe('Id of the endpoint'),
-  state: z.enum(['untried', 'working', 'failing', 'down']).describe('How it does, by its latest attempts'),
-  lastAttemptAt: z.iso.datetime().nullable().describe('When its latest attempt ended, ISO 8601; null before the first'),
+  state: z
+    .enum(['untried', 'working', 'failing', 'down'])
+    .describe('How it does, by its latest attempts and calls of syncs'),
+  lastAttemptAt: z.iso
+    .datetime()
+    .nullable()
+    .describe('When its latest attempt, or call of a sync, ended, ISO 8601; null before the first'),
   failingSince: z.iso
     .datetime()
     .nullable()

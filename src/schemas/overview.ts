@@ -87,10 +87,10 @@ export const OverviewSchema = z.object({
           .boolean()
           .describe('Whether that failure is final: an event that fails so is not tried again at this endpoint'),
         since: z.iso.datetime().describe('Since when its attempts fail, ISO 8601'),
-        failed: events.describe('Attempts at it that failed in the range'),
+        failed: events.describe('Attempts of events at it that failed in the range; the calls of syncs are not in it'),
       }),
     )
-    .describe('Endpoints whose latest attempt failed'),
+    .describe('Endpoints whose latest attempt, or call of a sync, failed'),
   inboxDepth: events.describe('Events that wait for their delivery to start'),
 })
 export type Overview = z.infer<typeof OverviewSchema>

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Page } from '../../src/db/page.ts'
 import type { Audience, AudienceMember, Sync } from '../../src/schemas/audience.ts'
+import type { DestinationView } from '../../src/schemas/destination.ts'
+import type { Overview } from '../../src/schemas/overview.ts'
 import { startReceiver } from '../support/receiver.ts'
 import {
   createAudience,
@@ -143,6 +145,28 @@ describeOnEachDatabase('audiences on', (databaseKind) => {
       expect.arrayContaining(['u1', 'u2', 'u3', 'u2']),
     )
     expect(toldOnce(given.receiver.requests)).toHaveLength(4)
+  })
+
+  it('tells by its calls how an endpoint does that gets no events', async () => {
+    const stateOf = async () => {
+      const { body } = await given.node.api<DestinationView>('GET', `/destinations/${given.destinationId}`)
+      return body.endpoints[0]
+    }
+    expect(await stateOf()).toMatchObject({ state: 'untried', lastAttemptAt: null })
+    await uploadAndSync(given.node, given.audience, ['u1'])
+    await until(async () => (await stateOf())?.state === 'working', 'the endpoint works')
+    given.receiver.answer({ status: 404 })
+    await uploadAndSync(given.node, given.audience, ['u1', 'u2'])
+    await until(async () => (await stateOf())?.state === 'failing', 'the endpoint fails')
+    expect((await stateOf())?.reason).toMatch(/404/)
+    const overview = async () => (await given.node.api<Overview>('GET', '/overview')).body.failingEndpoints
+    expect(await overview()).toContainEqual(
+      expect.objectContaining({ url: given.receiver.url, isFinal: true, failed: 0 }),
+    )
+    given.receiver.answer({})
+    await ended(given.node, given.audience, await start(given.node, given.audience, 'sync'))
+    await until(async () => (await stateOf())?.state === 'working', 'the endpoint works again')
+    expect(await overview()).not.toContainEqual(expect.objectContaining({ url: given.receiver.url }))
   })
 
   it('hands a call that did not get through on to a delivery, with the same messageId', async () => {

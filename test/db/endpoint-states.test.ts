@@ -7,9 +7,11 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { listFailingEndpoints, writeEndpointHealth, type EndpointSighting } from '../../src/db/attempt-stats.ts'
 import type { Database } from '../../src/db/database.ts'
+import { createDestinationStore } from '../../src/db/destinations.ts'
 import { readEndpointStates, writeDownEndpoints } from '../../src/db/endpoint-states.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { createAttemptRecorder } from '../../src/observation/attempts.ts'
+import { createSecretBox } from '../../src/secrets.ts'
 import { until } from '../support/wait.ts'
 
 let folder: string
@@ -178,5 +180,30 @@ it('keeps since when an endpoint fails that failed while nothing could be writte
   await recorder.stop()
   expect(await readEndpointStates(database, ['unwritten'])).toMatchObject([
     { failingSince: first.toISOString(), lastAttemptAt: second.toISOString() },
+  ])
+})
+
+it('knows nothing of an endpoint whose URL was corrected a moment ago', async () => {
+  const destinations = createDestinationStore(database, createSecretBox([{ id: 'k1', key: Buffer.alloc(32, 7) }]))
+  const { id, settings } = await destinations.create({
+    name: 'Moved',
+    type: 'webhooks',
+    enabled: true,
+    successPolicy: 'any',
+    sourceIds: [],
+    settings: { webhooks: [{ url: 'https://before.example.test/' }, { url: 'https://other.example.test/' }] },
+  })
+  const [moved = '', other = ''] = settings.webhooks.map((webhook) => webhook.id)
+  const down = [moved, other].map((endpointId) => ({ endpointId, downSince: at(3), nextProbeAt: at(10) }))
+  await writeDownEndpoints(database, 'three', down)
+  await writeEndpointHealth(database, [sighting(moved, [null, 1, 3])])
+  const urls = [
+    { id: moved, url: 'https://after.example.test/' },
+    { id: other, url: 'https://other.example.test/' },
+  ]
+  await destinations.update(id, { settings: { webhooks: urls } })
+  expect(await readEndpointStates(database, [moved, other])).toMatchObject([
+    { state: 'untried', downSince: null, reason: null },
+    { state: 'down' },
   ])
 })

@@ -366,6 +366,13 @@ export const deliveries = (web: WebTest) =>
       await page
         .getByText(`${gone} Only answers of 408, 425, 429 and 5xx are retried. What another destination took`)
         .waitFor()
+      // What is the same at several destinations is told once.
+      const twice = await web.node.createSource('Two of one URL')
+      for (let n = 0; n < 2; n++) await web.node.connect([twice], [`${receiver.url}/gone`])
+      await web.node.post('/track', twice.writeKey, { userId: 'ada', event: 'Twice', messageId: 'twice' })
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${twice.id}/twice`)}`)
+      const told = page.getByText(`${gone} Only answers`)
+      await eventually(async () => (await told.textContent())?.split(gone).length).toBe(2)
       expect(errors).toEqual([])
     })
 

@@ -19,7 +19,7 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
     if (end === undefined && ended.length === 0) return null
     return (
       <Alert color="yellow" style={{ overflowWrap: 'anywhere' }}>
-        {ended.map(tellEnd)}
+        {tellEnds(ended)}
         {ended.length === 0 && destinations.every(isOpen) ? 'It' : 'What is left'} will be tried again
         {end === undefined ? '.' : tellWindow(end)}
       </Alert>
@@ -30,7 +30,7 @@ export function WhyItEnded({ delivery }: { delivery: DeliveryDetail }) {
   const isOneOfOne = delivery.destinations.flatMap(({ endpoints }) => endpoints).length === 1
   return (
     <Alert color="red" style={{ overflowWrap: 'anywhere' }}>
-      {ended.map(isOneOfOne ? tellOnlyEnd : tellEnd)}
+      {isOneOfOne ? ended.map(tellOnlyEnd) : tellEnds(ended)}
       {ended.some(({ isRefused }) => isRefused) && 'Only answers of 408, 425, 429 and 5xx are retried. '}
       {status === 'partly_delivered' && 'What another destination took stays taken. '}
       {canChange && !erased && 'Once the cause is fixed, you can redeliver it.'}
@@ -110,5 +110,8 @@ const ends = {
 }
 
 const tellOnlyEnd = ({ cause }: Missed): string => `It will not be tried again: ${cause}. `
+
+/** Several destinations may have one URL: what is the same of all of them is told once. */
+const tellEnds = (ended: readonly Missed[]): string[] => [...new Set(ended.map(tellEnd))]
 
 const tellEnd = ({ url, cause }: Missed): string => `${url} is not tried again: ${cause}. `

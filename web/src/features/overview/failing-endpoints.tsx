@@ -65,8 +65,7 @@ function FailingRow({ failing }: { failing: Failing }) {
         <Text size="sm">{url}</Text>
         <Text size="sm">{reason}</Text>
         <Text size="sm" c="dimmed">
-          Failing for <SpanSince at={since} />; {failed.toLocaleString()} failed {failed === 1 ? 'attempt' : 'attempts'}{' '}
-          in this range.
+          Failing for <SpanSince at={since} />; {failedAttempts(failed)} in this range.
           {state !== undefined && state.downSince !== null && (
             <>
               {' '}
@@ -102,6 +101,12 @@ function FailingRow({ failing }: { failing: Failing }) {
     </Group>
   )
 }
+
+/** Calls of syncs fail, too, and are not among them. */
+const failedAttempts = (count: number): string =>
+  count === 0
+    ? 'no attempt to deliver an event failed'
+    : `${count.toLocaleString()} failed ${count === 1 ? 'attempt' : 'attempts'}`
 
 /** Whatever the reason is: nothing is sent there meanwhile. */
 const whilePaused = (becauseItFails: boolean): Advice => ({
