@@ -472,6 +472,37 @@ export const connecting = (web: WebTest) =>
       await eventually(async () => (await web.node.api('GET', discarded)).body).toEqual({ count: 3 })
     })
 
+    it('asks no longer whether to switch a destination off that is off: switched off elsewhere, or by an order whose answer was lost', async () => {
+      const source = await web.node.createSource('Asked in vain')
+      const { page } = await web.open({ signedInTo: web.node.url })
+      const ask = async () => {
+        const { id } = await web.node.connect([source], ['http://127.0.0.1:9/nobody-listens'])
+        await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Waits' })
+        const retrying = `/deliveries/count?destinationId=${id}&status=retrying`
+        await eventually(async () => (await web.node.api('GET', retrying)).body).toEqual({ count: 1 })
+        await page.goto(`${web.node.url}/destinations/${id}`)
+        await page.getByRole('switch', { name: 'On', exact: true }).press('Space')
+        await question.getByText('1 delivery waits for it.').waitFor()
+        return id
+      }
+      const question = page.getByRole('dialog', { name: 'Switch Test destination off?' })
+      const elsewhere = await ask()
+      await web.node.api('PATCH', `/destinations/${elsewhere}`, { enabled: false })
+      await question.waitFor({ state: 'detached' })
+      await page.getByRole('switch', { name: 'Off', exact: true }).waitFor()
+
+      await ask()
+      await page.route(/\/api\/v1\/destinations\/dst_/, async (route) => {
+        if (route.request().method() !== 'PATCH') return route.continue()
+        await route.fetch()
+        await route.abort()
+      })
+      await question.getByRole('button', { name: 'Switch off and discard 1' }).click()
+      await page.getByText('it may or may not be done').waitFor()
+      await question.waitFor({ state: 'detached' })
+      await page.getByRole('switch', { name: 'Off', exact: true }).waitFor()
+    })
+
     it('pauses a destination, which holds what comes, and resumes it', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Paused')

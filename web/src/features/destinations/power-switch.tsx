@@ -23,6 +23,8 @@ export function PowerSwitch({ destination: { id, name, enabled, paused } }: { de
     onDone: (waiting) => (waiting === 0 ? change.mutate({ enabled: false }) : setAsking(true)),
     onFailed: () => setAsking(true),
   })
+  // It may be switched off meanwhile, by somebody else or by an order whose answer was lost: then there is nothing to ask.
+  if (isAsking && !enabled) setAsking(false)
   const { waiting, text } = useWaiting(id, isAsking)
   // Not disabled while it is busy: it would lose the focus, which comes back to it from the dialog.
   const isBusy = change.isPending || count.isPending
