@@ -70,6 +70,7 @@ const paths = [
   'parcel-exhausted',
   'parcel-held-in-the-middle-of-retries',
   'parcel-held-then-resumed',
+  'parcel-held-with-what-had-no-turn',
   'parcel-retried-then-delivered',
   'parcel-steered',
   'parcel-steered-while-an-activity-waits',

@@ -14,11 +14,13 @@ import {
   destinationOf,
   dueAtOnce,
   endOpen,
+  isInTurn,
   isOver,
   isTooLate,
   nextRounds,
   openEndpointsAt,
   withDestination,
+  withTurnsHeld,
   type Pace,
   type PaceAt,
 } from '../src/contracts/parcel-progress.ts'
@@ -167,9 +169,18 @@ async function tryOn(pursuit: Pursuit, { atOnce }: { atOnce: boolean }): Promise
   }
 }
 
+/** Lets what had no turn before the destination was found paused wait with the others. */
+function holdTurns(pursuit: Pursuit): void {
+  const { parcel, destinationId } = pursuit
+  if (!waiting(pursuit).some(isInTurn) || !patched('holds-turns-in-parcel')) return
+  const held = parcel.openAt(destinationId).map((event) => withTurnsHeld(event, destinationId, Date.now()))
+  parcel.noteAt(destinationId, held)
+}
+
 /** Waits for the destination to be resumed. */
 async function holdOn(pursuit: Pursuit): Promise<void> {
   const { parcel, hold, clock } = pursuit
+  holdTurns(pursuit)
   await recordForSure(parcel)
   const state = await unless(
     () => parcel.isSteered(),

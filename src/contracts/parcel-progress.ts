@@ -204,6 +204,25 @@ export function withFurther(known: EventProgress, other: EventProgress, destinat
   return withDestination(known, { ...mine, endpoints })
 }
 
+/** The event with the open endpoints of a paused destination that had no turn yet: they, too, wait for the end of the pause.
+ *  @param now  in milliseconds since 1970 */
+export function withTurnsHeld(event: EventProgress, destinationId: string, now: number): EventProgress {
+  const destination = destinationOf(event, destinationId)
+  if (destination === undefined) return event
+  const endpoints = destination.endpoints.map((endpoint) => (isInTurn(endpoint) ? heldFrom(endpoint, now) : endpoint))
+  return withDestination(event, { ...destination, endpoints })
+}
+
+/** Found to wait now, and no earlier than the database knows of. */
+const heldFrom = ({ dueAt: _, isDown: _down, ...endpoint }: EndpointProgress, now: number): EndpointProgress => ({
+  ...endpoint,
+  waits: 'hold',
+  foundAt: Math.max(now, endpoint.foundAt ?? now),
+})
+
+/** Whether an open endpoint waits for its first attempt. */
+export const isInTurn = ({ end, waits }: EndpointProgress): boolean => end === undefined && waits === 'turn'
+
 /** The open endpoints of a destination, of all of these events. */
 export const openEndpointsAt = (events: readonly EventProgress[], destinationId: string): EndpointProgress[] =>
   events.flatMap((event) => {

@@ -408,6 +408,29 @@ describe.skipIf(findPostgres() === undefined)('a parcel', () => {
     expect(await parcel.outcomes()).toEqual([1, 2, 3].map(() => ['delivered', 2]))
   })
 
+  it.concurrent('is held as a whole, with what had no turn before its destination was paused', async ({ expect }) => {
+    await using slow = await startReceiver()
+    await using refusing = await startReceiver()
+    // A round begins no attempt after 6 s: the slow endpoint gets none for most events.
+    slow.answer({ ...down, delayMs: 7_000 })
+    refusing.answer({ status: 404, delayMs: 2_000 })
+    const destination = await node.connect([], [slow.url, refusing.url], { options: { timeoutSeconds: 30 } })
+    const parcel = await send([destination], ids(40))
+    await refusing.received(17)
+    await patch(destination, { paused: true })
+    const count = async (status: string): Promise<number> => {
+      const path = `/deliveries/count?destinationId=${destination.id}&status=${status}`
+      return (await node.api<{ count: number }>('GET', path)).body.count
+    }
+    await until('all are held', async () => (await count('held')) === 40, 30_000)
+    expect(await count('delivering')).toBe(0)
+    expect(requestsOf(slow, 'm-39')).toEqual([])
+    slow.answer(ok)
+    await patch(destination, { paused: false })
+    await parcel.tell(destination)
+    expect((await parcel.handle.result()).counts).toEqual({ delivered: 40 })
+  })
+
   it.concurrent('lets the window stand still while held in the middle of retries', async ({ expect }) => {
     await using receiver = await startReceiver()
     receiver.answer(down)
