@@ -20,6 +20,8 @@ export interface DeliveryTarget extends OwnRetry {
   destinationId: string
   /** Its endpoints, 1 to 5. */
   endpointIds: string[]
+  /** Its endpoint was chosen in a redelivery: a further one goes there again, and not to the others of the destination. */
+  isChosenEndpoint?: true
   /** Whether one endpoint is enough, or all must take the event. */
   successPolicy: SuccessPolicy
   /** Names the version of its mapping that was in force; absent: the event is sent as it is. */

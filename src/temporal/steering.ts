@@ -121,7 +121,7 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
         'conflict',
         'the user of this event was deleted since: what is about deleted users is not sent again',
       )
-    const targets = input.targets.flatMap(({ destinationId }) => findTarget(destinationId) ?? [])
+    const targets = input.targets.flatMap((before) => targetNow(before, findTarget(before.destinationId), only))
     if (targets.length === 0)
       throw new AppError(
         'conflict',
@@ -224,12 +224,24 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
 }
 
 /** @throws AppError bad_request when nothing is left */
+/** Where a target of an earlier delivery leads now: what was chosen then stays chosen, unless something else is. */
+function targetNow(
+  before: DeliveryTarget,
+  now: DeliveryTarget | undefined,
+  only: RedeliveryPart | undefined,
+): DeliveryTarget[] {
+  if (now === undefined || before.isChosenEndpoint !== true || only !== undefined) return now === undefined ? [] : [now]
+  const endpointIds = now.endpointIds.filter((id) => before.endpointIds.includes(id))
+  return endpointIds.length === 0 ? [] : [{ ...now, endpointIds, isChosenEndpoint: true }]
+}
+
 function partOf(targets: readonly DeliveryTarget[], { destinationId, endpointId }: RedeliveryPart): DeliveryTarget[] {
   const part = targets
     .filter((target) => destinationId === undefined || target.destinationId === destinationId)
     .map((target) => ({
       ...target,
       endpointIds: target.endpointIds.filter((id) => endpointId === undefined || id === endpointId),
+      ...(endpointId !== undefined && { isChosenEndpoint: true as const }),
     }))
     .filter(({ endpointIds }) => endpointIds.length > 0)
   if (part.length > 0) return part

@@ -141,9 +141,9 @@ describe('one delivery', () => {
     const id = await track(source)
     await untilStatus(id, 'delivered')
     await receiver.received(3)
-    const redeliver = async (only: object) => {
+    const redeliver = async (only?: object, of = id) => {
       const before = receiver.requests.length
-      const { status, body } = await node.api<{ id: string }>('POST', path(id, '/redeliver'), { why: 'lost', only })
+      const { status, body } = await node.api<{ id: string }>('POST', path(of, '/redeliver'), { why: 'lost', only })
       expect(status).toBe(200)
       const repeated = await untilStatus(body.id, 'delivered')
       return { repeated, paths: receiver.requests.slice(before).map((request) => request.path) }
@@ -152,7 +152,14 @@ describe('one delivery', () => {
     expect(toCrm.paths).toEqual(['/crm'])
     expect(toCrm.repeated).toMatchObject({ destinationIds: [crm.id], attempts: 1, steering: [{ why: 'lost' }] })
     const [, second] = shop.settings.webhooks
-    expect((await redeliver({ endpointId: second?.id })).paths).toEqual(['/shop-2'])
+    const toSecond = await redeliver({ endpointId: second?.id })
+    expect(toSecond.paths).toEqual(['/shop-2'])
+    // What was chosen once stays chosen where nothing else is.
+    expect((await redeliver(undefined, toSecond.repeated.id)).paths).toEqual(['/shop-2'])
+    expect((await redeliver({ destinationId: shop.id }, toSecond.repeated.id)).paths.sort()).toEqual([
+      '/shop-1',
+      '/shop-2',
+    ])
     expect((await redeliver({ destinationId: shop.id })).paths.sort()).toEqual(['/shop-1', '/shop-2'])
 
     for (const [only, at] of [
