@@ -4971,7 +4971,7 @@ export interface operations {
                 /** @description Name of the event, exact and in full */
                 event?: string | undefined;
                 limit?: number | undefined;
-                /** @description Message id of the event, exact */
+                /** @description Message id of the event, exact and in full */
                 messageId?: string | undefined;
                 /** @description Started at or after this time */
                 since?: string | undefined;
@@ -5323,7 +5323,7 @@ export interface operations {
                     destinationId?: string | undefined;
                     /** @description Name of the event, exact and in full */
                     event?: string | undefined;
-                    /** @description Message id of the event, exact */
+                    /** @description Message id of the event, exact and in full */
                     messageId?: string | undefined;
                     /**
                      * Format: date-time
@@ -5391,7 +5391,7 @@ export interface operations {
                 destinationId?: string | undefined;
                 /** @description Name of the event, exact and in full */
                 event?: string | undefined;
-                /** @description Message id of the event, exact */
+                /** @description Message id of the event, exact and in full */
                 messageId?: string | undefined;
                 /** @description Started at or after this time */
                 since?: string | undefined;
@@ -5457,7 +5457,7 @@ export interface operations {
                     destinationId?: string | undefined;
                     /** @description Name of the event, exact and in full */
                     event?: string | undefined;
-                    /** @description Message id of the event, exact */
+                    /** @description Message id of the event, exact and in full */
                     messageId?: string | undefined;
                     /** @description To whom it is sent again; to all of its destinations unless given */
                     only?: {
@@ -5541,7 +5541,7 @@ export interface operations {
                     destinationId?: string | undefined;
                     /** @description Name of the event, exact and in full */
                     event?: string | undefined;
-                    /** @description Message id of the event, exact */
+                    /** @description Message id of the event, exact and in full */
                     messageId?: string | undefined;
                     /**
                      * Format: date-time
@@ -5610,7 +5610,7 @@ export interface operations {
                 destinationId?: string | undefined;
                 /** @description Name of the event, exact and in full */
                 event?: string | undefined;
-                /** @description Message id of the event, exact */
+                /** @description Message id of the event, exact and in full */
                 messageId?: string | undefined;
                 /** @description Started at or after this time */
                 since?: string | undefined;

@@ -249,7 +249,7 @@ export const DeliveryFilterSchema = z.strictObject({
   type: MessageTypeSchema.optional().describe('Type of the call, or `delete`'),
   event: z.string().max(32_768).optional().describe('Name of the event, exact and in full'),
   userId: z.string().max(32_768).optional().describe('User of the event, exact and in full'),
-  messageId: z.string().max(255).optional().describe('Message id of the event, exact'),
+  messageId: z.string().max(32_768).optional().describe('Message id of the event, exact and in full'),
   since: z.iso.datetime({ offset: true }).optional().describe('Started at or after this time'),
   until: z.iso.datetime({ offset: true }).optional().describe('Started before this time'),
 })

@@ -76,6 +76,22 @@ export const turnedAway = (web: WebTest) =>
       await page.getByText(/Requests that could not be read or had no valid write key are only counted\.$/).waitFor()
     })
 
+    it('are found by a message id that was too long, where deliveries are looked for and in the palette', async () => {
+      const source = await web.node.createSource('Long-winded')
+      const messageId = 'long-'.repeat(60)
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Seen', messageId })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/turned-away?messageId=${messageId}`)
+      await page.getByRole('row', { name: /Rejected.*messageId must have at most 100 characters\./ }).waitFor()
+      await page.goto(`${web.node.url}/deliveries?messageId=${messageId}`)
+      await page.getByText('The event arrived but was not delivered to anyone. messageId must have at most').waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByRole('textbox', { name: 'Go to' }).fill(messageId)
+      await page.getByText('No delivery of this message').waitFor()
+      await page.getByText('An event that was turned away').waitFor()
+      expect(errors).toEqual([])
+    })
+
     it('are narrowed down by what is typed without a break in it, and say by what a link narrowed them', async () => {
       const source = await web.node.createSource('Narrowed')
       for (const messageId of ['narrowed-1', 'narrowed-2'])
