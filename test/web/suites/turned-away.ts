@@ -34,7 +34,7 @@ export const turnedAway = (web: WebTest) =>
         .getByText('The event arrived but was not delivered to anyone. Its “integrations” member excludes')
         .waitFor()
       await page.getByRole('link', { name: 'Look at it' }).click()
-      await page.getByRole('row', { name: /Filtered.*ada.*Picky/ }).waitFor()
+      await page.getByRole('row', { name: /Filtered.*“integrations” member excludes.*ada.*Picky/ }).waitFor()
       // Whatever else is filtered by: one of this message id came in.
       const other = await web.node.createSource('Not so picky')
       for (const narrower of [`sourceId=${other.id}`, 'userId=alan', `since=${new Date().toISOString()}`]) {
