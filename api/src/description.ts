@@ -5128,7 +5128,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description To whom it is sent again; to all of its destinations unless given */
+                    /** @description To whom it is sent again; unless given, to all of its destinations, and what was redelivered to one endpoint, to that endpoint */
                     only?: {
                         /** @description To this destination of it alone */
                         destinationId?: string | undefined;
@@ -5459,7 +5459,7 @@ export interface operations {
                     event?: string | undefined;
                     /** @description Message id of the event, exact and in full */
                     messageId?: string | undefined;
-                    /** @description To whom it is sent again; to all of its destinations unless given */
+                    /** @description To whom it is sent again; unless given, to all of its destinations, and what was redelivered to one endpoint, to that endpoint */
                     only?: {
                         /** @description To this destination of it alone */
                         destinationId?: string | undefined;

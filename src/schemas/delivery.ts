@@ -291,7 +291,9 @@ const RedeliveryPartSchema = z
 export type RedeliveryPart = z.infer<typeof RedeliveryPartSchema>
 
 const redeliveryMembers = {
-  only: RedeliveryPartSchema.optional().describe('To whom it is sent again; to all of its destinations unless given'),
+  only: RedeliveryPartSchema.optional().describe(
+    'To whom it is sent again; unless given, to all of its destinations, and what was redelivered to one endpoint, to that endpoint',
+  ),
   unlessRedelivered: z.boolean().optional().describe('Leaves out what was delivered again before; false unless given'),
 }
 
