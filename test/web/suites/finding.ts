@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Audience } from '../../../src/schemas/audience.ts'
 import type { AuditEntry } from '../../../src/schemas/audit.ts'
@@ -103,6 +104,23 @@ export const finding = (web: WebTest) =>
       await page.getByRole('textbox', { name: 'Go to' }).fill('m-refused')
       await dialog.getByText('An event that was turned away').click()
       await page.getByRole('heading', { name: 'Turned away', level: 1 }).waitFor()
+      expect(errors).toEqual([])
+    })
+
+    it('what is typed while the palette is loaded, as its first letters', async () => {
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.route(/command-palette/, async (route) => {
+        await sleep(1_500)
+        await route.continue()
+      })
+      await page.goto(`${web.node.url}/sources`)
+      await page.getByRole('heading', { level: 1, name: 'Sources' }).waitFor()
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type('aux')
+      await page.keyboard.press('Backspace')
+      await page.locator('input[aria-label="Go to"]:focus').waitFor()
+      await page.keyboard.type('dit')
+      await eventually(() => page.getByRole('textbox', { name: 'Go to' }).inputValue()).toBe('audit')
       expect(errors).toEqual([])
     })
 

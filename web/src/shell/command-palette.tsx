@@ -16,8 +16,9 @@ import { pages } from './pages.tsx'
 const typingMs = 250
 
 /** To any page, source, destination or audience by its name, id or URL, to a delivery by its id, or to what there is of a user's or message's id.
- *  @param request  opens with each new number */
-export default function CommandPalette({ request }: { request: number }) {
+ *  @param request  opens with each new number
+ *  @param takeTyped  gives what was typed before the field was there; asked once it is */
+export default function CommandPalette({ request, takeTyped }: { request: number; takeTyped: () => string }) {
   useEffect(() => spotlight.open(), [request])
   const navigate = useNavigate()
   const [query, setQuery] = useState('')
@@ -119,6 +120,10 @@ export default function CommandPalette({ request }: { request: number }) {
         leftSection: <IconSearch size={18} aria-hidden />,
         placeholder: 'A name, a URL or an id',
         'aria-label': 'Go to',
+        onFocus: () => {
+          const typed = takeTyped()
+          if (typed !== '') setQuery(typed)
+        },
       }}
     />
   )

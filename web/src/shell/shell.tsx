@@ -22,6 +22,7 @@ import { AccountMenu } from './account-menu.tsx'
 import { ColorSchemeMenu } from './color-scheme-menu.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { pages } from './pages.tsx'
+import { keepTyped } from './typed-early.ts'
 import { useKeptFocus } from './use-kept-focus.ts'
 import { loadFile } from '../shared/load-file.ts'
 
@@ -39,7 +40,12 @@ export function Shell() {
   const isFirst = useRef(true)
   const [searches, setSearches] = useState(0)
   useKeptFocus()
-  const search = (): void => setSearches(searches + 1)
+  /** Gives what was typed before the palette was there. */
+  const takeTyped = useRef<() => string>(undefined)
+  const search = (): void => {
+    if (searches === 0) takeTyped.current ??= keepTyped()
+    setSearches(searches + 1)
+  }
   // The page beneath a dialog waits until that is closed.
   const searchFromPage = (): void => (isDialogOpen() ? undefined : search())
   const burger = useRef<HTMLButtonElement>(null)
@@ -130,7 +136,7 @@ export function Shell() {
       )}
       {searches > 0 && (
         <Suspense>
-          <CommandPalette request={searches} />
+          <CommandPalette request={searches} takeTyped={() => takeTyped.current?.() ?? ''} />
         </Suspense>
       )}
     </AppShell>
