@@ -86,7 +86,8 @@ it('is used where a node may not administer it, once its operator ran what the s
   expect(noAttributes).toContain('--name PostriderDestinations --type KeywordList')
   expect(noAttributes).not.toContain('\n')
   await runToldCommand(noAttributes, temporalVariables())
-  await connecting()
+  // The server's caches have them some seconds later.
+  await expect.poll(() => connecting().then(() => 'used', String), { timeout: 60_000 }).toBe('used')
 })
 
 it('says only what is missing', { timeout }, async () => {
