@@ -223,18 +223,19 @@ export function createSteering(dependencies: SteeringDependencies): Steering {
   }
 }
 
-/** @throws AppError bad_request when nothing is left */
 /** Where a target of an earlier delivery leads now: what was chosen then stays chosen, unless something else is. */
 function targetNow(
   before: DeliveryTarget,
   now: DeliveryTarget | undefined,
   only: RedeliveryPart | undefined,
 ): DeliveryTarget[] {
-  if (now === undefined || before.isChosenEndpoint !== true || only !== undefined) return now === undefined ? [] : [now]
+  if (now === undefined) return []
+  if (before.isChosenEndpoint !== true || only !== undefined) return [now]
   const endpointIds = now.endpointIds.filter((id) => before.endpointIds.includes(id))
   return endpointIds.length === 0 ? [] : [{ ...now, endpointIds, isChosenEndpoint: true }]
 }
 
+/** @throws AppError bad_request when nothing is left */
 function partOf(targets: readonly DeliveryTarget[], { destinationId, endpointId }: RedeliveryPart): DeliveryTarget[] {
   const part = targets
     .filter((target) => destinationId === undefined || target.destinationId === destinationId)

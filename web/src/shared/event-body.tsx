@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { deliveryQuery } from '../api/deliveries.ts'
 import { turnedAwayEventQuery } from '../api/turned-away.ts'
 import { CodeBlock } from './copy.tsx'
-import { fateReasons } from './fates.ts'
+import { whyTurnedAway } from './fates.ts'
 import { QueryView } from './query-view.tsx'
 
 /** What an event held that became no delivery, and why. */
@@ -14,7 +14,7 @@ export function TurnedAwayBody({ id }: { id: string }) {
       {({ fate, message, body }) => (
         <Stack>
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {message ?? fateReasons[fate]}
+            {whyTurnedAway({ message, fate })}
           </Text>
           {body === null ? (
             <Text size="sm" c="dimmed">

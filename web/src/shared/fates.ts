@@ -1,5 +1,5 @@
 import type { LiveEvent } from '../../../src/schemas/live-event.ts'
-import type { TurnedAwayFate } from '../../../src/schemas/turned-away.ts'
+import type { TurnedAwayEvent, TurnedAwayFate } from '../../../src/schemas/turned-away.ts'
 
 /** What becomes of an event at the door: how it looks. */
 export const fateLooks: Record<LiveEvent['fate'], { label: string; color: string }> = {
@@ -11,8 +11,12 @@ export const fateLooks: Record<LiveEvent['fate'], { label: string; color: string
   rejected: { label: 'Rejected', color: 'red' },
 }
 
-/** Why an event became no delivery, and what to do about it. */
-export const fateReasons: Record<TurnedAwayFate, string> = {
+/** Why an event became no delivery. */
+export const whyTurnedAway = ({ message, fate }: Pick<TurnedAwayEvent, 'message' | 'fate'>): string =>
+  message ?? fateReasons[fate]
+
+/** Why, where nothing more is known of an event than its fate. */
+const fateReasons: Record<TurnedAwayFate, string> = {
   rejected: 'It was refused, and its sender got the error.',
   filtered: 'Its “integrations” member excludes every destination of the source.',
   no_destination: 'Its source had no destination that was switched on.',

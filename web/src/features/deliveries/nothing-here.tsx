@@ -2,12 +2,12 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { IconSend } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { DeliveryFilter } from '../../../../src/schemas/delivery.ts'
-import type { TurnedAwayEvent, TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
+import type { TurnedAwayFilter } from '../../../../src/schemas/turned-away.ts'
 import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { statusQuery } from '../../api/system.ts'
 import { turnedAwayQuery } from '../../api/turned-away.ts'
 import { EmptyState } from '../../shared/empty-state.tsx'
-import { fateReasons } from '../../shared/fates.ts'
+import { whyTurnedAway } from '../../shared/fates.ts'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 
 interface Props {
@@ -81,15 +81,13 @@ function TurnedAway({ filter }: Pick<Props, 'filter'>) {
   return (
     <Text span>
       {messageId === undefined ? 'The newest such event' : 'The event'} arrived but was not delivered to anyone.{' '}
-      {whyOf(newest)}{' '}
+      {whyTurnedAway(newest)}{' '}
       <Link to="/turned-away" search={wanted}>
         Look at it
       </Link>
     </Text>
   )
 }
-
-const whyOf = ({ message, fate }: TurnedAwayEvent): string => message ?? fateReasons[fate]
 
 function Gone() {
   const retentionMs = useQuery(statusQuery).data?.retentionMs

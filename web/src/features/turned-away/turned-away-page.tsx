@@ -12,7 +12,7 @@ import { ClearFilters } from '../../shared/clear-filters.tsx'
 import { Dialog } from '../../shared/dialog.tsx'
 import { EmptyState } from '../../shared/empty-state.tsx'
 import { TurnedAwayBody } from '../../shared/event-body.tsx'
-import { fateLooks, fateReasons } from '../../shared/fates.ts'
+import { fateLooks, whyTurnedAway } from '../../shared/fates.ts'
 import { Link } from '../../shared/link.tsx'
 import { LoadMore } from '../../shared/load-more.tsx'
 import { PageHeader } from '../../shared/page-header.tsx'
@@ -179,7 +179,7 @@ function EventTable({ events, onShow }: { events: TurnedAwayEvent[]; onShow: (ev
                 {fateLooks[event.fate].label}
               </Badge>
               <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                {event.message ?? fateReasons[event.fate]}
+                {whyTurnedAway(event)}
               </Text>
             </Table.Td>
             <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }} dir="auto">
