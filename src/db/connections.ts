@@ -2,7 +2,8 @@
  *  hold up nobody for longer than that, and nobody at all once it is back. */
 
 import type pg from 'pg'
-import type { SqlValue } from './database.ts'
+import type { Repetition, SqlValue } from './database.ts'
+import type { StatementNames } from './statement-names.ts'
 
 /** How long a pool that is closed waits for statements under way and for the server's good-bye, in milliseconds. */
 const closeLimitMs = 5_000
@@ -13,6 +14,7 @@ export type Run = <Row extends pg.QueryResultRow>(
   limitMs: number,
   sql: string,
   values?: readonly SqlValue[],
+  repetition?: Repetition,
 ) => Promise<Row[]>
 
 /** The database did not answer in time. */
@@ -31,7 +33,8 @@ export interface Connections {
   close(): Promise<void>
 }
 
-export function connectionsOf(pool: pg.Pool): Connections {
+/** @param names  of statements that come often; undefined: these are parsed and planned each time, as all others */
+export function connectionsOf(pool: pg.Pool, names?: StatementNames): Connections {
   const connectedAt = new Map<pg.PoolClient, number>()
   pool.on('connect', (client) => connectedAt.set(client, performance.now()))
   pool.on('remove', (client) => connectedAt.delete(client))
@@ -49,7 +52,12 @@ export function connectionsOf(pool: pg.Pool): Connections {
 
   const runOn =
     (client: pg.PoolClient): Run =>
-    async <Row extends pg.QueryResultRow>(limitMs: number, sql: string, values: readonly SqlValue[] = []) => {
+    async <Row extends pg.QueryResultRow>(
+      limitMs: number,
+      sql: string,
+      values: readonly SqlValue[] = [],
+      repetition: Repetition = 'seldom',
+    ) => {
       let afterReads: NodeJS.Immediate | undefined
       const timer = setTimeout(() => {
         // A process that stood still itself first reads the answers that came meanwhile.
@@ -59,7 +67,8 @@ export function connectionsOf(pool: pg.Pool): Connections {
         })
       }, limitMs)
       try {
-        return (await client.query<Row>(sql, [...values])).rows
+        const name = repetition === 'often' ? names?.of(sql) : undefined
+        return (await client.query<Row>({ text: sql, values: [...values], ...(name !== undefined && { name }) })).rows
       } finally {
         clearTimeout(timer)
         clearImmediate(afterReads)

@@ -4,10 +4,18 @@ import type pg from 'pg'
 
 export type SqlValue = string | number | boolean | bigint | Date | Buffer | null | SqlValue[]
 
+/** `often`: the statement comes many times a second, in a few wordings. The embedded database keeps it parsed and planned; PostgreSQL,
+ *  which does both in a fraction of a millisecond, may stand behind a pooler that knows no such statements. */
+export type Repetition = 'seldom' | 'often'
+
 /** Runs one statement and answers its rows. */
 export interface Queryable {
   /** @throws Error when the database does not answer within the time that a statement may take */
-  query<Row extends pg.QueryResultRow>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>
+  query<Row extends pg.QueryResultRow>(
+    sql: string,
+    values?: readonly SqlValue[],
+    repetition?: Repetition,
+  ): Promise<Row[]>
 }
 
 export interface Database extends Queryable {

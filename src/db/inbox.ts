@@ -126,6 +126,7 @@ export async function addToInbox(
        on conflict (workflow_id) do nothing returning seq, workflow_id)${placed}${keyTables}
      select seq, null::json as keys from added ${keyRow}`,
     keyRow === '' ? values : [...values, ...newKeyValues(draft?.keys ?? [])],
+    'often',
   )
   for (const { keys } of rows) if (keys !== null) draft?.note(keys)
   const seqs = rows.flatMap(({ seq }) => seq ?? [])
@@ -148,6 +149,7 @@ export async function turnsInInbox(database: Queryable, after: string, limit: nu
        as "destinationIds"
      from turns where turn is not null limit $2`,
     [after, limit],
+    'often',
   )
 }
 
@@ -173,6 +175,7 @@ export async function leaseFromInbox(
      noted as (${noteTaken('leased')})
      select ${leasedColumns} from leased`,
     [[...turns], perTurn, leaseMs],
+    'often',
   )
   return rows.map(leasedEvent).sort((a, b) => Number(BigInt(a.seq) - BigInt(b.seq)))
 }
@@ -236,7 +239,7 @@ export const leasedEvent = ({
 
 /** Removes events whose delivery has started; one that was cancelled since stays, so that its delivery is cancelled too. */
 export async function removeFromInbox(database: Queryable, seqs: readonly string[]): Promise<void> {
-  await database.query('delete from inbox where seq = any($1::bigint[]) and cancelled_at is null', [[...seqs]])
+  await database.query('delete from inbox where seq = any($1::bigint[]) and cancelled_at is null', [[...seqs]], 'often')
 }
 
 /** Gives leased events back whose start was not tried, to be started as soon as possible. */

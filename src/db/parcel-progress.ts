@@ -145,6 +145,7 @@ async function write(database: Queryable, events: readonly ParcelEventProgress[]
       parcelIds,
       ...(left.length === 0 ? [] : leftEvents),
     ],
+    'often',
   )
   if (left.length > 0)
     await database.query(

@@ -87,6 +87,7 @@ export async function moveIntoParcels(
      taken as (select * from removed where not exists (select from parcel_events where event_id = workflow_id)),
      ${intoParcels('$5', '$3', '$4')}`,
     [[...turns], perTurn, maxParcelEvents, maxParcelBytes, `${name}/`],
+    'often',
   )
   return toParcels(rows)
 }
@@ -128,6 +129,7 @@ async function tryToWriteIntoParcels(
          order by position) as fresh),
      ${intoParcels('$10', '$11', '$12')}`,
     [...newEventValues(events), `${name}/`, maxParcelEvents, maxParcelBytes],
+    'often',
   )
   return toParcels(rows)
 }
@@ -233,6 +235,7 @@ export async function findInParcels(database: Queryable, eventIds: readonly stri
   const rows = await database.query<{ event_id: string }>(
     'select event_id from parcel_events where event_id = any($1::text[])',
     [[...eventIds]],
+    'often',
   )
   return new Set(rows.map(({ event_id }) => event_id))
 }

@@ -2,7 +2,8 @@
 
 import type pg from 'pg'
 import { connectionsOf } from './connections.ts'
-import type { ConnectionFigures, Database, SqlValue } from './database.ts'
+import type { ConnectionFigures, Database } from './database.ts'
+import type { StatementNames } from './statement-names.ts'
 
 /** How long one statement may take, in milliseconds. */
 export interface StatementLimits {
@@ -10,21 +11,22 @@ export interface StatementLimits {
   patientMs: number
 }
 
-/** Wraps a pool of connections. */
+/** Wraps a pool of connections.
+ *  @param names  of statements that come often, where the database is to keep these parsed and planned */
 export function databaseOf(
   pool: pg.Pool,
   { ordinaryMs, patientMs }: StatementLimits,
-  afterClose: () => Promise<void> = async () => {},
+  { names, afterClose = async () => {} }: { names?: StatementNames; afterClose?: () => Promise<void> } = {},
 ): Database {
-  const connections = connectionsOf(pool)
+  const connections = connectionsOf(pool, names)
   const withLimit = (limitMs: number): Pick<Database, 'query' | 'transaction'> => ({
-    query: <Row extends pg.QueryResultRow>(sql: string, values?: readonly SqlValue[]) =>
-      connections.use((run) => run<Row>(limitMs, sql, values)),
+    query: <Row extends pg.QueryResultRow>(...statement: Parameters<Database['query']>) =>
+      connections.use((run) => run<Row>(limitMs, ...statement)),
     async transaction(work) {
       const end = await connections.use(async (run) => {
         await run(limitMs, 'begin')
         try {
-          const result = await work({ query: (sql, values) => run(limitMs, sql, values) })
+          const result = await work({ query: (...statement) => run(limitMs, ...statement) })
           await run(limitMs, 'commit')
           return { result }
         } catch (error) {

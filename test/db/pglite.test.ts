@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Database } from '../../src/db/database.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { checkpointOnce, reclaimOnce } from '../../src/db/reclaim-space.ts'
 import { makeDataFolder } from '../support/app.ts'
@@ -97,6 +98,50 @@ it('a table of the embedded database stays as large as its rows need, however ma
   const sizes: number[] = []
   for (let round = 0; round < 5; round++) sizes.push(await sizeAfter(round))
   expect(Math.max(...sizes)).toBeLessThan(2 * (sizes[0] ?? 0))
+})
+
+describe('a statement that comes often', () => {
+  const openWithNumbers = async (): Promise<Database> => {
+    const database = await openPglite(join(await makeDataFolder(), 'pglite'), logger)
+    onTestFinished(() => database.close())
+    await database.query('create table numbers (number int primary key)')
+    return database
+  }
+  const look = 'select number from numbers where number = $1'
+  const kept = (database: Database) =>
+    database.query<{ name: string; statement: string }>('select name, statement from pg_prepared_statements')
+
+  it('is kept by the embedded database, and is run on the next connection, too, after one was lost', async () => {
+    const database = await openWithNumbers()
+    await database.query('insert into numbers values (7)')
+    const look7 = () => database.query(look, [7], 'often')
+    expect([await look7(), await look7()]).toEqual([[{ number: 7 }], [{ number: 7 }]])
+    expect(await database.transaction((tx) => tx.query(look, [7], 'often'))).toEqual([{ number: 7 }])
+    await database.query('select number + 1 from numbers where number = $1', [7])
+    expect(await kept(database)).toEqual([{ name: expect.any(String) as string, statement: look }])
+
+    await expect(database.query('select 1 / number from numbers where 1 / (number - 7) > $1', [1])).rejects.toThrow(
+      'division by zero',
+    )
+    expect(await kept(database)).toEqual([])
+    expect(await look7()).toEqual([{ number: 7 }])
+    expect(await kept(database)).toHaveLength(1)
+  })
+
+  it('is planned anew as its table grows', async () => {
+    const database = await openWithNumbers()
+    // Only then does the database believe that the table has no rows.
+    await database.query('vacuum numbers')
+    const plan = async (): Promise<string> => {
+      for (let time = 0; time < 10; time++) await database.query(look, [7], 'often')
+      const [statement] = await kept(database)
+      const rows = await database.query<{ 'QUERY PLAN': string }>(`explain execute ${statement?.name} (7)`)
+      return rows.map((row) => row['QUERY PLAN']).join()
+    }
+    expect(await plan()).toContain('Seq Scan')
+    await database.query('insert into numbers select generate_series(1, 100000)')
+    await until('the plan reads the index', async () => (await plan()).includes('Index'))
+  })
 })
 
 it('the write-ahead log of the embedded database begins anew before it is long', async () => {
