@@ -147,7 +147,8 @@ export function runRecovery({ gate, wake }: RecoveryDependencies): Recovery {
       const now = performance.now()
       if (isDown || gate.closedSince(endpointId) !== undefined) noteDown(endpoint, now)
       const turnAt = now + turnInMs
-      if (turnAt < Infinity && now < endpoint.recoversUntil) endpoint.recoversUntil = turnAt + recoversMs
+      if (turnAt < Infinity && now < endpoint.recoversUntil)
+        endpoint.recoversUntil = Math.max(endpoint.recoversUntil, turnAt + recoversMs)
       keep(endpoint.tries, { one, since: now - waitedMs, turnAt, comesAt: now + comesInMs })
     },
     forget(made) {

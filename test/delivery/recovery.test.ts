@@ -104,6 +104,23 @@ describe('a try that waits', () => {
     expect(woken).toEqual(['one', 'one', 'one', 'one'])
   })
 
+  it('is woken when its turn is, though another one, told after it, has its turn long before', async () => {
+    await bringDown()
+    for (const id of ['late', 'soon']) recovery.note('a', tryOf(id), { isDown: true, turnInMs: 1_000 })
+    const turns = new Map([
+      ['late', 50_000],
+      ['soon', 500],
+    ])
+    onWoken = (one) => {
+      const turnInMs = turns.get(one.activityId)
+      turns.delete(one.activityId)
+      if (turnInMs !== undefined) recovery.note('a', one, { turnInMs })
+    }
+    await comeBack()
+    await pass(2 * minuteMs)
+    expect(woken).toEqual(['late', 'soon', 'soon', 'late'])
+  })
+
   it('keeps its own pause where it found no place at an endpoint that was not down', async () => {
     await attempt('answered')
     recovery.note('a', tryOf('one'), { turnInMs: 1_000 })
