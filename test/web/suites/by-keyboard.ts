@@ -155,6 +155,40 @@ export const byKeyboard = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('chooses in a filter what is typed into it, by Enter alone', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Typed by name')
+      await web.node.connect([source], [receiver.url], { name: 'Typed as destination' })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      for (const [path, label, name, parameter] of [
+        ['/deliveries', 'Source', 'Typed by name', 'sourceId'],
+        ['/deliveries', 'Destination', 'Typed as destination', 'destinationId'],
+        ['/turned-away', 'Source', 'Typed by name', 'sourceId'],
+      ] as const) {
+        await page.goto(`${web.node.url}${path}`)
+        const field = page.getByRole('combobox', { name: label, exact: true })
+        const chosen = () => new URL(page.url()).searchParams.has(parameter)
+        await tabTo(page, field)
+        await page.keyboard.type('no such name')
+        await page.getByText('None fits').waitFor()
+        await page.keyboard.press('Enter')
+        expect(chosen()).toBe(false)
+        await page.keyboard.press('ControlOrMeta+a')
+        await page.keyboard.type(name.toLowerCase())
+        await page.getByRole('option', { name }).waitFor()
+        await page.keyboard.press('Enter')
+        await eventually(chosen).toBe(true)
+        await page.getByRole('option', { name }).waitFor({ state: 'hidden' })
+        expect(await field.inputValue()).toBe(name)
+        // What is chosen already stays so.
+        await page.keyboard.press('Enter')
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('Tab')
+        expect(chosen()).toBe(true)
+      }
+      expect(errors).toEqual([])
+    })
+
     it('does not go through the menu while that is closed on a narrow screen', async () => {
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.setViewportSize({ width: 375, height: 700 })

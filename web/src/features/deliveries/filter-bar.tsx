@@ -6,6 +6,7 @@ import { sourcesQuery } from '../../api/sources.ts'
 import { ClearFilters } from '../../shared/clear-filters.tsx'
 import { messageTypes } from '../../shared/message-types.ts'
 import { useNames } from '../../shared/names.ts'
+import { SearchedChoice } from '../../shared/searched-choice.tsx'
 import { TextFilter } from '../../shared/text-filter.tsx'
 import { TimeFilters } from '../../shared/time-filters.tsx'
 import { readFilter, statuses } from './filter.ts'
@@ -31,7 +32,6 @@ export function FilterBar({ filter, onChange }: Props) {
   const choice = (member: 'status' | 'type' | 'sourceId' | 'destinationId') => ({
     value: filter[member] ?? null,
     onChange: (value: string | null) => set(member, value),
-    clearable: true,
   })
   const isFiltered = Object.keys(filter).length > 0
   return (
@@ -40,18 +40,13 @@ export function FilterBar({ filter, onChange }: Props) {
         <Select
           label={filter.destinationId === undefined ? 'Status' : 'Status there'}
           placeholder="Any"
+          clearable
           data={statusChoices}
           {...choice('status')}
         />
-        <Select label="Source" placeholder="Any" searchable data={origins.map(toChoice)} {...choice('sourceId')} />
-        <Select
-          label="Destination"
-          placeholder="Any"
-          searchable
-          data={destinations.map(toChoice)}
-          {...choice('destinationId')}
-        />
-        <Select label="Type" placeholder="Any" data={messageTypes} {...choice('type')} />
+        <SearchedChoice label="Source" data={origins.map(toChoice)} {...choice('sourceId')} />
+        <SearchedChoice label="Destination" data={destinations.map(toChoice)} {...choice('destinationId')} />
+        <Select label="Type" placeholder="Any" clearable data={messageTypes} {...choice('type')} />
         <TextFilter label="Event name, exact" value={filter.event ?? ''} onChange={(value) => set('event', value)} />
         <TextFilter label="User id, exact" value={filter.userId ?? ''} onChange={(value) => set('userId', value)} />
         <TextFilter

@@ -20,6 +20,7 @@ import { QueryView } from '../../shared/query-view.tsx'
 import { ShowButton } from '../../shared/show-button.tsx'
 import { refusalText } from '../../shared/refusals.ts'
 import { textColumn } from '../../shared/text-column.ts'
+import { SearchedChoice } from '../../shared/searched-choice.tsx'
 import { TextFilter } from '../../shared/text-filter.tsx'
 import { TimeFilters } from '../../shared/time-filters.tsx'
 import { Ago } from '../../shared/time.tsx'
@@ -95,11 +96,8 @@ function Filters({ filter, onChange }: { filter: TurnedAwayFilter; onChange: (fi
           value={filter.fate ?? null}
           onChange={(value) => set('fate', value)}
         />
-        <Select
+        <SearchedChoice
           label="Source"
-          placeholder="Any"
-          clearable
-          searchable
           data={sources.map(({ id, name }) => ({ value: id, label: name }))}
           value={filter.sourceId ?? null}
           onChange={(value) => set('sourceId', value)}
