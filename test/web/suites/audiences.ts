@@ -100,6 +100,31 @@ export const audiences = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('say which paused destinations a sync waits for, until they are resumed', async () => {
+      await using receiver = await startReceiver()
+      const { id: paused } = await web.node.connect([], [`${receiver.url}/paused`], { name: 'At rest' })
+      const { id: on } = await web.node.connect([], [`${receiver.url}/on`], { name: 'Awake' })
+      await web.node.api('PATCH', `/destinations/${paused}`, { paused: true })
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'Held',
+        destinationIds: [paused, on],
+      })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/audiences/${audience.id}`)
+      const buffer = Buffer.from('userId\nada\ngrace\n')
+      await page.locator('input[type=file]').setInputFiles({ name: 'members.csv', mimeType: 'text/csv', buffer })
+      await page.getByRole('button', { name: 'Upload and sync' }).click()
+      const told = page.getByText('Calls to paused destinations wait until these are resumed: At rest')
+      await told.waitFor()
+      const paths = () => receiver.requests.map(({ path }) => path)
+      await eventually(paths).toEqual(['/on', '/on'])
+      await web.node.api('PATCH', `/destinations/${paused}`, { paused: false })
+      await told.waitFor({ state: 'detached' })
+      await page.getByText('4 sent').waitFor()
+      expect(paths()).toEqual(['/on', '/on', '/paused', '/paused'])
+      expect(errors).toEqual([])
+    })
+
     it('say of a file that was changed after it was chosen that it is to be chosen again', async () => {
       await using receiver = await startReceiver()
       const { id } = await web.node.connect([], [receiver.url])

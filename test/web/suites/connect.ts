@@ -371,6 +371,40 @@ export const connecting = (web: WebTest) =>
       expect(await page.getByRole('button', { name: 'Start over' }).count()).toBe(0)
     })
 
+    it('says which events are sent from now on, as its filter and pause are that were set elsewhere before it was on', async () => {
+      await using receiver = await startReceiver()
+      const { page } = await web.open({ signedInTo: web.node.url })
+      for (const [name, patch, sentence, expected] of [
+        ['Open', {}, 'From now on, every event of its sources is sent to its endpoints.', ['Other', 'Order Paid']],
+        [
+          'Filtered',
+          { filter: { events: ['Order *'] } },
+          'From now on, every event of its sources that fits its filter is sent to its endpoints.',
+          ['Order Paid'],
+        ],
+        [
+          'Paused',
+          { paused: true },
+          'It is paused: every event of its sources waits from now on, and is sent once it is resumed.',
+          [],
+        ],
+      ] as const) {
+        const source = await web.node.createSource(`Sent ${name}`)
+        await typeDestination(page, `Sent ${name}`, [source], `${receiver.url}/${name}`)
+        await page.getByRole('button', { name: 'Save and test' }).click()
+        await page.getByRole('button', { name: 'Send a test event' }).waitFor()
+        const { items } = (await web.node.api<{ items: Destination[] }>('GET', '/destinations?limit=200')).body
+        const id = items.find(({ sourceIds }) => sourceIds.includes(source.id))?.id ?? ''
+        await web.node.api('PATCH', `/destinations/${id}`, patch)
+        await page.getByRole('button', { name: 'Switch on', exact: true }).click()
+        await page.getByText(sentence, { exact: true }).waitFor()
+        for (const event of ['Other', 'Order Paid'])
+          await web.node.post('/track?wait=2s', source.writeKey, { userId: 'ada', event })
+        const sent = receiver.requests.filter(({ path }) => path === `/${name}`)
+        expect(sent.map(({ body }) => (JSON.parse(body.toString()) as { event: string }).event)).toEqual(expected)
+      }
+    })
+
     it('names what was chosen and deleted elsewhere, until it is left out', async () => {
       const kept = await web.node.createSource('Kept source')
       const gone = await web.node.createSource('Gone source')

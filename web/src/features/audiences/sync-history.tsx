@@ -51,7 +51,8 @@ const phases: Record<Sync['phase'], string> = {
 const liveMs = 2_000
 
 /** Past syncs and the one that runs, newest first. */
-export function SyncHistory({ audience: { id: audienceId, membership } }: { audience: Audience }) {
+export function SyncHistory({ audience }: { audience: Audience }) {
+  const audienceId = audience.id
   const isDeleting = useIsDeleting()
   const query = useInfiniteQuery({
     ...syncsQuery(audienceId),
@@ -60,16 +61,16 @@ export function SyncHistory({ audience: { id: audienceId, membership } }: { audi
   return (
     <>
       <QueryView query={query}>
-        {({ pages }) => <SyncTable syncs={pages.flatMap(({ items }) => items)} isPushed={membership.kind === 'push'} />}
+        {({ pages }) => <SyncTable syncs={pages.flatMap(({ items }) => items)} audience={audience} />}
       </QueryView>
       <LoadMore query={query} />
     </>
   )
 }
 
-function SyncTable({ syncs, isPushed }: { syncs: Sync[]; isPushed: boolean }) {
+function SyncTable({ syncs, audience: { membership, destinationIds } }: { syncs: Sync[]; audience: Audience }) {
   const canChange = useCanChange()
-  const start = isPushed ? 'Upload members' : 'Press “Sync now”'
+  const start = membership.kind === 'push' ? 'Upload members' : 'Press “Sync now”'
   if (syncs.length === 0) return <Text c="dimmed">None yet.{canChange && ` ${start} to begin the first one.`}</Text>
   return (
     <Table verticalSpacing="xs">
@@ -88,6 +89,7 @@ function SyncTable({ syncs, isPushed }: { syncs: Sync[]; isPushed: boolean }) {
           <SyncRow
             key={sync.id}
             sync={sync}
+            destinationIds={destinationIds}
             isLatest={syncs.slice(0, index).every(({ status }) => status === 'stopped')}
           />
         ))}
@@ -98,11 +100,13 @@ function SyncTable({ syncs, isPushed }: { syncs: Sync[]; isPushed: boolean }) {
 
 interface RowProps {
   sync: Sync
+  /** Of its audience. */
+  destinationIds: string[]
   /** Whether no other one came after it that was not stopped: only then can a refused one be confirmed. */
   isLatest: boolean
 }
 
-function SyncRow({ sync, isLatest }: RowProps) {
+function SyncRow({ sync, destinationIds, isLatest }: RowProps) {
   const { audienceId, kind, status, phase, added, removed, unchanged, sent, failed, handedOn, requestedAt, reason } =
     sync
   const withNames = useDestinationNames()
@@ -128,6 +132,7 @@ function SyncRow({ sync, isLatest }: RowProps) {
               {withNames(reason)}
             </Text>
           )}
+          {status === 'running' && phase === 'sending' && <PausedDestinations among={destinationIds} />}
           <LeftOutRows sync={sync} />
           <Group gap={6}>
             <SyncUsersButton sync={sync} />
@@ -158,6 +163,20 @@ function SyncRow({ sync, isLatest }: RowProps) {
   )
 }
 
+/** Destinations that hold a sync, which does not end before they are resumed or switched off. */
+function PausedDestinations({ among }: { among: string[] }) {
+  const destinations = useQuery(destinationsQuery).data ?? []
+  const names = destinations
+    .filter(({ id, enabled, paused }) => among.includes(id) && enabled && paused)
+    .map(({ name }) => name)
+  if (names.length === 0) return null
+  return (
+    <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+      Calls to paused destinations wait until these are resumed: {names.join(', ')}
+    </Text>
+  )
+}
+
 /** Rows that are not in the audience, although the sync went on without them. */
 function LeftOutRows({ sync: { status, badRows, rowsRead, badRowSample } }: Pick<RowProps, 'sync'>) {
   const [first] = badRowSample
@@ -178,7 +197,7 @@ function useDestinationNames(): (text: string) => string {
     text.replace(/dst_[0-9a-f]+/g, (wanted) => destinations.find(({ id }) => id === wanted)?.name ?? wanted)
 }
 
-function SyncActions({ sync: { id, audienceId, status, undoable }, isLatest }: RowProps) {
+function SyncActions({ sync: { id, audienceId, status, undoable }, isLatest }: Pick<RowProps, 'sync' | 'isLatest'>) {
   const canChange = useCanChange()
   const steer = useChange({
     change: (action: 'confirm' | 'stop' | 'undo') => steerSync(audienceId, id, action),

@@ -395,6 +395,15 @@ function stepOf(error: Error): number {
   return path === 'name' || path.startsWith('sourceIds') ? 0 : lastFormStep
 }
 
+/** What becomes of events from now on: it may have been given a filter or paused elsewhere, while it was off. */
+function whatIsSent({ sourceIds, filter, paused }: Destination): string {
+  if (sourceIds.length === 0)
+    return 'It has no source, so no events are sent to it. Add it to an audience to send the members.'
+  const which = filter === null ? 'every event of its sources' : 'every event of its sources that fits its filter'
+  if (paused) return `It is paused: ${which} waits from now on, and is sent once it is resumed.`
+  return `From now on, ${which} is sent to its endpoints.`
+}
+
 function Connected({ destination }: { destination: Destination }) {
   const hasSources = destination.sourceIds.length > 0
   const ways = useRef<HTMLDivElement>(null)
@@ -407,11 +416,7 @@ function Connected({ destination }: { destination: Destination }) {
       <PageHeader title="Connected" />
       <Alert color="teal" icon={<IconCircleCheck aria-hidden />} title={`${destination.name} is on`}>
         <Stack>
-          <Text size="sm">
-            {hasSources
-              ? 'From now on, every event of its sources is sent to its endpoints.'
-              : 'It has no source, so no events are sent to it. Add it to an audience to send the members.'}
-          </Text>
+          <Text size="sm">{whatIsSent(destination)}</Text>
           <Group ref={ways}>
             {!hasSources && <ButtonLink to="/audiences">Open the audiences</ButtonLink>}
             <ButtonLink
