@@ -189,6 +189,19 @@ export const byKeyboard = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('empties all filters, one that was typed a moment ago, too', async () => {
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries?type=track`)
+      await page.getByRole('textbox', { name: 'Event name, exact' }).focus()
+      await page.keyboard.insertText('Typed in vain')
+      await page.getByRole('button', { name: 'Clear filters' }).click()
+      // Longer than a pause in typing until a list follows.
+      await page.waitForTimeout(1_000)
+      expect(new URL(page.url()).search).toBe('')
+      expect(await page.getByRole('textbox', { name: 'Event name, exact' }).inputValue()).toBe('')
+      expect(errors).toEqual([])
+    })
+
     it('does not go through the menu while that is closed on a narrow screen', async () => {
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.setViewportSize({ width: 375, height: 700 })

@@ -12,7 +12,8 @@ interface Props {
   onChange: (value: string) => void
 }
 
-/** A text that a list is narrowed to, which follows the typing. */
+/** A text that a list is narrowed to, which follows the typing, and has it all once the field is left: what is done next, such as to empty
+ *  all filters, comes after it. */
 export function TextFilter({ label, placeholder = 'Any', value, onChange }: Props) {
   const [text, setText] = useState(value)
   const [last, setLast] = useState(value)
@@ -31,6 +32,7 @@ export function TextFilter({ label, placeholder = 'Any', value, onChange }: Prop
         setText(currentTarget.value)
         tell(currentTarget.value.trim())
       }}
+      onBlur={() => tell.flush()}
     />
   )
 }
