@@ -2,7 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Page } from '../../../src/db/page.ts'
 import type { Audience, Sync } from '../../../src/schemas/audience.ts'
+import type { Destination } from '../../../src/schemas/destination.ts'
 import { adminToken } from '../../support/app.ts'
 import { startReceiver, type ReceivedRequest } from '../../support/receiver.ts'
 import { eventually, type WebTest } from '../browser.ts'
@@ -122,6 +124,40 @@ export const audiences = (web: WebTest) =>
       await told.waitFor({ state: 'detached' })
       await page.getByText('4 sent').waitFor()
       expect(paths()).toEqual(['/on', '/on', '/paused', '/paused'])
+      expect(errors).toEqual([])
+    })
+
+    it('are named before a destination is switched off that a sync has still to tell', async () => {
+      await using receiver = await startReceiver()
+      const { id } = await web.node.connect([], [receiver.url], { name: 'Owed calls' })
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: true })
+      const { body: audience } = await web.node.api<Audience>('POST', '/audiences', {
+        name: 'Told later',
+        destinationIds: [id],
+      })
+      await fetch(`${web.node.url}/api/v1/audiences/${audience.id}/members`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
+        body: 'userId\nada\ngrace\n',
+      })
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/destinations/${id}`)
+      const enabled = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.enabled
+      await page.getByRole('switch', { name: 'On', exact: true }).press('Space')
+      const question = page.getByRole('dialog', { name: 'Switch Owed calls off?' })
+      await question.getByText('0 deliveries wait for it.').waitFor()
+      await question.getByText('comes with the next sync after it is on again, of Told later.').waitFor()
+      expect(await enabled()).toBe(true)
+      await question.getByRole('button', { name: 'Switch off', exact: true }).click()
+      await page.getByRole('switch', { name: 'Off', exact: true }).waitFor()
+      const lastSync = async () =>
+        (await web.node.api<Page<Sync>>('GET', `/audiences/${audience.id}/syncs`)).body.items[0]
+      await eventually(lastSync).toMatchObject({ status: 'completed', sent: 0 })
+      expect(receiver.requests).toEqual([])
+
+      await web.node.api('PATCH', `/destinations/${id}`, { enabled: true, paused: false })
+      await web.node.api('POST', `/audiences/${audience.id}/sync`)
+      await eventually(() => receiver.requests.length).toBe(2)
       expect(errors).toEqual([])
     })
 

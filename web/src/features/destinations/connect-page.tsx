@@ -357,7 +357,7 @@ function StartOver({ isKnown, saved, onStartOver }: StartOverProps) {
       onClick={() =>
         confirm({
           title: 'Start over?',
-          text: `What you have entered is lost.${saved === undefined ? '' : ` ${saved.name} was saved, and is deleted: it was not switched on, so it got nothing but your tests.`}`,
+          text: `What you have entered is lost.${saved === undefined ? '' : ` ${saved.name} was saved, and is deleted: it is off, so no events are sent to it.`}`,
           yes: saved === undefined ? 'Start over' : 'Delete it and start over',
           onYes: () => (saved === undefined ? onStartOver() : remove.mutate(saved.id)),
         })
