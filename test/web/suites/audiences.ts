@@ -16,6 +16,13 @@ export const audiences = (web: WebTest) =>
       return { userId, ...traits }
     }
 
+    const putMembers = (audienceId: string, userIds: readonly string[]) =>
+      fetch(`${web.node.url}/api/v1/audiences/${audienceId}/members`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
+        body: ['userId', ...userIds].join('\n'),
+      })
+
     it('are created, filled from a file after a preview, and taken back', async () => {
       await using receiver = await startReceiver()
       const destination = await web.node.connect([], [receiver.url])
@@ -135,11 +142,7 @@ export const audiences = (web: WebTest) =>
         name: 'Told later',
         destinationIds: [id],
       })
-      await fetch(`${web.node.url}/api/v1/audiences/${audience.id}/members`, {
-        method: 'PUT',
-        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
-        body: 'userId\nada\ngrace\n',
-      })
+      await putMembers(audience.id, ['ada', 'grace'])
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/destinations/${id}`)
       const enabled = async () => (await web.node.api<Destination>('GET', `/destinations/${id}`)).body.enabled
@@ -397,12 +400,7 @@ export const audiences = (web: WebTest) =>
       await using receiver = await startReceiver()
       const { id } = await web.node.connect([], [receiver.url])
       const { body } = await web.node.api<Audience>('POST', '/audiences', { name: 'Guarded', destinationIds: [id] })
-      const members = (userIds: string[]) =>
-        fetch(`${web.node.url}/api/v1/audiences/${body.id}/members`, {
-          method: 'PUT',
-          headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' },
-          body: ['userId', ...userIds].join('\n'),
-        })
+      const members = (userIds: string[]) => putMembers(body.id, userIds)
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(`${web.node.url}/audiences/${body.id}`)
       const refused = page.getByRole('row', { name: /^Refused/ })

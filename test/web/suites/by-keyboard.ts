@@ -182,6 +182,9 @@ export const byKeyboard = (web: WebTest) =>
         expect(await field.inputValue()).toBe(name)
         // What is chosen already stays so.
         await page.keyboard.press('Enter')
+        await page.keyboard.press('ArrowDown')
+        await page.getByRole('option', { name }).waitFor()
+        expect(await page.locator(`#${await field.getAttribute('aria-activedescendant')}`).textContent()).toBe(name)
         await page.keyboard.press('Escape')
         await page.keyboard.press('Tab')
         expect(chosen()).toBe(true)
