@@ -383,6 +383,7 @@ export const deliveries = (web: WebTest) =>
       await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Typed', messageId: 'typed' })
       await eventually(() => statuses(source.id)).toEqual(['delivered'])
       const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.clock.install()
       await page.goto(`${web.node.url}/deliveries?sourceId=${source.id}`)
       await page.getByRole('link', { name: 'Typed' }).waitFor()
       // The page of a delivery is loaded when it is opened first: later here than the list follows what is typed.
@@ -390,8 +391,11 @@ export const deliveries = (web: WebTest) =>
         await sleep(2_000)
         await route.continue()
       })
+      // The pause in typing that the list waits for ends after the click, however slow the machine is; a hand presses for a moment.
+      await page.clock.pauseAt(Date.now() + 60_000)
       await page.getByLabel('Event name, exact').fill('Typed')
-      await page.getByRole('link', { name: 'Typed' }).click()
+      await page.getByRole('link', { name: 'Typed' }).click({ delay: 500 })
+      await page.clock.resume()
       await page.getByRole('heading', { name: 'Attempts' }).waitFor()
       expect(new URL(page.url()).pathname).toMatch(/^\/deliveries\/event/)
       expect(errors).toEqual([])

@@ -12,8 +12,8 @@ interface Props {
   onChange: (value: string) => void
 }
 
-/** A text that a list is narrowed to, which follows the typing, and has it all once the field is left: what is done next, such as to empty
- *  all filters, comes after it. */
+/** A text that a list is narrowed to, which follows the typing. Whoever goes on to another control among the filters, such as the one that
+ *  empties all of them, has what was typed counted before; a press on a row of the list must still find that row there. */
 export function TextFilter({ label, placeholder = 'Any', value, onChange }: Props) {
   const [text, setText] = useState(value)
   const [last, setLast] = useState(value)
@@ -32,7 +32,9 @@ export function TextFilter({ label, placeholder = 'Any', value, onChange }: Prop
         setText(currentTarget.value)
         tell(currentTarget.value.trim())
       }}
-      onBlur={() => tell.flush()}
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (currentTarget.closest('[role=search]')?.contains(relatedTarget)) tell.flush()
+      }}
     />
   )
 }
