@@ -36,6 +36,8 @@ export interface SteeringActivityDependencies {
   pausedDestinations: () => string[]
   /** Deliveries of a query that started in [from, until), in groups from the oldest on. */
   oldestFirst: (query: string, from: Date, until: Date) => AsyncIterable<OldWorkflow[]>
+  /** Condition of the deliveries that left a parcel, and started in it before a moment. */
+  leftParcelOfBefore: (moment: Date) => string
   /** A moment before which none of a query started. */
   beforeOldest: (query: string, until: Date) => Promise<Date>
   /** Resolves when Temporal's lists show what has started before. */
@@ -70,7 +72,9 @@ export function createSteeringActivities(dependencies: SteeringActivityDependenc
   }
 }
 
-type Walk = Pick<SteerDeliveriesInput, 'order' | 'queued' | 'query' | 'carried' | 'trace'> & { until: Date }
+type Walk = Pick<SteerDeliveriesInput, 'order' | 'queued' | 'query' | 'carried' | 'trace' | 'orderedAt'> & {
+  until: Date
+}
 
 async function steerMatching(dependencies: SteeringActivityDependencies, walk: Walk): Promise<SteeringProgress> {
   const { steering, beforeOldest } = dependencies
@@ -113,13 +117,19 @@ async function steerMatching(dependencies: SteeringActivityDependencies, walk: W
 const isForInbox = (order: SteeringOrder): order is InboxOrder =>
   order.action === 'cancel' || order.action === 'redeliver'
 
-/** Those that started before `until`, and all that started while the inbox was walked: what was in it may be among them. */
+/** Those that started before `until`, those that left a parcel in which they had, and all that started while the inbox was walked: what
+ *  was in it may be among them. */
 async function* startedOldestFirst(
-  { oldestFirst }: SteeringActivityDependencies,
-  { query, until, order, queued }: Walk & { query: string },
+  { oldestFirst, leftParcelOfBefore }: SteeringActivityDependencies,
+  { query, until, orderedAt, order, queued }: Walk & { query: string },
   { position, queuedUntil }: SteeringProgress,
 ): AsyncGenerator<OldWorkflow[]> {
-  yield* oldestFirst(query, new Date(position), until)
+  const at = new Date(position)
+  yield* oldestFirst(query, at, until)
+  if (orderedAt !== undefined && until < new Date(orderedAt)) {
+    const left = `${query} AND ${leftParcelOfBefore(until)}`
+    yield* oldestFirst(left, at < until ? until : at, new Date(orderedAt))
+  }
   if (queued === undefined || queuedUntil === undefined || order.action !== 'cancel') return
   const from = Math.max(Date.parse(position), Date.parse(queued.orderedAt), until.getTime())
   yield* oldestFirst(query, new Date(from), new Date(queuedUntil))

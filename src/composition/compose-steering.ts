@@ -16,7 +16,7 @@ import type { DeliveryLog } from '../delivery-log/delivery-log.ts'
 import { createBulkSteerings, type BulkSteerings } from '../temporal/bulk-steering.ts'
 import type { Temporal } from '../temporal/connection.ts'
 import { readDelivery } from '../temporal/delivery-detail.ts'
-import { heldQuery, waitingQuery } from '../temporal/delivery-query.ts'
+import { heldQuery, leftParcelOfBefore, waitingQuery } from '../temporal/delivery-query.ts'
 import { beforeOldest, oldestFirst } from '../temporal/oldest-first.ts'
 import { createCarriedSteering } from '../temporal/parcel-steering.ts'
 import { createSteering, type QueuedSteering, type Steering } from '../temporal/steering.ts'
@@ -75,6 +75,7 @@ export function composeSteering(
     readDestination,
     waitingQuery,
     heldQuery: (destinationId) => heldQuery(destinationId, without(destinationId, paused())),
+    leftParcelOfBefore,
     oldestFirst: (...range) => oldestFirst(temporal, ...range),
     beforeOldest: (...range) => beforeOldest(temporal, ...range),
     untilListed: () => sleep(visibilityLagMs),

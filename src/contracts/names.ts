@@ -58,6 +58,8 @@ export const searchAttributes = {
   PostriderOutcome: 'KEYWORD',
   /** Values of `resultAt`, one for each destination, only where they differ. */
   PostriderResults: 'KEYWORD_LIST',
+  /** When its event was accepted, only of one that left its parcel: its workflow started later. */
+  PostriderAcceptedAt: 'DATETIME',
 } as const
 
 /** Where a delivery stands at one of its destinations, as a value of `PostriderResults`. */

@@ -59,6 +59,9 @@ export interface SteerDeliveriesInput {
   query?: string
   /** Only deliveries that started before; ISO 8601. */
   until: string
+  /** When it was ordered, ISO 8601; absent in orders of an early version. What left its parcel until then may have started in it before
+   *  `until`. */
+  orderedAt?: string
   /** Which events of parcels; absent: none. */
   carried?: DeliveryFilter
   /** How many matched when it began. */

@@ -17,7 +17,7 @@ import { AppError } from '../errors.ts'
 import type { BulkSteering, DeliveryFilter } from '../schemas/delivery.ts'
 import type { steerDeliveries } from '../../workflows/steer-deliveries.ts'
 import type { Temporal } from './connection.ts'
-import { deliveryQuery, storedFilter } from './delivery-query.ts'
+import { deliveryQuery, startedBefore, storedFilter } from './delivery-query.ts'
 import { first } from './history.ts'
 import { opened } from './opened.ts'
 import { visibilityLagMs } from './visibility-lag.ts'
@@ -60,7 +60,7 @@ export function createBulkSteerings(dependencies: BulkSteeringDependencies): Bul
     const counts = await Promise.all([
       ...queued.map(countQueued),
       ...(carried === undefined ? [] : [countCarried(carried)]),
-      ...(query === undefined ? [] : [countStarted(`${query} AND StartTime < '${until}'`)]),
+      ...(query === undefined ? [] : [countStarted(`${query} AND ${startedBefore(new Date(until))}`)]),
     ])
     return counts.reduce((sum, one) => sum + one, 0)
   }
@@ -80,7 +80,7 @@ export function createBulkSteerings(dependencies: BulkSteeringDependencies): Bul
       // So that it matches what its caller saw happen.
       await sleep(visibilityLagMs)
       const input = {
-        ...{ order, until, trace, matched: 0 },
+        ...{ order, until, orderedAt, trace, matched: 0 },
         ...(inInbox !== undefined && { queued: { filter: others.length === 0 ? inInbox : bounded, orderedAt } }),
         ...ofStarted(bounded),
       }

@@ -196,9 +196,20 @@ function valuesOf(filter: StoredFilter): Equality[] {
 
 const timesOf = ({ since, until }: StoredFilter): string =>
   allOf(
-    since === undefined ? '' : `StartTime >= ${quote(new Date(since).toISOString())}`,
-    until === undefined ? '' : `StartTime < ${quote(new Date(until).toISOString())}`,
+    since === undefined ? '' : startedSince(quote(new Date(since).toISOString())),
+    until === undefined ? '' : startedBefore(new Date(until)),
   )
+
+/** What left its parcel started there, before its own workflow did: the first condition holds for it, too, and has an index. */
+const startedSince = (time: string): string =>
+  `StartTime >= ${time} AND (PostriderAcceptedAt IS NULL OR PostriderAcceptedAt >= ${time})`
+
+/** Deliveries that started before a moment, those among them that left their parcel later, too. */
+export const startedBefore = (moment: Date): string =>
+  anyOf([`StartTime < ${quote(moment.toISOString())}`, leftParcelOfBefore(moment)])
+
+/** Deliveries that left a parcel, and started in it before a moment. */
+export const leftParcelOfBefore = (moment: Date): string => `PostriderAcceptedAt < ${quote(moment.toISOString())}`
 
 const destinationOf = ({ destinationId }: StoredFilter): string =>
   destinationId === undefined ? '' : toAnyOf([keyword(destinationId)])

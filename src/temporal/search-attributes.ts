@@ -93,7 +93,7 @@ async function addAttributes(
 }
 
 /** The names of types that the `temporal` command takes. */
-const typeNames = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const
+const typeNames = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList', DATETIME: 'Datetime' } as const
 
 const createCommand = (namespace: string, names: SearchAttributeName[]): string =>
   [
@@ -121,10 +121,12 @@ export function shownNames(id: string, { message, messageId }: DeliverEventInput
   }
 }
 
-/** Attributes of a delivery at its start. */
+/** Attributes of a delivery at its start.
+ *  @param acceptedAt  of one that leaves its parcel, ISO 8601 */
 export function deliveryAttributes(
   { sourceId, messageId, message, targets }: DeliverEventInput,
   names: NamesInTemporal,
+  acceptedAt?: string,
 ): SearchAttributePair[] {
   const { userId } = message
   const event = eventName(message)
@@ -135,6 +137,7 @@ export function deliveryAttributes(
     pair('PostriderMessageId', names.value('message', messageId)),
     ...(event === null ? [] : [pair('PostriderEvent', names.value('event', event))]),
     ...(userId === undefined ? [] : [pair('PostriderUserId', names.value('user', userId))]),
+    ...(acceptedAt === undefined ? [] : [acceptedPair(acceptedAt)]),
   ]
 }
 
@@ -149,6 +152,11 @@ function destinationPairs([first, second, ...others]: string[]): SearchAttribute
     { key: { name: 'PostriderDestinations', type: 'KEYWORD_LIST' }, value: [second, ...others] },
   ]
 }
+
+const acceptedPair = (at: string): SearchAttributePair => ({
+  key: { name: 'PostriderAcceptedAt', type: 'DATETIME' },
+  value: new Date(at),
+})
 
 const keywordPair = (name: SearchAttributeName, text: string): SearchAttributePair => pair(name, keyword(text))
 

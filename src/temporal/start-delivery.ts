@@ -35,6 +35,7 @@ export async function startDelivery(
   { redelivery, parcel, limitMs = startLimitMs, ...options }: StartOptions = {},
 ): Promise<'started' | 'duplicate'> {
   const { client, connection, names } = temporal
+  const acceptedAt = parcel === undefined ? undefined : given.acceptedAt
   const { deliveryId, input, ...told } = await whatTemporalGets(temporal, given, options)
   const [workflowId = deliveryId, ...others] = names.workflowIds(deliveryId)
   for (const id of others) if (await isThere(temporal, id, limitMs)) return 'duplicate'
@@ -47,12 +48,12 @@ export async function startDelivery(
         workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
         workflowIdConflictPolicy: 'FAIL',
         requestEagerStart: true,
-        typedSearchAttributes: told.attributes,
+        typedSearchAttributes: deliveryAttributes(told.event, names, acceptedAt),
         memo: {
           shown: told.shown,
           endpoints: input.targets.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0),
           ...(redelivery !== undefined && { redelivery: { ...redelivery } }),
-          ...(parcel !== undefined && { parcel, acceptedAt: input.acceptedAt }),
+          ...(parcel !== undefined && { parcel, acceptedAt }),
         },
         staticSummary: told.summary,
         priority: { fairnessKey: input.sourceId },
@@ -80,7 +81,7 @@ async function whatTemporalGets(
   return {
     deliveryId: id,
     input: opened === undefined ? given : heldInput(opened, seal, names.value('message', event.messageId)),
-    attributes: deliveryAttributes(event, names),
+    event,
     shown: seal === undefined ? shown : { sealed: seal(shown) },
     summary: seal === undefined ? summaryOf(event) : event.message.type,
   }

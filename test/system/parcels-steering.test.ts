@@ -241,6 +241,30 @@ describe('events in parcels', () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(left + 1)
   }, 240_000)
 
+  it('are found and steered by when they were accepted, those that left their parcel later, too', async () => {
+    await using receiver = await startReceiver()
+    receiver.answer(() => ({ status: 503 }))
+    const source = await node.createSource()
+    await node.connect([source], [receiver.url])
+    await flood(source)
+    const left = idOf(source, await untilUnderWay(source, 2))
+    const moment = new Date().toISOString()
+    expect((await node.api('POST', path(left, '/retry'))).status).toBe(200)
+    await until('it has left', async () => (await read(left)).temporalUiUrl?.includes('/workflows/event%2F'))
+
+    await untilCount(`sourceId=${source.id}&until=${moment}`, flooded)
+    const earlier = await listAll(`sourceId=${source.id}&until=${moment}`)
+    expect(earlier.map(({ id }) => id)).toContain(left)
+    expect(earlier).toHaveLength(flooded)
+    expect(await count(`sourceId=${source.id}&since=${moment}`)).toBe(0)
+    expect(await listAll(`sourceId=${source.id}&since=${moment}`)).toEqual([])
+
+    const { body } = await node.api<BulkSteering>('POST', '/deliveries/cancel', { sourceId: source.id, until: moment })
+    expect(body).toMatchObject({ matched: flooded })
+    expect(await untilBulkEnds(body.id)).toMatchObject({ status: 'completed', done: flooded, failed: 0 })
+    await untilCount(`sourceId=${source.id}&status=cancelled`, flooded)
+  }, 240_000)
+
   it('wait for a destination that is paused, and are discarded by one that is switched off', async () => {
     await using receiver = await startReceiver()
     const source = await node.createSource()

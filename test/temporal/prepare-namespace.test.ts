@@ -82,8 +82,9 @@ it('is used where a node may not administer it, once its operator ran what the s
   await expect.poll(() => refusal(connecting()), { timeout: 60_000 }).toContain('lacks search attributes')
   const noAttributes = await refusal(connecting())
   for (const name of Object.keys(searchAttributes))
-    expect(noAttributes).toMatch(new RegExp(`--name ${name} --type Keyword`))
+    expect(noAttributes).toMatch(new RegExp(`--name ${name} --type (Keyword|Datetime)`))
   expect(noAttributes).toContain('--name PostriderDestinations --type KeywordList')
+  expect(noAttributes).toContain('--name PostriderAcceptedAt --type Datetime')
   expect(noAttributes).not.toContain('\n')
   await runToldCommand(noAttributes, temporalVariables())
   // The server's caches have them some seconds later.

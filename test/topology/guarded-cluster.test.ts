@@ -177,7 +177,7 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
       },
       LIMIT_MS,
     )
-    for (const name of Object.keys(searchAttributes)) expect(noAttributes).toContain(`--name ${name} --type Keyword`)
+    for (const name of Object.keys(searchAttributes)) expect(noAttributes).toContain(`--name ${name} --type `)
     await runAsAdministrator(noAttributes)
     await delivers(await start(settings))
   })
