@@ -8,9 +8,10 @@ export const overview = (web: WebTest) =>
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Counted')
       await web.node.connect([source], [receiver.url])
+      const other = await web.node.connect([source], [receiver.url], { name: 'Counted for others' })
       const event = { messageId: 'counted', userId: 'ada', event: 'Counted' }
       await web.node.post('/track', source.writeKey, event)
-      await receiver.received(1)
+      await receiver.received(2)
       await web.node.post('/track', source.writeKey, event)
 
       const { page, errors } = await web.open({ signedInTo: web.node.url })
@@ -31,8 +32,18 @@ export const overview = (web: WebTest) =>
       ])
       const taken = page.getByRole('link', { name: /^(Accepted|Duplicates)/ })
       await eventually(() => taken.allInnerTexts()).toEqual(['Accepted', 'Duplicates, of the accepted'])
+      expect(await taken.first().getAttribute('href')).toMatch(/^\/deliveries\?/)
+      // What came in is counted at the door, which knows no destinations: no list of one has as many.
+      await page.getByRole('combobox', { name: 'Destination' }).click()
+      await page.getByRole('option', { name: 'Counted for others' }).click()
+      await page.getByText('What came in at its sources, also for other destinations').waitFor()
+      expect(await taken.first().getAttribute('href')).toBe(`/sources/${source.id}`)
+      const delivered = await page.getByRole('link', { name: 'Delivered', exact: true }).getAttribute('href')
+      expect(delivered).toContain(`destinationId=${other.id}`)
       const rejected = await page.getByRole('link', { name: 'Rejected' }).getAttribute('href')
-      expect(rejected).toMatch(new RegExp(`^/turned-away\\?.*sourceId=${source.id}&fate=rejected$`))
+      expect(rejected).toMatch(
+        new RegExp(`^/turned-away\\?.*sourceId=${source.id}&destinationId=${other.id}&fate=rejected$`),
+      )
       await page.getByRole('link', { name: 'Delivered', exact: true }).click()
       await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor()
       expect(new URL(page.url()).searchParams.get('sourceId')).toBe(source.id)
@@ -42,9 +53,16 @@ export const overview = (web: WebTest) =>
 
     it('says which part does not answer, as each page does, until it is back', async () => {
       onTestFinished(() => web.wayToTemporal.open())
+      await using receiver = await startReceiver()
+      receiver.answer(() => ({ status: 503 }))
+      const source = await web.node.createSource('Fails meanwhile')
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/track', source.writeKey, { userId: 'ada', event: 'Fails meanwhile' })
       const { page } = await web.open({ signedInTo: web.node.url })
       await page.goto(web.node.url)
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+      const failing = page.getByRole('group', { name: `Failing: ${receiver.url}` })
+      await failing.getByText('Its events are retried automatically.').waitFor()
       const banner = page.getByRole('status').filter({ hasText: 'does not answer' })
       expect(await banner.count()).toBe(0)
 
@@ -53,6 +71,7 @@ export const overview = (web: WebTest) =>
       expect(await banner.textContent()).toMatch(
         /^Temporal does not answer.*Events are still accepted and wait in the inbox.*Since /,
       )
+      await failing.getByText('Its events are retried once Temporal answers again.').waitFor()
       expect(await seriousFindings(page)).toEqual([])
       await page.getByRole('link', { name: 'Sources' }).first().click()
       await page.getByRole('heading', { name: 'Sources', level: 1 }).waitFor()

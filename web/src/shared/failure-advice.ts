@@ -10,9 +10,16 @@ export interface Advice {
 
 /** @param reason  as the server words it: `The endpoint answered 404 Not Found.`
  *  @param isFinal  whether what fails so is not tried again at this endpoint
- *  @param othersMayTakeIt  the destination has more endpoints, of which one is enough */
-export function advice({ reason, isFinal }: { reason: string; isFinal: boolean }, othersMayTakeIt: boolean): Advice {
-  if (!isFinal) return { isFinal, text: retries(othersMayTakeIt), action: 'See what waits, or pause it' }
+ *  @param othersMayTakeIt  the destination has more endpoints, of which one is enough
+ *  @param isTemporalAway  nothing is tried again until it answers */
+export function advice(
+  { reason, isFinal }: { reason: string; isFinal: boolean },
+  { othersMayTakeIt, isTemporalAway }: { othersMayTakeIt: boolean; isTemporalAway: boolean },
+): Advice {
+  if (!isFinal) {
+    const when = isTemporalAway ? 'once Temporal answers again' : 'automatically'
+    return { isFinal, text: `${retries(othersMayTakeIt)} ${when}.`, action: 'See what waits, or pause it' }
+  }
   const { cause, action } = mendable(reason)
   return { isFinal, text: `${cause} ${ends(othersMayTakeIt)}`, action }
 }
@@ -39,6 +46,4 @@ const ends = (othersMayTakeIt: boolean): string =>
     : 'Its events fail at once and are not retried.'
 
 const retries = (othersMayTakeIt: boolean): string =>
-  othersMayTakeIt
-    ? 'Events that no other endpoint of the destination took are retried automatically.'
-    : 'Its events are retried automatically.'
+  othersMayTakeIt ? 'Events that no other endpoint of the destination took are retried' : 'Its events are retried'

@@ -7,6 +7,7 @@ import { deliveryCountQuery } from '../../api/deliveries.ts'
 import { destinationsQuery } from '../../api/destinations.ts'
 import { ButtonLink, Link } from '../../shared/link.tsx'
 import { Countdown, SpanSince } from '../../shared/time.tsx'
+import { useConnection } from '../../shared/use-connection.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 import { advice, type Advice } from '../../shared/failure-advice.ts'
 
@@ -47,6 +48,7 @@ export function FailingEndpoints({ endpoints }: { endpoints: Overview['failingEn
 function FailingRow({ failing }: { failing: Failing }) {
   const { destinationId, url, reason, since, failed } = failing
   const canChange = useCanChange()
+  const { missing } = useConnection()
   const destinations = useQuery({ ...destinationsQuery, refetchInterval: refreshMs }).data
   const destination = destinations?.find(({ id }) => id === destinationId)
   const state = destination?.endpoints.find(({ id }) => id === failing.endpointId)
@@ -54,7 +56,10 @@ function FailingRow({ failing }: { failing: Failing }) {
   const isPaused = destination?.paused === true
   const { isFinal, text, action } = isPaused
     ? whilePaused(destination.held !== null)
-    : advice(failing, isOneOfSeveral && destination?.successPolicy === 'any')
+    : advice(failing, {
+        othersMayTakeIt: isOneOfSeveral && destination?.successPolicy === 'any',
+        isTemporalAway: missing.some(({ part }) => part === 'temporal'),
+      })
   return (
     <Group gap="sm" align="flex-start" wrap="nowrap" role="group" aria-label={`Failing: ${url}`}>
       <IconAlertTriangle size={18} color="var(--mantine-color-red-7)" aria-hidden style={{ flexShrink: 0 }} />

@@ -65,6 +65,11 @@ export function Funnel({ overview: { funnel, rejectedReasons }, filter }: Props)
   return (
     <Stack gap="lg">
       <Stack gap={6}>
+        {filter.destinationId !== undefined && (
+          <Text size="sm" c="dimmed">
+            What came in at its sources, also for other destinations
+          </Text>
+        )}
         {intake.map((step) => (
           <Fragment key={step.member}>
             {row(step)}
@@ -132,14 +137,20 @@ function Bar({ step, value, most, filter }: BarProps) {
 
 /** Leads to the deliveries, or to the events that became none; for all other numbers, to the source. */
 function StepLink({ step: { label, status, fate, member }, filter }: Pick<BarProps, 'step' | 'filter'>) {
-  const { sourceId } = filter
-  if (status !== undefined || member === 'accepted') {
+  const { sourceId, destinationId } = filter
+  if (status !== undefined)
     return (
-      <Link to="/deliveries" search={status === undefined ? filter : { ...filter, status }} size="sm">
+      <Link to="/deliveries" search={{ ...filter, status }} size="sm">
         {label}
       </Link>
     )
-  }
+  // What a destination's sources accepted is not what it got: no list has just these.
+  if (member === 'accepted' && destinationId === undefined)
+    return (
+      <Link to="/deliveries" search={filter} size="sm">
+        {label}
+      </Link>
+    )
   if (fate !== undefined)
     return (
       <Link to="/turned-away" search={{ ...eventsOf(filter), fate }} size="sm">
