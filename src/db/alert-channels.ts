@@ -13,6 +13,7 @@ import {
 } from '../schemas/alert.ts'
 import { memberOf } from '../schemas/plain-words.ts'
 import type { SecretBox } from '../secrets.ts'
+import type { ChangeCheck } from './change-rule.ts'
 import type { Database, Queryable } from './database.ts'
 
 /** A channel as alerts need it. */
@@ -106,15 +107,17 @@ export async function createAlertChannel(
   })
 }
 
-/** @throws AppError not_found; bad_request when settings of another kind are not whole */
+/** @throws AppError not_found; bad_request when settings of another kind are not whole; what `check` throws of the content before */
 export async function updateAlertChannel(
   database: Database,
   secrets: SecretBox,
   id: string,
   { name, settings, appUrl }: AlertChannelPatch,
+  check?: ChangeCheck,
 ): Promise<AlertChannelAndContent> {
   return database.transaction(async (tx) => {
     const before = await readRow(tx, id, 'for update')
+    check?.(withContent(before, secrets).content)
     const changed = settings && changedSettings(settings, before, secrets)
     const [row] = await tx.query<ChannelRow>(
       `update alert_channels set name = coalesce($2, name), app_url = case when $3 then $4 else app_url end,

@@ -1,7 +1,8 @@
 /** When there is an alert. */
 
 import type { AlertPreview, AlertRules } from '../schemas/alert.ts'
-import type { Queryable, SqlValue } from './database.ts'
+import type { ChangeCheck } from './change-rule.ts'
+import type { Database, Queryable, SqlValue } from './database.ts'
 import { wrongNow } from './wrong-now.ts'
 
 /** Columns of `alert_rules`: their types, and the members that they hold. */
@@ -33,19 +34,24 @@ export async function readAlertRules(database: Queryable): Promise<AlertRules> {
   return row
 }
 
-/** What was wrong by the rules before, and is not by the new ones, is over without a word: nothing works again by it. */
-export async function replaceAlertRules(database: Queryable, rules: AlertRules): Promise<void> {
+/** What was wrong by the rules before, and is not by the new ones, is over without a word: nothing works again by it.
+ *  @throws what `check` throws of the rules before */
+export async function replaceAlertRules(database: Database, rules: AlertRules, check?: ChangeCheck): Promise<void> {
   const changes = columns.map(({ name }, index) => `${name} = $${index + 1}`)
-  await database.query(
-    `with before as materialized (${wrongNow('alert_rules')}), wanted as materialized (${wrongNow(givenRules)}),
-       unwanted as (
-         update alerts a set closed_at = clock_timestamp(), closing_handed = true where closed_at is null
-           and exists (select from before b where b.kind = a.kind and b.subject = a.subject)
-           and not exists (select from wanted w where w.kind = a.kind and w.subject = a.subject)
-       )
-     update alert_rules set ${changes.join(', ')}`,
-    valuesOf(rules),
-  )
+  await database.transaction(async (tx) => {
+    await tx.query('select from alert_rules for update')
+    check?.(await readAlertRules(tx))
+    await tx.query(
+      `with before as materialized (${wrongNow('alert_rules')}), wanted as materialized (${wrongNow(givenRules)}),
+         unwanted as (
+           update alerts a set closed_at = clock_timestamp(), closing_handed = true where closed_at is null
+             and exists (select from before b where b.kind = a.kind and b.subject = a.subject)
+             and not exists (select from wanted w where w.kind = a.kind and w.subject = a.subject)
+         )
+       update alert_rules set ${changes.join(', ')}`,
+      valuesOf(rules),
+    )
+  })
 }
 
 /** What would be open now with these rules. */

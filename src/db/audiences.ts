@@ -13,6 +13,7 @@ import {
   type NewAudience,
 } from '../schemas/audience.ts'
 import type { SecretBox } from '../secrets.ts'
+import type { ChangeRule } from './change-rule.ts'
 import type { Database, Queryable } from './database.ts'
 import { keepName } from './deleted-names.ts'
 import { holdToNameRule, type NameRule } from './unique-name.ts'
@@ -65,8 +66,8 @@ export interface AudienceStore {
    *  where that is not wanted */
   create(input: NewAudience & { key: string }, names?: NameRule): Promise<Audience>
   /** @param options.newKey  the key to take from now on: nothing counts as acknowledged under it
-   *  @throws AppError not_found, bad_request, conflict */
-  update(id: string, patch: AudiencePatch, options?: NameRule & { newKey?: string | undefined }): Promise<Audience>
+   *  @throws AppError not_found, bad_request, conflict; what `options.check` throws */
+  update(id: string, patch: AudiencePatch, options?: ChangeRule & { newKey?: string | undefined }): Promise<Audience>
   setPaused(id: string, paused: boolean): Promise<Audience>
   /** Hides an audience; the sync that follows removes its data.
    *  @param notify  its destinations stay connected until their members have been told
@@ -199,9 +200,13 @@ export function createAudienceStore(database: Database, secrets: SecretBox): Aud
         await connect(tx, id, input.key, input.destinationIds)
         return toAudience(await read(tx, id))
       }),
-    update: (id, patch, { newKey, ...names } = {}) =>
+    update: (id, patch, { newKey, check, ...names } = {}) =>
       database.transaction(async (tx) => {
-        const before = toStored(await read(tx, id))
+        // One change at a time from here on.
+        await tx.query('select 1 from audiences where id = $1 for update', [id])
+        const row = await read(tx, id)
+        check?.(toAudience(row))
+        const before = toStored(row)
         await holdToNameRule(tx, 'audience', { id, name: patch.name }, names)
         const membership = patch.membership && withKeptSecrets(patch.membership, before.membership)
         if (newKey !== undefined) await forgetAcknowledged(tx, id)

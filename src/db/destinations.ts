@@ -3,6 +3,7 @@ import { newDestinationId } from '../ids.ts'
 import type { Destination, DestinationPatch, NewDestination } from '../schemas/destination.ts'
 import type { SecretBox } from '../secrets.ts'
 import { connectSources, replaceEndpoints, replaceSecret, setPaused } from './change-destination.ts'
+import type { ChangeRule } from './change-rule.ts'
 import type { Database, Queryable } from './database.ts'
 import { keepName } from './deleted-names.ts'
 import { endUnwantedHold } from './destination-holds.ts'
@@ -28,8 +29,8 @@ export interface DestinationStore {
   get(id: string): Promise<Destination>
   /** @throws AppError bad_request when a source does not exist; conflict when the name is another's and that is not wanted */
   create(input: NewDestination, names?: NameRule): Promise<Destination>
-  /** @throws AppError not_found; bad_request when a source or an entry's id does not exist; conflict as for `create` */
-  update(id: string, patch: DestinationPatch, names?: NameRule): Promise<Destination>
+  /** @throws AppError not_found; bad_request when a source or an entry's id does not exist; conflict as for `create`; what `rule.check` throws */
+  update(id: string, patch: DestinationPatch, rule?: ChangeRule): Promise<Destination>
   /** @throws AppError not_found */
   delete(id: string): Promise<void>
 }
@@ -69,9 +70,11 @@ export function createDestinationStore(database: Database, secrets: SecretBox): 
         await replaceEndpoints(tx, id, input.settings.webhooks, secrets)
         return read(tx, id)
       }),
-    update: (id, patch, names = {}) =>
+    update: (id, patch, { check, ...names } = {}) =>
       database.transaction(async (tx) => {
+        // One change at a time from here on.
         await raiseSettingsVersion(tx)
+        check?.(await read(tx, id))
         await holdToNameRule(tx, 'destination', { id, name: patch.name }, names)
         await updateDestination(tx, id, patch)
         if (patch.mapping !== undefined) await replaceMapping(tx, id, patch.mapping)

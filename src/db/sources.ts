@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts'
 import { newSourceId, newWriteKey } from '../ids.ts'
 import type { NewSource, Source, SourcePatch } from '../schemas/source.ts'
+import type { ChangeRule } from './change-rule.ts'
 import type { Database, Queryable } from './database.ts'
 import { keepName } from './deleted-names.ts'
 import { pageOf, positionSql, startOfPage, type Page, type PageRequest } from './page.ts'
@@ -109,15 +110,17 @@ export async function createSource(database: Database, { name }: NewSource, name
   })
 }
 
-/** @throws AppError not_found; conflict when the name is another's and that is not wanted */
+/** @throws AppError not_found; conflict when the name is another's and that is not wanted; what `rule.check` throws */
 export async function updateSource(
   database: Database,
   id: string,
   patch: SourcePatch,
-  names: NameRule = {},
+  { check, ...names }: ChangeRule = {},
 ): Promise<Source> {
   return database.transaction(async (tx) => {
+    // One change at a time from here on.
     await raiseSettingsVersion(tx)
+    check?.(await getSource(tx, id))
     await holdToNameRule(tx, 'source', { id, name: patch.name }, names)
     const rows = await tx.query<SourceRow>(
       `update sources set name = coalesce($2, name), enabled = coalesce($3, enabled)

@@ -85,6 +85,32 @@ it('refuses such changes of sources and audiences too, and gives no tag to a vie
   expect((await call('GET', `/sources/${source.id}`, { token: body.token })).etag).toBe('')
 })
 
+it('lets one of several changes through that come at the same time', async () => {
+  const { id: destinationId } = await node.connect([await node.createSource()], ['http://127.0.0.1:9/hook'])
+  const { id: sourceId } = await node.createSource()
+  const { body: audience } = await node.api<Audience>('POST', '/audiences', { name: 'Walkers' })
+  const { body: rules } = await node.api<AlertRules>('GET', '/alert-rules')
+  const { body: channel } = await node.api<AlertChannel>('POST', '/alert-channels', {
+    name: 'Day watch',
+    settings: { kind: 'webhook', url: 'http://127.0.0.1:9/alerts' },
+  })
+  const changes: [method: string, path: string, bodyOf: (index: number) => object][] = [
+    ['PATCH', `/destinations/${destinationId}`, (index) => ({ name: `Name ${index}` })],
+    ['PATCH', `/sources/${sourceId}`, (index) => ({ name: `Name ${index}` })],
+    ['PATCH', `/audiences/${audience.id}`, (index) => ({ maxPerSecond: 10 + index })],
+    ['PUT', '/alert-rules', (index) => ({ ...rules, inboxOlderThanSeconds: 200 + index })],
+    ['PATCH', `/alert-channels/${channel.id}`, (index) => ({ name: `Name ${index}` })],
+  ]
+  for (const [method, path, bodyOf] of changes) {
+    const { etag: ifMatch } = await call('GET', path)
+    const bodies = [1, 2, 3, 4].map(bodyOf)
+    const answers = await Promise.all(bodies.map((body) => call(method, path, { ifMatch, body })))
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.toSorted(), path).toEqual([200, 409, 409, 409])
+    expect((await node.api('GET', path)).body, path).toMatchObject(bodies[statuses.indexOf(200)] ?? {})
+  }
+})
+
 it('refuses alert rules in place of others that were saved meanwhile', async () => {
   const { body: rules } = await node.api<AlertRules>('GET', '/alert-rules')
   const { etag: ifMatch } = await call('GET', '/alert-rules')

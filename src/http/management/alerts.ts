@@ -29,7 +29,7 @@ import {
 } from '../../schemas/alert.ts'
 import type { SecretBox } from '../../secrets.ts'
 import { checkChannel } from './check-channel.ts'
-import { expectUnchanged, tagged } from './entity-tag.ts'
+import { tagged, unchangedCheck } from './entity-tag.ts'
 import { DoneSchema, errorResponses, IdParamsSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 export interface AlertRouteDependencies {
@@ -98,8 +98,7 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
       },
     },
     async (request, reply) => {
-      expectUnchanged(request, await readAlertRules(database), request.body)
-      await replaceAlertRules(database, request.body)
+      await replaceAlertRules(database, request.body, unchangedCheck(request, request.body))
       return tagged(request, reply, request.body)
     },
   )
@@ -182,8 +181,8 @@ export const alertRoutes: FastifyPluginAsyncZod<AlertRouteDependencies> = async 
     async (request, reply) => {
       const { params, body } = request
       checkChannel(body.settings, guard)
-      expectUnchanged(request, (await readAlertChannel(database, secrets, params.id)).content, body)
-      const { channel, content } = await updateAlertChannel(database, secrets, params.id, body)
+      const check = unchangedCheck(request, body)
+      const { channel, content } = await updateAlertChannel(database, secrets, params.id, body, check)
       tagged(request, reply, content)
       return channel
     },

@@ -7,7 +7,7 @@ import { startSync, type AudienceRouteDependencies } from './audience-dependenci
 import { changedKey, keyOf } from './audience-keys.ts'
 import { checkMembership } from './check-membership.ts'
 import { checkSchedule } from './check-schedule.ts'
-import { expectUnchanged, tagged } from './entity-tag.ts'
+import { tagged, unchangedCheck } from './entity-tag.ts'
 import { errorResponses, IdParamsSchema, NameRuleSchema, PageQuerySchema, pageSchema, security } from './schemas.ts'
 
 const tags = ['audiences']
@@ -85,15 +85,20 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
       const { params, query, body } = request
       if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
       const before = await audiences.get(params.id)
-      expectUnchanged(request, before, body)
+      const check = unchangedCheck(request, body)
+      check(before)
       checkSchedule(body.schedule, before.schedule)
       const newKey = changedKey(before, body)
       const reschedules = body.schedule !== undefined
       if (reschedules) await reschedule(params.id, body.schedule ?? null, before.paused)
       try {
-        return tagged(request, reply, await audiences.update(params.id, body, { ...query, newKey }))
+        return tagged(request, reply, await audiences.update(params.id, body, { ...query, newKey, check }))
       } catch (error) {
-        if (reschedules) await reschedule(params.id, before.schedule, before.paused)
+        if (reschedules) {
+          // Another change may have come between.
+          const { schedule, paused } = await audiences.get(params.id).catch(() => before)
+          await reschedule(params.id, schedule, paused)
+        }
         throw error
       }
     },

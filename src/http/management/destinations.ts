@@ -17,7 +17,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { checkMapping } from './check-mapping.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { expectShallow } from './expect-shallow.ts'
-import { expectUnchanged, tagged } from './entity-tag.ts'
+import { tagged, unchangedCheck } from './entity-tag.ts'
 import {
   DoneSchema,
   errorResponses,
@@ -110,8 +110,8 @@ export const destinationRoutes: FastifyPluginAsyncZod<DestinationDependencies> =
       const { params, query, body } = request
       checkWebhooks(body.settings?.webhooks ?? [], guard)
       checkMapping(body.mapping)
-      expectUnchanged(request, await destinations.get(params.id), body)
-      const destination = await destinations.update(params.id, body, query)
+      const check = unchangedCheck(request, body)
+      const destination = await destinations.update(params.id, body, { ...query, check })
       await settings.refresh()
       onDestinationChanged()
       return withState(tagged(request, reply, destination))

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ChangeCheck } from '../../db/change-rule.ts'
 import { AppError } from '../../errors.ts'
 
 /** Enough to tell two values apart. */
@@ -33,20 +34,22 @@ export function tagged<Entity extends object>(request: FastifyRequest, reply: Fa
   return entity
 }
 
-/** Holds a change against what is there.
- *  @throws AppError conflict that names the members of `patch` that are not as the caller read them */
-export function expectUnchanged({ headers }: FastifyRequest, entity: object, patch: object): void {
-  const expected = headers['if-match']
-  if (expected === undefined || expected === '*') return
-  const before = new Set(expected.replace(/^(W\/)?"|"$/g, '').split(';'))
-  const changed = tagOf(entity)
-    .split(';')
-    .filter((tag) => !before.has(tag))
-    .map((tag) => tag.slice(0, tag.lastIndexOf(':')))
-  const overwritten = Object.keys(membersOf({ ...patch })).filter((name) => changed.includes(name))
-  if (overwritten.length > 0)
-    throw new AppError(
-      'conflict',
-      `This was changed since it was read: ${overwritten.join(', ')}. Read it again before you change it.`,
-    )
-}
+/** Holds a change against what is there: to be called where nobody else can change it between that and the change.
+ *  @returns what throws an AppError conflict that names the members of `patch` that are not as the caller read them */
+export const unchangedCheck =
+  ({ headers }: FastifyRequest, patch: object): ChangeCheck =>
+  (entity) => {
+    const expected = headers['if-match']
+    if (expected === undefined || expected === '*') return
+    const before = new Set(expected.replace(/^(W\/)?"|"$/g, '').split(';'))
+    const changed = tagOf(entity)
+      .split(';')
+      .filter((tag) => !before.has(tag))
+      .map((tag) => tag.slice(0, tag.lastIndexOf(':')))
+    const overwritten = Object.keys(membersOf({ ...patch })).filter((name) => changed.includes(name))
+    if (overwritten.length > 0)
+      throw new AppError(
+        'conflict',
+        `This was changed since it was read: ${overwritten.join(', ')}. Read it again before you change it.`,
+      )
+  }

@@ -11,7 +11,7 @@ import {
 } from '../../db/sources.ts'
 import { NewSourceSchema, RotateKeySchema, SourcePatchSchema, SourceSchema } from '../../schemas/source.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { expectUnchanged, tagged } from './entity-tag.ts'
+import { tagged, unchangedCheck } from './entity-tag.ts'
 import {
   DoneSchema,
   errorResponses,
@@ -81,8 +81,8 @@ export const sourceRoutes: FastifyPluginAsyncZod<SourceDependencies> = async (ap
     },
     async (request, reply) => {
       const { params, query, body } = request
-      expectUnchanged(request, await getSource(database, params.id), body)
-      const source = await updateSource(database, params.id, body, query)
+      const check = unchangedCheck(request, body)
+      const source = await updateSource(database, params.id, body, { ...query, check })
       await settings.refresh()
       return tagged(request, reply, source)
     },

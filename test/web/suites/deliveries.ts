@@ -51,6 +51,23 @@ export const deliveries = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('show no bare id of an endpoint that was deleted before it was tried', async () => {
+      const source = await web.node.createSource('Untried')
+      const { id } = await web.node.connect([source], ['http://127.0.0.1:9/untried'], { name: 'Untried CRM' })
+      await web.node.api('PATCH', `/destinations/${id}`, { paused: true })
+      await web.node.post('/track', source.writeKey, { userId: 'u1', event: 'Untried', messageId: 'untried' })
+      await eventually(() => statuses(source.id)).toEqual(['held'])
+      await web.node.api('DELETE', `/destinations/${id}`)
+      await eventually(() => statuses(source.id)).toEqual(['discarded'])
+
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries/${encodeURIComponent(`event/${source.id}/untried`)}`)
+      const result = page.getByRole('group', { name: 'Result of Untried CRM (deleted)' })
+      await result.getByText('0 attempts').waitFor()
+      expect(await page.getByText(/ep_[0-9a-f]+/i).allTextContents()).toEqual([])
+      await result.getByText('Deleted endpoint', { exact: true }).waitFor()
+    })
+
     it('offer a redelivery only where there is one: to no viewer, and of nothing that was erased', async () => {
       await using receiver = await startReceiver()
       receiver.answer({ status: 404 })

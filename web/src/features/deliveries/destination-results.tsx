@@ -49,10 +49,10 @@ interface ResultProps extends Named {
   result: DeliveryDestination
 }
 
-const EndpointRow = ({ endpoint: { endpointId, url, status, attempts, reason } }: { endpoint: DeliveryEndpoint }) => (
+const EndpointRow = ({ endpoint: { url, status, attempts, reason } }: { endpoint: DeliveryEndpoint }) => (
   <Group component="li" gap="xs" align="flex-start" pl="sm">
     <div style={{ flex: '1 1 14rem', minWidth: 0, overflowWrap: 'anywhere' }}>
-      <Text size="sm">{url ?? endpointId}</Text>
+      <Text size="sm">{url ?? 'Deleted endpoint'}</Text>
       {reason !== null && (
         <Text size="xs" c="dimmed">
           {readableReason(reason)}
