@@ -116,8 +116,10 @@ export const errors = (web: WebTest) =>
       await notice
         .getByText(/^As many pages show live events as a node serves: close one of them; try again in/)
         .waitFor()
+      await page.getByText('Connecting: what comes in meanwhile is not shown here.').waitFor()
       end.abort()
       await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+      await page.getByText('Waiting for events. Send one with a snippet below.').waitFor()
       await notice.waitFor({ state: 'detached' })
     })
 

@@ -83,7 +83,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetail }) {
 const withUrls = (reason: string, { destinations }: DeliveryDetail): string =>
   destinations
     .flatMap(({ endpoints }) => endpoints)
-    .reduce((text, { endpointId, url }) => text.replaceAll(endpointId, url ?? endpointId), reason)
+    .reduce((text, { endpointId, url }) => text.replaceAll(endpointId, url ?? 'a deleted endpoint'), reason)
 
 /** What came before the attempts of a delivery that a sync of an audience began. */
 function CallOfSync({ delivery: { id, sourceId } }: { delivery: DeliveryDetail }) {

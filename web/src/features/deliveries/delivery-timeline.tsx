@@ -85,8 +85,9 @@ function LeftOut({ delivery: { destinations, timeline } }: { delivery: DeliveryD
       const count = attempts - timeline.filter((attempt) => attempt.endpointId === endpointId).length
       return count > 0 ? (
         <Text key={endpointId} size="sm" c="dimmed" mb="sm" style={{ overflowWrap: 'anywhere' }}>
-          {count === 1 ? '1 early attempt' : `${count.toLocaleString()} early attempts`} at {url ?? endpointId}{' '}
-          {count === 1 ? 'is' : 'are'} counted, but not listed: of very many, the newest are kept.
+          {count === 1 ? '1 early attempt' : `${count.toLocaleString()} early attempts`} at{' '}
+          {url ?? 'a deleted endpoint'} {count === 1 ? 'is' : 'are'} counted, but not listed: of very many, the newest
+          are kept.
         </Text>
       ) : null
     })

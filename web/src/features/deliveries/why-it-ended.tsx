@@ -90,7 +90,7 @@ const missed = ({ destinations, timeline }: DeliveryDetail): Missed[] =>
 
 function missedAt({ endpointId, url, reason }: DeliveryEndpoint, timeline: DeliveryDetail['timeline']): Missed {
   const last = timeline.findLast((attempt) => attempt.endpointId === endpointId)
-  const at = last?.url ?? url ?? endpointId
+  const at = last?.url ?? url ?? 'A deleted endpoint'
   if (reason === removed) return { url: at, cause: 'it was removed from its destination', isRefused: false }
   // What keeps attempts away passes by itself.
   if (last === undefined && reason?.startsWith('not attempted') === true)

@@ -98,7 +98,7 @@ export function LiveEvents({ sourceId, isOn }: { sourceId: string; isOn: boolean
       )}
       {shown.length === 0 ? (
         <Text c="dimmed" ta="center" py="xl">
-          {events.length > 0 ? 'No event matches the filter.' : whyNone(isPaused, isOn)}
+          {events.length > 0 ? 'No event matches the filter.' : whyNone({ isPaused, isLive, isOn })}
         </Text>
       ) : (
         <Table.ScrollContainer minWidth={320} maxHeight={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
@@ -139,9 +139,10 @@ export function LiveEvents({ sourceId, isOn }: { sourceId: string; isOn: boolean
   )
 }
 
-function whyNone(isPaused: boolean, isOn: boolean): string {
+function whyNone({ isPaused, isLive, isOn }: { isPaused: boolean; isLive: boolean; isOn: boolean }): string {
   if (isPaused) return 'Paused: resume to see what comes in.'
   if (!isOn) return 'The source is off: what comes in is rejected.'
+  if (!isLive) return 'Connecting: what comes in meanwhile is not shown here.'
   return 'Waiting for events. Send one with a snippet below.'
 }
 
