@@ -41,9 +41,15 @@ export const health = (web: WebTest) =>
       expect(headings).toContain('Endpoints that fail now')
 
       await page.goto(`${web.node.url}/destinations`)
-      await page.getByRole('row', { name: /Watched CRM.*Failing.*3 failed/ }).waitFor()
+      await page.getByRole('row', { name: /Watched CRM On Failing 3 3 failed/ }).waitFor()
       await page.goto(`${web.node.url}/sources`)
       await page.getByRole('row', { name: /Watched shop On 3/ }).waitFor()
+      // Somebody else switches it off and makes another one.
+      await web.node.api('PATCH', `/sources/${source.id}`, { enabled: false })
+      await web.node.createSource('Watched, too')
+      await page.getByRole('row', { name: /Watched shop Off 3/ }).waitFor()
+      await page.getByRole('row', { name: /Watched, too On/ }).waitFor()
+      await web.node.api('PATCH', `/sources/${source.id}`, { enabled: true })
 
       await page.goto(`${web.node.url}/destinations/${destination.id}`)
       const now = section(page, 'State of the endpoints')
