@@ -107,6 +107,31 @@ export const finding = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('in the palette what came after it was opened for the first time, and while it is open', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Later')
+      await web.node.connect([source], [receiver.url])
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/settings`)
+      await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+      const dialog = page.getByRole('dialog')
+      const field = page.getByRole('textbox', { name: 'Go to' })
+      await page.keyboard.press('Control+k')
+      await field.waitFor()
+      await page.keyboard.press('Escape')
+      await field.waitFor({ state: 'detached' })
+      await web.node.api('POST', '/audiences', { name: 'Early Birds' })
+      await page.keyboard.press('Control+k')
+      await field.fill('early b')
+      await dialog.getByRole('button', { name: 'Early Birds' }).waitFor()
+      await field.fill('m-later')
+      await dialog.getByText('No delivery of this message').waitFor()
+      await web.node.post('/track', source.writeKey, { userId: 'u-later', event: 'Late', messageId: 'm-later' })
+      await receiver.received(1)
+      await dialog.getByText('1 delivery of this message').waitFor()
+      expect(errors).toEqual([])
+    })
+
     it('what is typed while the palette is loaded, as its first letters', async () => {
       const { page, errors } = await web.open({ signedInTo: web.node.url })
       await page.route(/command-palette/, async (route) => {

@@ -41,9 +41,15 @@ export const health = (web: WebTest) =>
       expect(headings).toContain('Endpoints that fail now')
 
       await page.goto(`${web.node.url}/destinations`)
-      await page.getByRole('row', { name: /Watched CRM.*Failing.*3 failed/ }).waitFor()
+      await page.getByRole('row', { name: /Watched CRM On Failing 3 3 failed/ }).waitFor()
       await page.goto(`${web.node.url}/sources`)
       await page.getByRole('row', { name: /Watched shop On 3/ }).waitFor()
+      // Somebody else switches it off and makes another one.
+      await web.node.api('PATCH', `/sources/${source.id}`, { enabled: false })
+      await web.node.createSource('Watched, too')
+      await page.getByRole('row', { name: /Watched shop Off 3/ }).waitFor()
+      await page.getByRole('row', { name: /Watched, too On/ }).waitFor()
+      await web.node.api('PATCH', `/sources/${source.id}`, { enabled: true })
 
       await page.goto(`${web.node.url}/destinations/${destination.id}`)
       const now = section(page, 'State of the endpoints')
@@ -293,6 +299,36 @@ export const health = (web: WebTest) =>
       await eventually(() => page.url()).toContain('redelivery')
       await page.getByText('Delivered', { exact: true }).first().waitFor()
       expect(receiver.requests.slice(3).map(({ path }) => path)).toEqual(['/crm'])
+    })
+
+    it('sends an event again to the destination that the field names, whatever happens while it is chosen', async () => {
+      await using receiver = await startReceiver()
+      receiver.answer(({ path }) => ({ status: path === '/first' ? 503 : 200 }))
+      const source = await web.node.createSource('Chosen early')
+      await named(await web.node.connect([source], [`${receiver.url}/first`]), 'The first')
+      await named(await web.node.connect([source], [`${receiver.url}/second`]), 'The second')
+      await named(await web.node.connect([source], [`${receiver.url}/third`]), 'The third')
+      const { body } = await post(source, 'ada')
+      const id = encodeURIComponent(`event/${source.id}/${(body.accepted as string[])[0]}`)
+      await receiver.received(3)
+      const { page } = await web.open({ signedInTo: web.node.url })
+      await page.goto(`${web.node.url}/deliveries/${id}`)
+      await page.getByRole('button', { name: 'Redeliver …' }).click()
+      const to = page.getByRole('combobox', { name: 'To' })
+      await to.click()
+      await page.getByRole('option', { name: 'The second' }).waitFor()
+      expect(await page.getByRole('option').allTextContents()).toEqual(['The second', 'The third'])
+      await page.getByRole('option', { name: 'The second' }).click()
+      // The first one takes it meanwhile, which makes it one more to choose from.
+      receiver.answer({ status: 200 })
+      await web.node.api('POST', `/deliveries/${id}/retry`)
+      await receiver.received(4)
+      await page.getByText('Retrying', { exact: true }).first().waitFor({ state: 'detached' })
+      expect(await to.inputValue()).toBe('The second')
+      await page.getByRole('button', { name: 'Redeliver', exact: true }).click()
+      await eventually(() => page.url()).toContain('redelivery')
+      await receiver.received(5)
+      expect(receiver.requests.slice(3).map(({ path }) => path)).toEqual(['/first', '/second'])
     })
 
     it('sends an event again where it has failed, while a paused destination holds it', async () => {

@@ -15,6 +15,9 @@ import { pages } from './pages.tsx'
 /** Pause in typing before ids are looked up, in milliseconds. */
 const typingMs = 250
 
+/** How often what is shown is read again, in milliseconds. */
+const refreshMs = 3_000
+
 /** To any page, source, destination or audience by its name, id or URL, to a delivery by its id, or to what there is of a user's or message's id.
  *  @param request  opens with each new number
  *  @param takeTyped  gives what was typed before the field was there; asked once it is */
@@ -22,9 +25,12 @@ export default function CommandPalette({ request, takeTyped }: { request: number
   useEffect(() => spotlight.open(), [request])
   const navigate = useNavigate()
   const [query, setQuery] = useState('')
-  const sources = useQuery(sourcesQuery).data ?? []
-  const destinations = useQuery(destinationsQuery).data ?? []
-  const audiences = useQuery(audiencesQuery).data ?? []
+  const [isOpen, setIsOpen] = useState(true)
+  // Others make, rename and delete things.
+  const whileOpen = { enabled: isOpen, refetchInterval: refreshMs }
+  const sources = useQuery({ ...sourcesQuery, ...whileOpen }).data ?? []
+  const destinations = useQuery({ ...destinationsQuery, ...whileOpen }).data ?? []
+  const audiences = useQuery({ ...audiencesQuery, ...whileOpen }).data ?? []
   const wanted = query.trim()
   const found = useFound(wanted)
 
@@ -106,6 +112,8 @@ export default function CommandPalette({ request, takeTyped }: { request: number
       filter={(_, actions) => actions}
       query={query}
       onQueryChange={setQuery}
+      onSpotlightOpen={() => setIsOpen(true)}
+      onSpotlightClose={() => setIsOpen(false)}
       // Were it opened again while it still fades, its field would have what was typed before.
       transitionProps={{ duration: 0 }}
       shortcut={null}
@@ -135,11 +143,11 @@ const deliveryId = /^event\/[^/]+\/./
 /** What there is of an id: nothing of the one that was typed before. */
 function useFound(id: string) {
   const [typed] = useDebouncedValue(id, typingMs)
-  const enabled = id !== '' && id === typed
-  const userId = useQuery({ ...deliveryCountQuery({ userId: id }), enabled }).data?.count
-  const messageId = useQuery({ ...deliveryCountQuery({ messageId: id }), enabled }).data?.count
-  const turnedAway = useInfiniteQuery({ ...turnedAwayQuery({ messageId: id }, 1), enabled }).data?.pages[0]?.items
-  const delivery = useQuery({ ...deliveryQuery(id), enabled: enabled && deliveryId.test(id) }).data
+  const asked = { enabled: id !== '' && id === typed, refetchInterval: refreshMs }
+  const userId = useQuery({ ...deliveryCountQuery({ userId: id }), ...asked }).data?.count
+  const messageId = useQuery({ ...deliveryCountQuery({ messageId: id }), ...asked }).data?.count
+  const turnedAway = useInfiniteQuery({ ...turnedAwayQuery({ messageId: id }, 1), ...asked }).data?.pages[0]?.items
+  const delivery = useQuery({ ...deliveryQuery(id), ...asked, enabled: asked.enabled && deliveryId.test(id) }).data
   return { userId, messageId, isTurnedAway: (turnedAway?.length ?? 0) > 0, isDelivery: delivery !== undefined }
 }
 

@@ -10,18 +10,26 @@ export interface RepeatableAt {
   areAll: boolean
 }
 
+/** One that can be chosen. */
+interface Part {
+  label: string
+  part: RedeliveryPart
+}
+
 interface Props {
   at: RepeatableAt
+  /** What is chosen. Undefined: all of them, or none yet. */
+  only: RedeliveryPart | undefined
   /** Undefined: to all of them. */
   onChange: (only: RedeliveryPart | undefined) => void
 }
 
 /** To whom of several an event is sent again; nothing where there is no choice. */
-export function RedeliveryChoice({ at: { destinationIds, areAll }, onChange }: Props) {
+export function RedeliveryChoice({ at: { destinationIds, areAll }, only, onChange }: Props) {
   const all = (useQuery(destinationsQuery).data ?? []).filter(({ id }) => destinationIds.includes(id))
   const destinations = all.filter(({ enabled }) => enabled)
   const off = all.filter(({ enabled }) => !enabled).map(({ name }) => name)
-  const parts = destinations.flatMap(({ id: destinationId, name, settings: { webhooks } }) => [
+  const parts = destinations.flatMap(({ id: destinationId, name, settings: { webhooks } }): Part[] => [
     ...(all.length > 1 || !areAll ? [{ label: name, part: { destinationId } }] : []),
     ...(webhooks.length > 1
       ? webhooks.map(({ id, url }) => ({ label: `${name}: ${url}`, part: { endpointId: id } }))
@@ -34,13 +42,17 @@ export function RedeliveryChoice({ at: { destinationIds, areAll }, onChange }: P
     <Select
       label="To"
       description={offText}
-      {...(areAll ? { defaultValue: 'all' } : { placeholder: 'A destination where it has ended', required: true })}
+      {...(!areAll && { placeholder: 'A destination where it has ended', required: true })}
+      value={only === undefined ? (areAll ? 'all' : null) : idOf(only)}
       allowDeselect={false}
       data={[
         ...(areAll ? [{ value: 'all', label: eachLabel }] : []),
-        ...parts.map(({ label }, index) => ({ value: String(index), label })),
+        // What there is to choose from may change while one is chosen: places would then tell another.
+        ...parts.map(({ label, part }) => ({ value: idOf(part), label })),
       ]}
-      onChange={(value) => onChange(parts[Number(value)]?.part)}
+      onChange={(value) => onChange(parts.find(({ part }) => idOf(part) === value)?.part)}
     />
   )
 }
+
+const idOf = ({ destinationId, endpointId }: RedeliveryPart): string => destinationId ?? endpointId ?? ''

@@ -111,7 +111,7 @@ function SteerDialog({ id, isErased, repeatableAt, action, onClose }: DialogProp
       >
         <Stack>
           <Text size="sm">{isErased || later === undefined ? one : `${one} ${later}`}</Text>
-          {action === 'redeliver' && <RedeliveryChoice at={repeatableAt} onChange={setOnly} />}
+          {action === 'redeliver' && <RedeliveryChoice at={repeatableAt} only={only} onChange={setOnly} />}
           <WhyField value={why} onChange={setWhy} />
           {steer.error !== null && <ErrorNotice error={steer.error} />}
           <Group justify="flex-end">

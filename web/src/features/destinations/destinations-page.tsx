@@ -125,7 +125,7 @@ const activityOf = (destinationId: string, { destinations }: Activity): Activity
 const requestsText = ({ delivered, failed }: ActivityOfDestination): string =>
   `${(delivered + failed).toLocaleString()} requests for events in 24\u00a0h, ${failed.toLocaleString()} failed`
 
-/** How many requests succeeded and failed, and when the latest was made; nothing as long as that is not known. */
+/** How many requests were made, how many of them failed, and when the latest was made; nothing as long as that is not known. */
 function ActivityCells({ activity }: { activity: ActivityOfDestination | undefined }) {
   if (activity === undefined)
     return (
@@ -138,7 +138,7 @@ function ActivityCells({ activity }: { activity: ActivityOfDestination | undefin
   return (
     <>
       <Table.Td visibleFrom="sm">
-        {delivered.toLocaleString()}
+        {(delivered + failed).toLocaleString()}
         {failed > 0 && <Text size="sm">{failed.toLocaleString()} failed</Text>}
       </Table.Td>
       <Table.Td visibleFrom="sm">{lastAttemptAt === null ? '–' : <Ago at={lastAttemptAt} />}</Table.Td>

@@ -21,8 +21,10 @@ import { useChange } from '../../shared/use-change.ts'
 import { useLastError } from '../../shared/use-last-error.ts'
 import { useCanChange } from '../../shared/use-role.ts'
 
+const refreshMs = 5_000
+
 export function SourcesPage() {
-  const query = useQuery(sourcesQuery)
+  const query = useQuery({ ...sourcesQuery, refetchInterval: refreshMs })
   const activity = useQuery(activityQuery)
   const figuresError = useLastError(activity)
   const canChange = useCanChange()
