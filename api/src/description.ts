@@ -1997,6 +1997,11 @@ export interface components {
                 /** @description Where its last attempt went, before the first where it would go; null when that is not known any more */
                 url: string | null;
             }[];
+            /**
+             * @description It was redelivered to one endpoint that was named: a further redelivery goes there again, unless it names another part; absent: to all endpoints
+             * @constant
+             */
+            isChosenEndpoint?: true | undefined;
             /** @description How long after its first attempt there it is tried, in milliseconds; absent where that is as for the whole delivery */
             retryWindowMs?: number | undefined;
             /**

@@ -41,7 +41,7 @@ function retried(destination: DeliveryDestination): DeliveryDestination {
 }
 
 function destinationOf(known: Known, target: DeliveryTarget, findDestination: FindDestination): DeliveryDestination {
-  const { destinationId, endpointIds, successPolicy, retryWindowMs, retryAtEndpoints = {} } = target
+  const { destinationId, endpointIds, isChosenEndpoint, successPolicy, retryWindowMs, retryAtEndpoints = {} } = target
   const destination = findDestination(destinationId)
   const facts = new Map(endpointIds.map((id) => [id, factOf(known, id)]))
   const isTaken = [...facts.values()].some(({ status }) => status === 'delivered')
@@ -57,7 +57,12 @@ function destinationOf(known: Known, target: DeliveryTarget, findDestination: Fi
     }
   })
   const status = statusOf(target, endpoints)
-  return { destinationId, status, ...(retryWindowMs !== undefined && { retryWindowMs }), endpoints }
+  return {
+    ...{ destinationId, status },
+    ...(retryWindowMs !== undefined && { retryWindowMs }),
+    ...(isChosenEndpoint === true && { isChosenEndpoint }),
+    endpoints,
+  }
 }
 
 /** What is known of the endpoints of an event that ended in the inbox: none of them got it, for the same reason. */

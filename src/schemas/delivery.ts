@@ -171,6 +171,12 @@ export const DeliveryDestinationSchema = z.object({
     .describe(
       'How long after its first attempt there it is tried, in milliseconds; absent where that is as for the whole delivery',
     ),
+  isChosenEndpoint: z
+    .literal(true)
+    .optional()
+    .describe(
+      'It was redelivered to one endpoint that was named: a further redelivery goes there again, unless it names another part; absent: to all endpoints',
+    ),
   endpoints: z.array(DeliveryEndpointSchema).describe('Where it stands at each endpoint, at most 5'),
 })
 export type DeliveryDestination = z.infer<typeof DeliveryDestinationSchema>

@@ -107,6 +107,39 @@ export const finding = (web: WebTest) =>
       expect(errors).toEqual([])
     })
 
+    it('what there is of an id that is pasted into the palette and confirmed at once', async () => {
+      await using receiver = await startReceiver()
+      const source = await web.node.createSource('Pasted')
+      await web.node.connect([source], [receiver.url])
+      await web.node.post('/track', source.writeKey, { userId: 'u-pasted', event: 'Pasted', messageId: 'm-pasted' })
+      await receiver.received(1)
+      const { page, errors } = await web.open({ signedInTo: web.node.url })
+      // Answers come later than Enter.
+      await page.route(/\/deliveries\/count\?/, async (route) => {
+        await sleep(1_000)
+        await route.continue()
+      })
+      for (const [id, search] of [
+        ['m-pasted', '?messageId=m-pasted'],
+        ['u-pasted', '?userId=u-pasted'],
+      ] as const) {
+        await page.goto(`${web.node.url}/settings`)
+        await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+        await page.keyboard.press('Control+k')
+        await page.getByRole('textbox', { name: 'Go to' }).fill(id)
+        await page.getByRole('dialog').getByText(id, { exact: true }).waitFor()
+        await page.keyboard.press('Enter')
+        await eventually(() => new URL(page.url()).search).toBe(search)
+        await page.getByRole('link', { name: 'Pasted', exact: true }).waitFor()
+      }
+      // What was confirmed once is over: typed again, it waits for Enter.
+      await page.keyboard.press('Control+k')
+      await page.getByRole('textbox', { name: 'Go to' }).fill('u-pasted')
+      await page.getByRole('dialog').getByText('1 delivery of this user').waitFor()
+      expect(await page.getByRole('dialog').isVisible()).toBe(true)
+      expect(errors).toEqual([])
+    })
+
     it('in the palette what came after it was opened for the first time, and while it is open', async () => {
       await using receiver = await startReceiver()
       const source = await web.node.createSource('Later')

@@ -33,6 +33,8 @@ export default function CommandPalette({ request, takeTyped }: { request: number
   const audiences = useQuery({ ...audiencesQuery, ...whileOpen }).data ?? []
   const wanted = query.trim()
   const found = useFound(wanted)
+  /** An id that was confirmed before it was known what there is of it. */
+  const [confirmed, setConfirmed] = useState('')
 
   const groups: SpotlightActionGroupData[] = [
     {
@@ -77,33 +79,61 @@ export default function CommandPalette({ request, takeTyped }: { request: number
     },
   ]
   const named = fitting(groups, wanted)
-  const lookedUp = wanted === '' ? [] : [{ group: 'Found', actions: searches(wanted) }]
+  const lookedUp =
+    wanted === '' ? [] : [{ group: 'Found', actions: found.isAsked ? searches(wanted) : [lookUp(wanted)] }]
   const isFound = (found.userId ?? 0) + (found.messageId ?? 0) > 0 || found.isTurnedAway || found.isDelivery
 
-  /** What there is comes before what there is not. Ids tell places, so that the first stays selected when the numbers come. */
+  /** Stands there until it is known what there is of an id; Enter before that leads to what is found then. */
+  function lookUp(id: string): SpotlightActionData {
+    return {
+      id: 'search-0',
+      label: 'Look up this id',
+      description: id,
+      leftSection: <IconSearch size={20} aria-hidden />,
+      // The answer is asked for by the list of what is found: without the list, nobody waits for it.
+      closeSpotlightOnTrigger: false,
+      onClick: () => setConfirmed(id),
+    }
+  }
+
+  /** Ids tell places, so that the first stays selected when the numbers come. */
   function searches(id: string): SpotlightActionData[] {
+    return places(id).map(({ label, leftSection, go }, place) => ({
+      ...{ id: `search-${place}`, label, description: id, leftSection },
+      onClick: go,
+    }))
+  }
+
+  /** What there is comes before what there is not. */
+  function places(id: string) {
     const deliveries = (['userId', 'messageId'] as const).map((member) => ({
       isFound: (found[member] ?? 0) > 0,
       label: `${countText(found[member])} of this ${member === 'userId' ? 'user' : 'message'}`,
       leftSection: <IconSend size={20} aria-hidden />,
-      onClick: () => void navigate({ to: '/deliveries', search: { [member]: id } }),
+      go: () => void navigate({ to: '/deliveries', search: { [member]: id } }),
     }))
     const turnedAway = {
       isFound: true,
       label: 'An event that was turned away',
       leftSection: <IconFilterOff size={20} aria-hidden />,
-      onClick: () => void navigate({ to: '/turned-away', search: { messageId: id } }),
+      go: () => void navigate({ to: '/turned-away', search: { messageId: id } }),
     }
     const delivery = {
       isFound: true,
       label: 'The delivery with this id',
       leftSection: <IconSend size={20} aria-hidden />,
-      onClick: () => void navigate({ to: '/deliveries/$id', params: { id } }),
+      go: () => void navigate({ to: '/deliveries/$id', params: { id } }),
     }
-    return [...deliveries, ...(found.isTurnedAway ? [turnedAway] : []), ...(found.isDelivery ? [delivery] : [])]
-      .sort((one, other) => Number(other.isFound) - Number(one.isFound))
-      .map(({ isFound: _, ...search }, place) => ({ ...search, id: `search-${place}`, description: id }))
+    return [...deliveries, ...(found.isTurnedAway ? [turnedAway] : []), ...(found.isDelivery ? [delivery] : [])].sort(
+      (one, other) => Number(other.isFound) - Number(one.isFound),
+    )
   }
+
+  useEffect(() => {
+    if (wanted === '' || wanted !== confirmed || !found.isAsked) return
+    spotlight.close()
+    places(wanted)[0]?.go()
+  })
 
   return (
     <Spotlight
@@ -111,7 +141,10 @@ export default function CommandPalette({ request, takeTyped }: { request: number
       actions={isFound ? [...lookedUp, ...named] : [...named, ...lookedUp]}
       filter={(_, actions) => actions}
       query={query}
-      onQueryChange={setQuery}
+      onQueryChange={(text) => {
+        setQuery(text)
+        setConfirmed('')
+      }}
       onSpotlightOpen={() => setIsOpen(true)}
       onSpotlightClose={() => setIsOpen(false)}
       // Were it opened again while it still fades, its field would have what was typed before.
@@ -144,11 +177,19 @@ const deliveryId = /^event\/[^/]+\/./
 function useFound(id: string) {
   const [typed] = useDebouncedValue(id, typingMs)
   const asked = { enabled: id !== '' && id === typed, refetchInterval: refreshMs }
-  const userId = useQuery({ ...deliveryCountQuery({ userId: id }), ...asked }).data?.count
-  const messageId = useQuery({ ...deliveryCountQuery({ messageId: id }), ...asked }).data?.count
-  const turnedAway = useInfiniteQuery({ ...turnedAwayQuery({ messageId: id }, 1), ...asked }).data?.pages[0]?.items
-  const delivery = useQuery({ ...deliveryQuery(id), ...asked, enabled: asked.enabled && deliveryId.test(id) }).data
-  return { userId, messageId, isTurnedAway: (turnedAway?.length ?? 0) > 0, isDelivery: delivery !== undefined }
+  const ofUser = useQuery({ ...deliveryCountQuery({ userId: id }), ...asked })
+  const ofMessage = useQuery({ ...deliveryCountQuery({ messageId: id }), ...asked })
+  const turnedAway = useInfiniteQuery({ ...turnedAwayQuery({ messageId: id }, 1), ...asked })
+  const isDeliveryId = deliveryId.test(id)
+  const delivery = useQuery({ ...deliveryQuery(id), ...asked, enabled: asked.enabled && isDeliveryId })
+  return {
+    userId: ofUser.data?.count,
+    messageId: ofMessage.data?.count,
+    /** Whether there is an answer, be it that none can be had. */
+    isAsked: ![ofUser, ofMessage, turnedAway, ...(isDeliveryId ? [delivery] : [])].some(({ isPending }) => isPending),
+    isTurnedAway: (turnedAway.data?.pages[0]?.items.length ?? 0) > 0,
+    isDelivery: delivery.data !== undefined,
+  }
 }
 
 const countText = (count: number | undefined): string =>

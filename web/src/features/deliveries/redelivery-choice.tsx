@@ -8,6 +8,8 @@ export interface RepeatableAt {
   destinationIds: readonly string[]
   /** Whether these are all destinations of the delivery. If not, it goes on at the others, and one of these is to be chosen. */
   areAll: boolean
+  /** Whether it was sent to one endpoint that was chosen, which stays chosen. */
+  isChosenEndpoint: boolean
 }
 
 /** One that can be chosen. */
@@ -25,7 +27,7 @@ interface Props {
 }
 
 /** To whom of several an event is sent again; nothing where there is no choice. */
-export function RedeliveryChoice({ at: { destinationIds, areAll }, only, onChange }: Props) {
+export function RedeliveryChoice({ at: { destinationIds, areAll, isChosenEndpoint }, only, onChange }: Props) {
   const all = (useQuery(destinationsQuery).data ?? []).filter(({ id }) => destinationIds.includes(id))
   const destinations = all.filter(({ enabled }) => enabled)
   const off = all.filter(({ enabled }) => !enabled).map(({ name }) => name)
@@ -37,7 +39,8 @@ export function RedeliveryChoice({ at: { destinationIds, areAll }, only, onChang
   ])
   const offText = off.length > 0 && `Switched off, so nothing is sent there: ${off.join(', ')}`
   if (parts.length === 0) return areAll ? null : <Text size="sm">{offText}</Text>
-  const eachLabel = off.length === 0 ? 'Each of its destinations' : 'Each of its destinations that is on'
+  const ofDestinations = off.length === 0 ? 'Each of its destinations' : 'Each of its destinations that is on'
+  const allLabel = isChosenEndpoint ? 'The same endpoint as before' : ofDestinations
   return (
     <Select
       label="To"
@@ -46,7 +49,7 @@ export function RedeliveryChoice({ at: { destinationIds, areAll }, only, onChang
       value={only === undefined ? (areAll ? 'all' : null) : idOf(only)}
       allowDeselect={false}
       data={[
-        ...(areAll ? [{ value: 'all', label: eachLabel }] : []),
+        ...(areAll ? [{ value: 'all', label: allLabel }] : []),
         // What there is to choose from may change while one is chosen: places would then tell another.
         ...parts.map(({ label, part }) => ({ value: idOf(part), label })),
       ]}

@@ -50,7 +50,11 @@ export function SteerDelivery({ delivery }: { delivery: DeliveryDetail }) {
         <SteerDialog
           id={id}
           isErased={erased}
-          repeatableAt={{ destinationIds: ended.map(({ destinationId }) => destinationId), areAll: !isOpen }}
+          repeatableAt={{
+            destinationIds: ended.map(({ destinationId }) => destinationId),
+            areAll: !isOpen,
+            isChosenEndpoint: ended.some(({ isChosenEndpoint }) => isChosenEndpoint === true),
+          }}
           action={chosen}
           onClose={() => setChosen(undefined)}
         />
