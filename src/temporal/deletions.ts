@@ -107,8 +107,10 @@ function deliveriesOf(
   { userIds, scope, before, forgottenAt }: Omit<CancelOrder, 'why'>,
 ): string {
   const ofAudiences = `PostriderSource STARTS_WITH '${audienceIdPrefix}'`
+  const by = before.toISOString()
   const ofSources = [
-    `StartTime <= '${before.toISOString()}'`,
+    // One that left its parcel since then began in it.
+    `(StartTime <= '${by}' OR PostriderAcceptedAt <= '${by}')`,
     ...(scope === null ? [] : [`PostriderSource ${oneOf(scope.map(keyword))}`]),
   ].join(' AND ')
   return [

@@ -7,6 +7,7 @@ import type { DeletionRequest } from '../../src/schemas/deletion-request.ts'
 import type { BulkSteering, Delivery, DeliveryDetail } from '../../src/schemas/delivery.ts'
 import type { Destination } from '../../src/schemas/destination.ts'
 import type { Source } from '../../src/schemas/source.ts'
+import { countDeliveriesOf } from '../../src/temporal/deletions.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 import { expectNoUntoldRepeats } from '../support/repeats.ts'
@@ -247,7 +248,8 @@ describe('events in parcels', () => {
     const source = await node.createSource()
     await node.connect([source], [receiver.url])
     await flood(source)
-    const left = idOf(source, await untilUnderWay(source, 2))
+    const n = await untilUnderWay(source, 2)
+    const left = idOf(source, n)
     const moment = new Date().toISOString()
     expect((await node.api('POST', path(left, '/retry'))).status).toBe(200)
     await until('it has left', async () => (await read(left)).temporalUiUrl?.includes('/workflows/event%2F'))
@@ -258,6 +260,11 @@ describe('events in parcels', () => {
     expect(earlier).toHaveLength(flooded)
     expect(await count(`sourceId=${source.id}&since=${moment}`)).toBe(0)
     expect(await listAll(`sourceId=${source.id}&since=${moment}`)).toEqual([])
+
+    // A deletion request of that moment is about it, too.
+    const [before, forgottenAt] = [new Date(moment), new Date(moment)]
+    const order = { userIds: [`${source.id}-${n % users}`], scope: [source.id], before, forgottenAt, why: 'asked' }
+    expect(await countDeliveriesOf(node.app.temporal, order)).toBe(1)
 
     const { body } = await node.api<BulkSteering>('POST', '/deliveries/cancel', { sourceId: source.id, until: moment })
     expect(body).toMatchObject({ matched: flooded })
