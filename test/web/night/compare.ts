@@ -163,7 +163,7 @@ const isAbout = (shownMs: number, { from, to }: Span): boolean =>
 const finestBucketOf = (latencyMs: number): number =>
   Number.isNaN(latencyMs) ? Infinity : bucketOf(latencyMs) + (slowBucketOf(latencyMs) ?? 0)
 
-/** The list of destinations: whether each is on, how its endpoints do, and how many requests succeeded and failed. */
+/** The list of destinations: whether each is on, how its endpoints do, how many requests were made and how many of them failed. */
 export async function compareDestinations({ page, account }: Sight, targets: readonly Target[]): Promise<void> {
   await visit(page, '/destinations')
   await untilSame(
@@ -175,7 +175,7 @@ export async function compareDestinations({ page, account }: Sight, targets: rea
       Object.fromEntries(
         targets.map((target) => {
           const { succeeded, failed } = account.requests(target)
-          const requests = `${succeeded}${failed > 0 ? `${failed} failed` : ''}`
+          const requests = `${succeeded + failed}${failed > 0 ? `${failed} failed` : ''}`
           return [target.name, { state: account.stateOf(target), requests }]
         }),
       ),
