@@ -177,7 +177,8 @@ describe.skipIf(findPostgres() === undefined)('a full Temporal server that asks 
       },
       LIMIT_MS,
     )
-    for (const name of Object.keys(searchAttributes)) expect(noAttributes).toContain(`--name ${name} --type `)
+    for (const [name, type] of Object.entries(searchAttributes))
+      expect(noAttributes).toContain(`--name ${name} --type ${type === 'DATETIME' ? 'Datetime' : 'Keyword'}`)
     await runAsAdministrator(noAttributes)
     await delivers(await start(settings))
   })

@@ -86,6 +86,7 @@ export const audienceRoutes: FastifyPluginAsyncZod<AudienceRouteDependencies> = 
       if (body.membership !== undefined) checkMembership(body.membership, pullGuard, { isNew: false })
       const before = await audiences.get(params.id)
       const check = unchangedCheck(request, body)
+      // Before its schedule is changed in Temporal, and once more when nobody else can change it.
       check(before)
       checkSchedule(body.schedule, before.schedule)
       const newKey = changedKey(before, body)

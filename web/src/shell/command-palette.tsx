@@ -130,7 +130,8 @@ export default function CommandPalette({ request, takeTyped }: { request: number
   }
 
   useEffect(() => {
-    if (wanted === '' || wanted !== confirmed || !found.isAsked) return
+    // The palette is drawn again after it has closed and before its field is empty.
+    if (!isOpen || wanted === '' || wanted !== confirmed || !found.isAsked) return
     spotlight.close()
     places(wanted)[0]?.go()
   })
